@@ -1,0 +1,23 @@
+# Every command goes through bootstrap.py, which needs only a Python: without make, say
+# `python3 bootstrap.py test` instead. Options go in ARGS: make test ARGS="-k rules -x"
+
+PYTHON ?= python3
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench verify clean
+
+help:    ## show this list
+	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
+run:     ## play one whole game of 32 bots (installs the core only)
+	@$(PYTHON) bootstrap.py run $(ARGS)
+test:    ## all core tests, at most ten minutes on two cores
+	@$(PYTHON) bootstrap.py test $(ARGS)
+lint:    ## ruff, mypy and the layers
+	@$(PYTHON) bootstrap.py lint $(ARGS)
+bench:   ## time the benchmarks
+	@$(PYTHON) bootstrap.py bench $(ARGS)
+verify:  ## the long checks; writes benchmarks/results
+	@$(PYTHON) bootstrap.py verify $(ARGS)
+clean:   ## remove .venv, builds and tool caches
+	@$(PYTHON) bootstrap.py clean

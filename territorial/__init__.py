@@ -1,0 +1,24 @@
+"""territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
+
+from territorial import bots, maps
+from territorial._version import __version__
+from territorial.config import GameConfig
+from territorial.constants import RULES_VERSION
+from territorial.engine import Snapshot, VecGame
+from territorial.landmask import LandMask
+from territorial.obs_layout import OBS_VERSION
+from territorial.seats import LINEUPS, LineUp
+
+__all__ = [
+    "LINEUPS",
+    "OBS_VERSION",
+    "RULES_VERSION",
+    "GameConfig",
+    "LandMask",
+    "LineUp",
+    "Snapshot",
+    "VecGame",
+    "__version__",
+    "bots",
+    "maps",
+]

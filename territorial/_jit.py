@@ -1,0 +1,145 @@
+"""The one place that knows numba: decorators, where compiled code is cached, and three word operations.
+
+``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
+are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
+return the function itself and the word operations are plain Python, so every kernel can be stepped
+through in a debugger.
+
+Both compile without numba's runtime (``_nrt=False``): arrays are not reference counted, which halves
+the cost of a tick, and whatever would allocate memory does not compile. In return no kernel may return
+an array to Python, and a kernel must not call code compiled in the ordinary way that keeps arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT_ENABLED: bool = not numba.config.DISABLE_JIT
+
+
+def _source_digest() -> str:
+    """Name the state of all sources that compiled code depends on.
+
+    Numba notices a change only in the file of the cached function itself, not in the functions and
+    constants that it takes from other files, and would run stale code. So every file that takes part
+    (it imports this module, or it is one of the pure-data modules that the kernels read) goes into
+    the name of the cache directory.
+    """
+    package = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        is_data = path.parent == package and path.name in ("constants.py", "config.py", "obs_layout.py")
+        if is_data or b"territorial._jit" in source or path.name == "_jit.py":
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
+    return digest.hexdigest()
+
+
+def _user_cache() -> Path:
+    """Return the folder for compiled code: NUMBA_CACHE_DIR where set, else the platform's own place."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "territorial-env"
+
+
+def _usable_cache() -> Path:
+    """Return the folder for compiled code, or one below the temporary folder if it cannot be written."""
+    folder = _user_cache() / f"kernels-{_source_digest()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"territorial-env-{os.getuid() if hasattr(os, 'getuid') else 0}"
+
+
+CACHE_DIR: Path = _usable_cache()
+"""Where the compiled kernels of this version of the sources are kept; safe to delete."""
+
+
+def njit(function: F) -> F:
+    """Compile ``function`` for use inside other kernels."""
+    compiled: F = numba.njit(function, _nrt=False, error_model="numpy")
+    return compiled
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` for calls from Python: cached on disk, without holding the GIL."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_DIR)
+    try:
+        compiled: F = numba.njit(function, cache=True, nogil=True, _nrt=False, error_model="numpy")
+    finally:
+        numba.config.CACHE_DIR = previous
+    return compiled
+
+
+if JIT_ENABLED:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def popcount(_context: Any, word: Any) -> Any:
+        """Return the number of ones in a uint64."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return numba.types.int64(numba.types.uint64), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def lowest_bit(_context: Any, word: Any) -> Any:
+        """Return the index of the lowest one in a uint64 that is not zero."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+        return numba.types.int64(numba.types.uint64), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def highest_bit(_context: Any, word: Any) -> Any:
+        """Return the index of the highest one in a uint64 that is not zero."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+            return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+        return numba.types.int64(numba.types.uint64), generate
+
+else:
+
+    def popcount(word: Any) -> int:
+        """Return the number of ones in a uint64."""
+        return int(word).bit_count()
+
+    def lowest_bit(word: Any) -> int:
+        """Return the index of the lowest one in a uint64 that is not zero."""
+        value = int(word)
+        return (value & -value).bit_length() - 1
+
+    def highest_bit(word: Any) -> int:
+        """Return the index of the highest one in a uint64 that is not zero."""
+        return int(word).bit_length() - 1
+
+
+ZERO: Any = np.uint64(0)
+ONE: Any = np.uint64(1)
+TOP_BIT: Any = np.uint64(63)
+"""uint64 constants: numba makes floats of an expression that mixes uint64 with int64."""

@@ -1,0 +1,40 @@
+"""random: any legal launch, as likely as any other; holds nine times in ten. Beaten by anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial._jit import njit
+from territorial.bots.common import FREE_DRAWS, HOLD_ALL, bot_draw, is_open, look_around
+from territorial.config import Params
+from territorial.constants import FRACTIONS, NUM_FRACTIONS
+from territorial.rules import Work
+from territorial.state import Game
+
+NAME = "random"
+INTERVAL = 1
+HOLD_ONE_IN = 10
+CHOICES = np.array(FRACTIONS, np.int64)
+
+
+@njit
+def decide(game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
+    """Hold nine times in ten; else draw a target among the legal ones, and one of the ten fractions."""
+    if bot_draw(game, p, FREE_DRAWS) % np.uint64(HOLD_ONE_IN) != np.uint64(0):
+        return HOLD_ALL, 0
+    look_around(game, work, p)
+    count = 0
+    for target in range(len(work.sizes)):
+        count += is_open(game, params, work, p, target)
+    if count == 0:
+        return HOLD_ALL, 0
+    chosen = np.int64(bot_draw(game, p, FREE_DRAWS + 1) % np.uint64(count))
+    fraction = CHOICES[np.int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
+    for target in range(len(work.sizes)):
+        if is_open(game, params, work, p, target):
+            if chosen == 0:
+                return target, fraction
+            chosen -= 1
+    return HOLD_ALL, 0

@@ -1,0 +1,251 @@
+"""GameConfig: everything a game is played with, validated, immutable; Params: its numbers for the kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import operator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.constants import (
+    MAX_PLAYERS,
+    MAX_SIDE,
+    MIN_PLAYERS,
+    MIN_SIDE,
+    RULES_VERSION,
+    SPAWN_CELLS,
+)
+from territorial.landmask import LandMask
+
+MAP_KINDS = ("open", "lakes", "mountains")
+"""Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
+
+
+def _option(default: Any, low: int, high: int, meaning: str) -> Any:
+    """A whole-number field with its inclusive range and its meaning (shown by the CLI and the docs)."""
+    return field(default=default, metadata={"low": low, "high": high, "help": meaning})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GameConfig:
+    """The rules, the size and the map of a game; the defaults are the rules as published.
+
+    Every field is a whole number unless its type says otherwise. A config is immutable, hashable and
+    picklable; :meth:`replace` returns a changed copy. Errors name the field, the value and its range.
+    """
+
+    height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
+    width: int = _option(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
+    num_players: int = _option(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
+    map: str | LandMask = field(
+        default="lakes",
+        metadata={"help": f"a kind of map ({', '.join(MAP_KINDS)}) or a LandMask of one's own"},
+    )
+    map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
+    num_maps: int = _option(
+        1, 1, 1024, "generated maps (seeds map_seed, map_seed + 1 ...); each game draws one of them"
+    )
+    decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
+    max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
+
+    starting_troops: int = _option(512, 1, 1_000_000, "troops of every seat at the start")
+    spawn_spacing_percent: int = _option(
+        70, 0, 200, "spawn distance aimed for, as a percentage of sqrt(land cells / players)"
+    )
+
+    launch_tax: int = _option(12, 0, 1023, "1024ths of the balance that every launch destroys")
+    launch_delay: int = _option(7, 0, 1000, "ticks from the first launch to the first attack step")
+    layer_cost: int = _option(3, 1, 100, "troops per cell of front that an attack step must have at hand")
+    layer_growth_divisor: int = _option(8, 1, 1000, "a launch adds one troop per this many cells for growth")
+    need_divisor: int = _option(4, 1, 1000, "a launch is legal if it needs at most 1/this of the balance")
+
+    interest_every: int = _option(10, 1, 10_000, "ticks from one interest payment to the next")
+    interest_base: int = _option(100, 0, 10_000, "lowest interest rate, in basis points")
+    interest_levels: int = _option(511, 1, 4095, "steps in which the rate rises with the share of land")
+    interest_land_scale: int = _option(
+        25_600, 0, 100_000_000, "rate = base + isqrt(scale * level // divisor)"
+    )
+    interest_land_divisor: int = _option(508, 1, 1_000_000, "see interest_land_scale")
+    early_interest_ticks: int = _option(1920, 1, 1_000_000, "ticks over which the opening's extra rate fades")
+    early_interest_multiple: int = _option(7, 1, 100, "times the base rate that is paid at tick 0")
+    soft_cap: int = _option(100, 1, 10_000, "troops per cell above which interest falls")
+    hard_cap: int = _option(150, 1, 10_000, "troops per cell above which nothing is paid or refunded")
+    over_cap_slope: int = _option(2, 0, 100, "how fast interest falls above the soft cap")
+    income_every: int = _option(100, 1, 10_000, "ticks from one income payment to the next")
+    income_per_cell: int = _option(1, 0, 1000, "troops per cell paid as income")
+
+    cadence_land: tuple[int, ...] = field(
+        default=(1_000, 10_000, 60_000),
+        metadata={"help": "land sizes at which attack steps become one tick more frequent, rising"},
+    )
+    min_layers: int = _option(3, 1, 100, "an attack with less than this many troops per cell ends")
+    neutral_cost: int = _option(2, 0, 100, "troops spent per neutral cell")
+    attack_cost: int = _option(2, 0, 100, "troops spent per enemy cell before its defence")
+    defence_tenths: int = _option(16, 1, 1000, "tenths of the defender's density that defend a cell")
+    attackers_per_defender: int = _option(2, 1, 100, "attackers that fall for one defender")
+
+    deaths: bool = field(default=True, metadata={"help": "players die when they shrink too far"})
+    death_divisor: int = _option(4, 1, 1000, "a player dies at 1/this of the peak or below")
+    peak_decay_divisor: int = _option(1000, 1, 1_000_000, "the peak falls by 1/this of its distance a tick")
+    win_percent: int = _option(90, 1, 100, "share of the land that ends the game")
+
+    def __post_init__(self) -> None:
+        for spec in dataclasses.fields(self):
+            if "low" in spec.metadata:
+                self._check_whole_number(spec)
+        _check_map_kind(self.map, self.height, self.width, self.num_maps)
+        if not isinstance(self.deaths, bool):
+            raise TypeError(f"deaths is {self.deaths!r}; it must be True or False")
+        _check_cadence(self.cadence_land)
+        if self.hard_cap < self.soft_cap:
+            raise ValueError(
+                f"hard_cap is {self.hard_cap}; it must be at least soft_cap, which is {self.soft_cap}"
+            )
+        for name in ("neutral_cost", "attack_cost"):
+            if getattr(self, name) > self.min_layers:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}; it must be at most min_layers, which is "
+                    f"{self.min_layers}, or an attack could cost more than it has"
+                )
+        if SPAWN_CELLS * self.num_players > self.height * self.width:
+            raise ValueError(
+                f"num_players is {self.num_players}: their spawns take {SPAWN_CELLS} cells each and a "
+                f"map of {self.height} x {self.width} has {self.height * self.width}; "
+                f"at most {self.height * self.width // SPAWN_CELLS} can ever fit"
+            )
+
+    def _check_whole_number(self, spec: dataclasses.Field[Any]) -> None:
+        value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            raise TypeError(
+                f"{spec.name} is {value!r}; it must be a whole number from {low} to {high}"
+            ) from None
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{spec.name} is {value!r}; it must be a whole number from {low} to {high}")
+        if not low <= whole <= high:
+            raise ValueError(f"{spec.name} is {whole}; it must be from {low} to {high}")
+        object.__setattr__(self, spec.name, whole)
+
+    def replace(self, **changes: Any) -> GameConfig:
+        """Return a copy with some fields changed, validated as a whole."""
+        known = {spec.name for spec in dataclasses.fields(self)}
+        unknown = sorted(set(changes) - known)
+        if unknown:
+            raise TypeError(f"GameConfig has no field {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
+        """Return a config of the given map's size that plays on that map."""
+        return cls(height=land.height, width=land.width, map=land, **fields)
+
+    @property
+    def hexdigest(self) -> str:
+        """16 hex digits that name this config, the map and the version of the rules included."""
+        values = {
+            spec.name: getattr(self, spec.name) for spec in dataclasses.fields(self) if spec.name != "map"
+        }
+        values["map"] = self.map if isinstance(self.map, str) else self.map.hexdigest
+        values["rules_version"] = RULES_VERSION
+        text = json.dumps(values, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _check_map_kind(kind: str | LandMask, height: int, width: int, num_maps: int) -> None:
+    if isinstance(kind, LandMask):
+        if (kind.height, kind.width) != (height, width):
+            raise ValueError(
+                f"map is {kind.height} x {kind.width} but height x width is {height} x {width}; "
+                "use GameConfig.for_map(land, ...)"
+            )
+        if num_maps != 1:
+            raise ValueError(f"num_maps is {num_maps}; it must be 1 when a map is given")
+    elif not isinstance(kind, str):
+        raise TypeError(f"map is {kind!r}; it must be one of {', '.join(MAP_KINDS)}, or a LandMask")
+    elif kind not in MAP_KINDS:
+        raise ValueError(f"map is {kind!r}; it must be one of {', '.join(MAP_KINDS)}, or a LandMask")
+
+
+def _check_cadence(steps: tuple[int, ...]) -> None:
+    if not isinstance(steps, tuple) or len(steps) != 3 or not all(type(step) is int for step in steps):
+        raise TypeError(f"cadence_land is {steps!r}; it must be a tuple of three whole numbers")
+    if not 0 < steps[0] < steps[1] < steps[2]:
+        raise ValueError(f"cadence_land is {steps!r}; it must rise and start above 0")
+
+
+class Params(NamedTuple):
+    """The numbers of a GameConfig as the kernels take them."""
+
+    height: int
+    width: int
+    num_players: int
+    decision_every: int
+    max_ticks: int
+    starting_troops: int
+    spawn_spacing_percent: int
+    launch_tax: int
+    launch_delay: int
+    layer_cost: int
+    layer_growth_divisor: int
+    need_divisor: int
+    interest_every: int
+    interest_base: int
+    interest_levels: int
+    interest_land_scale: int
+    interest_land_divisor: int
+    early_interest_ticks: int
+    early_interest_multiple: int
+    soft_cap: int
+    hard_cap: int
+    over_cap_slope: int
+    income_every: int
+    income_per_cell: int
+    cadence_land_small: int
+    cadence_land_medium: int
+    cadence_land_large: int
+    min_layers: int
+    neutral_cost: int
+    attack_cost: int
+    defence_tenths: int
+    attackers_per_defender: int
+    deaths: int
+    death_divisor: int
+    peak_decay_reciprocal: int
+    win_percent: int
+
+
+RECIPROCAL_BITS = 40
+
+
+def make_params(config: GameConfig) -> Params:
+    """Return the numbers of ``config`` for the kernels.
+
+    ``peak_decay_reciprocal`` stands in for the divisor d: with m = 2**40 // d + 1, x // d equals
+    (x * m) >> 40 for every x up to 2**20 (the largest map) and d up to 10**6, since m * d exceeds
+    2**40 by at most d < 2**20, so that x * (m * d - 2**40) < 2**40, less than one more whole.
+    """
+    small, medium, large = config.cadence_land
+    derived = {
+        "cadence_land_small": small,
+        "cadence_land_medium": medium,
+        "cadence_land_large": large,
+        "deaths": int(config.deaths),
+        "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
+    }
+    return Params(*(derived.get(name, getattr(config, name, None)) for name in Params._fields))
+
+
+def interest_rates(config: GameConfig) -> npt.NDArray[np.int64]:
+    """Return the interest rate in basis points for each level 0..interest_levels, as int64."""
+    scale, divisor = config.interest_land_scale, config.interest_land_divisor
+    levels = range(config.interest_levels + 1)
+    rates = [config.interest_base + math.isqrt(scale * level // divisor) for level in levels]
+    return np.array(rates, np.int64)

@@ -1,0 +1,53 @@
+"""Names, codes and versions that every other module shares: pure data, no imports.
+
+Numbers that a user may change live in :class:`territorial.GameConfig`; what stands here is fixed
+because files, digests and trained policies depend on it.
+"""
+
+RULES_VERSION = 1
+"""Moves when, and only when, a game plays out differently from the same seed, map and actions."""
+
+# Owner codes of cells and pool targets.
+NEUTRAL = 0
+"""Owner code of free land; players are 1..P."""
+BLOCKED = 255
+"""Owner code of a cell nobody can ever own: water, mountains, and all that lies outside the map."""
+
+MIN_PLAYERS, MAX_PLAYERS = 2, 250
+MIN_SIDE, MAX_SIDE = 16, 1024
+
+# Streams of the counter RNG, H(seed, stream, tick, index); each number is used for one purpose only.
+STREAM_ORDER = 1
+"""Order in which the due players of one tick step: tick, player."""
+STREAM_EPISODE = 2
+"""Seed of an episode: H(batch seed, 2, game index in the batch, episode index)."""
+STREAM_MAP = 3
+"""Which map of the bank a game plays on: 0, 0."""
+STREAM_SPAWN = 4
+"""Candidate spawn positions: slot, candidate."""
+STREAM_SPAWN_ORDER = 5
+"""Which seat gets which spawn slot: 0, slot."""
+STREAM_BOT_SETUP = 6
+"""What a bot fixes once a game, such as the phase of its clock: player, draw."""
+STREAM_BOT_MOVE = 7
+"""What a bot draws at a decision: tick, player * 512 + draw."""
+STREAM_MAP_GENERATOR = 8
+"""Noise of generated maps: layer, lattice point (seeded by the map's seed, not the game's)."""
+
+# A player's choice is (what, how much): the second part indexes this table of 1024ths of the balance.
+FRACTIONS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)
+NUM_FRACTIONS = len(FRACTIONS)
+FRACTION_UNIT = 1024
+
+# First part of an action, an ego index: see territorial.actions.
+HOLD = 0
+TARGET_NEUTRAL = 1
+TARGET_SELF = 2
+
+SPAWN_SIDE = 4
+"""A spawn is a 4 x 4 square without its four corners."""
+SPAWN_CELLS = 12
+SPAWN_CANDIDATES = 10
+"""Free positions looked at for one spawn before the most distant of them is taken."""
+SPAWN_TRIES = 64
+"""Positions drawn for one spawn before the first free one in reading order is taken."""

@@ -1,0 +1,515 @@
+"""VecGame: a batch of games in one set of arrays, stepped by one compiled call."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import stepping, warmup
+from territorial.actions import num_targets
+from territorial.config import GameConfig, make_params
+from territorial.constants import (
+    BLOCKED,
+    FRACTION_UNIT,
+    NUM_FRACTIONS,
+    STREAM_EPISODE,
+)
+from territorial.maps import make_maps
+from territorial.observe import Tables, allocate_tables
+from territorial.rng import draw
+from territorial.rules import make_work
+from territorial.seats import AGENT_CODE, SEAT_NAMES, seat_codes
+from territorial.spawning import make_bank
+from territorial.state import (
+    FIELDS,
+    State,
+    allocate,
+    digest,
+    state_bytes,
+    view,
+)
+from territorial.stepping import Options, allocate_results
+
+Autoreset = Literal["same_step", "disabled"]
+EndWhen = Literal["game", "no_agents"]
+SEED_LIMIT = 2**64
+MAX_GAMES = 1_000_000
+
+
+class Snapshot(NamedTuple):
+    """One game, copied out of a batch; it can be put into any batch of the same config."""
+
+    config_digest: str
+    blocks: tuple[npt.NDArray[Any], ...]
+
+
+class GameArrays:
+    """The state of all games under the names of ``territorial.state.FIELDS``, as views (E, ...).
+
+    ``owner`` is the board as owner codes, uint8 (E, H+2, W+2) with a wall ring of 255: 0 neutral, 1..P
+    seats, 255 blocked. It is derived from the bit planes when asked for, and read-only; ask again
+    after a step.
+    """
+
+    def __init__(self, game: VecGame) -> None:
+        self._game = game
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return view(self._game.blocks, name)
+
+    def __dir__(self) -> list[str]:
+        return [*(field.name for field in FIELDS), "owner"]
+
+    @property
+    def owner(self) -> npt.NDArray[np.uint8]:
+        return self._game._owner_codes()
+
+
+class VecGame:
+    """``num_games`` games of one config, stepped together; each plays exactly as it would alone.
+
+    Args:
+        config: rules, size and map.
+        num_games: E, from 1.
+        seed: batch seed, 0 to 2**64 - 1; game k plays its episode e with seed H(seed, 2, k, e).
+        num_threads: threads that share the games; the results do not depend on it.
+        seats: one name per seat for all games: "agent", "external" or a bot; None: all agents.
+        autoreset: "same_step" puts a new game in the place of one that ended, within the same step;
+            "disabled" leaves it standing.
+        end_when: "game" plays every game to its end; "no_agents" also replaces a game in which no
+            seat called "agent" lives any more.
+        observe: False leaves observations out (they stay as they are), for play without policies.
+
+    All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
+    """
+
+    def __init__(
+        self,
+        config: GameConfig,
+        num_games: int = 64,
+        seed: int = 0,
+        num_threads: int = 1,
+        seats: Sequence[str] | None = None,
+        autoreset: Autoreset = "same_step",
+        end_when: EndWhen = "game",
+        observe: bool = True,
+    ) -> None:
+        if not isinstance(config, GameConfig):
+            raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+        self.config = config
+        self.num_games = _whole("num_games", num_games, 1, MAX_GAMES)
+        self.num_threads = _whole("num_threads", num_threads, 1, 1024)
+        self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
+        self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
+        self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
+        self.observes = bool(observe)
+        codes = seat_codes(seats, config.num_players)
+        self._check_agents(codes)
+
+        self._maps = make_maps(config)
+        self._bank = make_bank(self._maps)
+        self._params = make_params(config)
+        self._works = [make_work(config) for _ in range(self.num_threads)]
+        self.blocks: State = allocate(self.num_games, config.num_players, config.height, config.width)
+        view(self.blocks, "next_seats")[:, 1:] = codes
+        self._tables = allocate_tables(config, self.num_games if self.observes else 0)
+        self._final_tables = allocate_tables(config, self.num_games if self.observes else 0)
+        self._results = allocate_results(self.num_games, config.num_players)
+        self._actions = np.zeros((self.num_games, config.num_players, 2), np.int64)
+        self._owner: npt.NDArray[np.uint8] | None = None
+        self._owner_is_current = False
+        self._has_begun = False
+        self._pool: ThreadPoolExecutor | None = None
+        self.state = GameArrays(self)
+        warmup.announce()
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    def reset(
+        self, seed: int | None = None, *, seeds: Iterable[int] | None = None
+    ) -> Tables:
+        """Begin new games and return their first observations.
+
+        ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
+        seed instead; with neither, every game goes on to its next episode.
+        """
+        episodes = np.zeros(self.num_games, np.int64)
+        if seed is not None:
+            self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
+        elif self._has_begun and seeds is None:
+            episodes = view(self.blocks, "episode") + 1
+        if seeds is not None:
+            game_seeds = self._check_seeds(seeds)
+        else:
+            batch_seed = np.uint64(self._batch_seed)
+            game_seeds = np.array(
+                [draw(batch_seed, STREAM_EPISODE, k, e) for k, e in enumerate(episodes)], np.uint64
+            )
+        self._run(
+            lambda work, first, end: stepping.reset_games(
+                self.blocks,
+                self._params,
+                work,
+                self._bank,
+                self._tables,
+                game_seeds,
+                episodes,
+                int(self.observes),
+                first,
+                end,
+            )
+        )
+        self._has_begun = True
+        self._owner_is_current = False
+        return self._tables
+
+    def step(
+        self, actions: npt.ArrayLike | None = None
+    ) -> tuple[
+        Tables,
+        npt.NDArray[np.float32],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """Play one environment step of all games.
+
+        ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
+        territorial.actions); those of bots are ignored. None holds everywhere.
+
+        Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
+        info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
+        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,), ``final_obs``, and the
+        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P). ``final_*`` of a game are meaningful in a
+        step in which it ended or was reset. A place is 0 where the game was left before it was known.
+        """
+        self._need_reset()
+        checked = self._check_actions(actions)
+        options = Options(
+            np.uint64(self._batch_seed),
+            int(self.autoreset == "same_step"),
+            int(self.end_when == "no_agents"),
+            int(self.observes),
+        )
+        self._run(
+            lambda work, first, end: stepping.step_games(
+                self.blocks,
+                self._params,
+                work,
+                self._bank,
+                checked,
+                self._tables,
+                self._final_tables,
+                self._results,
+                options,
+                first,
+                end,
+            )
+        )
+        self._owner_is_current = False
+        results = self._results
+        info = {
+            "ended": results.ended,
+            "was_reset": results.was_reset,
+            "final_place": results.final_place,
+            "final_land": results.final_land,
+            "final_length": results.final_length,
+            "final_obs": self._final_tables,
+            "illegal": view(self.blocks, "illegal")[:, 1:],
+            "raised": view(self.blocks, "raised")[:, 1:],
+            "bounced": view(self.blocks, "bounced")[:, 1:],
+        }
+        return self._tables, results.rewards, results.terminated, results.truncated, info
+
+    def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
+        """Play one tick of game ``k``, for tests and analysis; bots do not act.
+
+        ``launches`` are (seat 1..P, owner code of the target 0..P, 1024ths of the balance 1..1024) and
+        are made in this order before the tick. They are refused off the decision grid, and a game that
+        is over cannot go on; launches that are merely not legal are counted.
+        """
+        self._need_reset()
+        self._check_game(k)
+        rows = self._check_launches(list(launches))
+        now = int(view(self.blocks, "tick")[k])
+        if view(self.blocks, "over")[k]:
+            raise ValueError(f"game {k} is over since tick {now}; reset it first")
+        if len(rows) and now % self.config.decision_every != 0:
+            raise ValueError(
+                f"launches at tick {now} of game {k}: decisions are at multiples of "
+                f"{self.config.decision_every}"
+            )
+        stepping.tick_game(self.blocks, self._params, self._works[0], rows, k)
+        self._refresh(k)
+
+    def set_seats(self, k: int, seats: Sequence[str]) -> None:
+        """Let ``seats``, one name per seat, play game ``k`` from its next reset on."""
+        self._check_game(k)
+        codes = seat_codes(seats, self.config.num_players)
+        self._check_agents(codes)
+        view(self.blocks, "next_seats")[k, 1:] = codes
+
+    def seats_of(self, k: int) -> tuple[str, ...]:
+        """Return the names of the seats of game ``k`` as it is being played."""
+        self._check_game(k)
+        return tuple(SEAT_NAMES[code] for code in view(self.blocks, "seats")[k, 1:])
+
+    def set_position(
+        self,
+        k: int,
+        owner: npt.ArrayLike,
+        *,
+        tick: int = 0,
+        troops: Sequence[int] | None = None,
+        pools: dict[tuple[int, int], int] | None = None,
+        peak: Sequence[int] | None = None,
+        next_step: Sequence[int] | None = None,
+    ) -> None:
+        """Put game ``k`` into a position of one's own, for tests and puzzles.
+
+        ``owner``: (H, W) owner codes, 0 neutral, 1..P, 255 blocked. ``troops``, ``peak``, ``next_step``
+        have one entry per seat (starting troops, the land, ``tick``). ``pools`` maps (seat, target)
+        to troops. All seats are alive, ledgers and counts begin anew, and the game goes on from there.
+        """
+        self._need_reset()
+        self._check_game(k)
+        board = self._check_board(owner)
+        config, seats = self.config, range(1, self.config.num_players + 1)
+        per_seat = {"troops": troops, "peak": peak, "next_step": next_step}
+        for name, values in per_seat.items():
+            if values is not None and len(values) != config.num_players:
+                raise ValueError(f"{name} has {len(values)} entries; it needs {config.num_players}")
+        for (p, target), amount in (pools or {}).items():
+            if p not in seats or not 0 <= target <= config.num_players or p == target or amount < 0:
+                raise ValueError(f"pools[{p, target}] = {amount}: no such pair, or below 0")
+        get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
+        for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
+            get[name][...] = 0
+        self.blocks.ledger[k] = 0
+        clock = view(self.blocks, "tick"), view(self.blocks, "over"), view(self.blocks, "num_land")
+        clock[0][k], clock[1][k], clock[2][k] = tick, 0, int((board != BLOCKED).sum())
+        get["alive"][1:], get["death_tick"][:] = 1, -1
+        get["troops"][1:] = config.starting_troops if troops is None else troops
+        get["next_step"][1:] = tick if next_step is None else next_step
+        for (p, target), amount in (pools or {}).items():
+            get["pools"][p, target] = amount
+        stepping.place_position(self.blocks, self._params, board, k)
+        get["peak"][1:] = get["land"][1:] if peak is None else peak
+        self._refresh(k)
+
+    # ---- looking ----------------------------------------------------------------------------------
+
+    @property
+    def observations(self) -> Tables:
+        """The observations of all games as they stand: the buffers that ``step`` returns."""
+        return self._tables
+
+    def digest(self, k: int) -> bytes:
+        """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
+        self._need_reset()
+        self._check_game(k)
+        return digest(self.blocks, k, self._owner_codes()[k, 1:-1, 1:-1])
+
+    def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return front sizes, launch needs and legality of all pairs of game ``k``.
+
+        Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool.
+        """
+        self._need_reset()
+        self._check_game(k)
+        shape = (self.config.num_players + 1,) * 2
+        sizes, needs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        stepping.measure_fronts(self.blocks, self._works[0], self._params, k, sizes, needs)
+        affordable = (view(self.blocks, "troops")[k] // self.config.need_divisor)[:, None]
+        return sizes, needs, (needs > 0) & (needs <= affordable)
+
+    @property
+    def maps(self) -> tuple[Any, ...]:
+        """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
+        return tuple(self._maps)
+
+    @property
+    def bytes_per_game(self) -> float:
+        """All memory of this batch over the number of games, the owner board and scratch included."""
+        arrays = [*self._bank, *self._tables, *self._final_tables, *self._results, self._actions]
+        arrays += [array for work in self._works for array in work]
+        owner = 0 if self._owner is None else self._owner.nbytes
+        return (state_bytes(self.blocks) + owner + sum(a.nbytes for a in arrays)) / self.num_games
+
+    # ---- saving -----------------------------------------------------------------------------------
+
+    def save(self, k: int) -> Snapshot:
+        """Return a copy of game ``k``."""
+        self._need_reset()
+        self._check_game(k)
+        return Snapshot(self.config.hexdigest, tuple(block[k].copy() for block in self.blocks))
+
+    def restore(self, k: int, snapshot: Snapshot) -> None:
+        """Put a saved game into slot ``k``; it goes on exactly as it would have."""
+        self._check_game(k)
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from VecGame.save")
+        if snapshot.config_digest != self.config.hexdigest:
+            raise ValueError(
+                f"the snapshot is of a game with config {snapshot.config_digest}; this batch plays "
+                f"{self.config.hexdigest}. Make a VecGame with the config it was saved with"
+            )
+        self._need_reset()
+        for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
+            block[k] = saved
+        self._refresh(k)
+
+    def clone(self) -> VecGame:
+        """Return an independent copy of the whole batch; both go on identically."""
+        return copy.deepcopy(self)
+
+    def close(self) -> None:
+        """Stop the threads; the next step starts new ones."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_pool"] = None
+        state["_owner"] = None
+        state["_owner_is_current"] = False
+        del state["state"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.state = GameArrays(self)
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"VecGame({self.num_games} games, {config.height} x {config.width}, "
+            f"{config.num_players} players)"
+        )
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _run(self, call: Callable[[Any, int, int], None]) -> None:
+        """Call ``call(work, first, end)`` so that every game is covered, on all threads."""
+        threads = min(self.num_threads, self.num_games)
+        if threads == 1:
+            call(self._works[0], 0, self.num_games)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(threads, thread_name_prefix="territorial")
+        bounds = [self.num_games * i // threads for i in range(threads + 1)]
+        jobs = [
+            self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1])
+            for i in range(1, threads)
+        ]
+        call(self._works[0], bounds[0], bounds[1])
+        for job in jobs:
+            job.result()
+
+    def _refresh(self, k: int) -> None:
+        self._owner_is_current = False
+        if self.observes:
+            stepping.observe_games(self.blocks, self._params, self._works[0], self._tables, k, k + 1)
+
+    def _owner_codes(self) -> npt.NDArray[np.uint8]:
+        if self._owner is None:
+            shape = (self.num_games, self.config.height + 2, self.config.width + 2)
+            self._owner = np.empty(shape, np.uint8)
+        if not self._owner_is_current:
+            self._owner.flags.writeable = True
+            self._owner.fill(BLOCKED)
+            stepping.owner_codes(self.blocks, self._owner, 0, self.num_games)
+            self._owner.flags.writeable = False
+            self._owner_is_current = True
+        return self._owner
+
+    def _need_reset(self) -> None:
+        if not self._has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+
+    def _check_game(self, k: int) -> None:
+        if not 0 <= operator.index(k) < self.num_games:
+            raise IndexError(f"game {k}: this batch has the games 0 to {self.num_games - 1}")
+
+    def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
+        if self.end_when == "no_agents" and AGENT_CODE not in codes:
+            raise ValueError('end_when is "no_agents" but no seat is called "agent"')
+
+    def _check_seeds(self, seeds: Iterable[int]) -> npt.NDArray[np.uint64]:
+        values = [_whole("seeds[...]", seed, 0, SEED_LIMIT - 1) for seed in seeds]
+        if len(values) != self.num_games:
+            raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
+        return np.array(values, np.uint64)
+
+    def _check_actions(self, actions: npt.ArrayLike | None) -> npt.NDArray[np.int64]:
+        if actions is None:
+            self._actions.fill(0)
+            return self._actions
+        array = np.asarray(actions)
+        expected = (self.num_games, self.config.num_players, 2)
+        if array.shape != expected:
+            raise ValueError(f"actions has shape {array.shape}; it must be {expected}: games, seats, 2")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
+        np.copyto(self._actions, array, casting="unsafe")
+        targets = num_targets(self.config.num_players)
+        bad = stepping.find_bad_action(self._actions, targets)
+        if bad >= 0:
+            k, seat = divmod(bad, self.config.num_players)
+            raise ValueError(
+                f"actions[{k}, {seat}] is {array[k, seat].tolist()}; the first part must be from 0 to "
+                f"{targets - 1}, the second from 0 to {NUM_FRACTIONS - 1}"
+            )
+        return self._actions
+
+    def _check_launches(self, launches: list[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
+        players = self.config.num_players
+        ranges = (("seat", 1, players), ("target", 0, players), ("fraction", 1, FRACTION_UNIT))
+        for entry in launches:
+            if len(entry) != 3:
+                raise ValueError(f"launch {entry!r}: it must be (seat, target owner code, 1024ths)")
+            for value, (name, low, high) in zip(entry, ranges, strict=True):
+                _whole(f"{name} of launch {tuple(entry)!r}", value, low, high)
+        return np.array(launches, np.int64).reshape(-1, 3)
+
+    def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        board = np.asarray(owner)
+        if board.shape != (self.config.height, self.config.width):
+            raise ValueError(
+                f"owner has shape {board.shape}; it must be {(self.config.height, self.config.width)}"
+            )
+        is_code = (board == BLOCKED) | ((board >= 0) & (board <= self.config.num_players))
+        if not is_code.all():
+            row, column = np.argwhere(~is_code)[0].tolist()
+            raise ValueError(
+                f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
+                f"{self.config.num_players}, or {BLOCKED}"
+            )
+        return np.ascontiguousarray(board, np.uint8)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number from {low} to {high}") from None
+    if isinstance(value, bool) or not low <= whole <= high:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    return whole
+
+
+def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+    return value
+
+

@@ -1,0 +1,11 @@
+"""The slow twin: the whole game in plain Python, written from the rules page and from nothing else.
+
+It is the oracle the fast engine is compared with, and the place to read how a rule works in code.
+It shares no code with the engine, so that the two cannot share a mistake.
+"""
+
+from territorial.reference.game import ReferenceGame
+from territorial.reference.rng import H, mix
+from territorial.reference.spawns import place_spawns
+
+__all__ = ["H", "ReferenceGame", "mix", "place_spawns"]

@@ -1,0 +1,119 @@
+"""Colours of a board: 32 that tell seats apart at a glance, a rule for more, and the terrain."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
+
+Colors = npt.NDArray[np.uint8]
+Terrain = Literal["water", "mountains"]
+
+NEUTRAL_COLOR = (232, 228, 214)
+TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
+    "water": (40, 58, 84),
+    "mountains": (84, 78, 74),
+}
+"""What blocked cells look like."""
+
+# Found by a search that moved one colour at a time to widen the smallest distance in CIELAB between
+# any two of them and the terrain: it is 32, where 2 can just be seen side by side. In this order
+# each seat is about as far as can be from all seats before it, so games of few seats gain most.
+# fmt: off
+_SEATS = (
+    0xF01018, 0x40F860, 0x0868F8, 0x188888, 0xF8D070, 0xF808B8, 0xF8B8D8, 0x705008,
+    0xA81058, 0x086828, 0x783898, 0x08B8F8, 0x98E8C0, 0xF89068, 0xB0F018, 0xF89808,
+    0x3068B8, 0xA03008, 0xF8D808, 0xC0A0F8, 0xD870F8, 0x28C870, 0x08E8F8, 0x906890,
+    0xF878C0, 0x7028C8, 0xC0E880, 0x909008, 0xF84060, 0x58A808, 0x90A068, 0xA05850,
+)
+# fmt: on
+
+# sRGB to CIE XYZ, and the white point D65 (IEC 61966-2-1).
+_XYZ_FROM_LINEAR = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+_WHITE = np.array([0.95047, 1.0, 1.08883])
+
+
+def player_colors(num_players: int) -> Colors:
+    """Return a (num_players, 3) uint8 array of the RGB colours of seats 1, 2 ...
+
+    A seat's colour does not depend on how many there are.
+    """
+    if not 0 <= num_players <= MAX_PLAYERS:
+        raise ValueError(f"num_players is {num_players}; it must be from 0 to {MAX_PLAYERS}")
+    if num_players <= len(_SEATS):
+        return _unpack(_SEATS)[:num_players]
+    return _all_player_colors()[:num_players].copy()
+
+
+def owner_colors(num_players: int, terrain: Terrain = "water") -> Colors:
+    """Return a (256, 3) uint8 array, the RGB colour of each owner code; unused codes are black."""
+    if terrain not in TERRAIN_COLORS:
+        raise ValueError(f"terrain is {terrain!r}; it must be one of {', '.join(TERRAIN_COLORS)}")
+    colors = np.zeros((256, 3), np.uint8)
+    colors[NEUTRAL] = NEUTRAL_COLOR
+    colors[1 : num_players + 1] = player_colors(num_players)
+    colors[BLOCKED] = TERRAIN_COLORS[terrain]
+    return colors
+
+
+def _unpack(packed: tuple[int, ...]) -> Colors:
+    """Split 0xRRGGBB numbers into an (n, 3) array."""
+    return np.array([[c >> 16, c >> 8 & 255, c & 255] for c in packed], np.uint8)
+
+
+@cache
+def _all_player_colors() -> Colors:
+    """The colours of all 250 seats: beyond the 32, always the candidate furthest from the rest."""
+    candidates = _candidates()
+    seats = _unpack(_SEATS)
+    terrain = np.array([NEUTRAL_COLOR, *TERRAIN_COLORS.values()], np.uint8)
+    seen = _cielab(candidates)
+    room = np.min(
+        [_squared_distance(seen, c) for c in _cielab(np.vstack([seats, terrain]))], axis=0
+    )
+    chosen = []
+    for _ in range(MAX_PLAYERS - len(seats)):
+        best = int(room.argmax())
+        chosen.append(best)
+        room = np.minimum(room, _squared_distance(seen, seen[best]))
+    return np.vstack([seats, candidates[chosen]])
+
+
+def _candidates() -> Colors:
+    """RGB colours on a grid, those as dark as ink or as light as paper left out."""
+    levels = np.arange(8, 256, 16, dtype=np.uint8)
+    grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+    luma = grid @ np.array([299, 587, 114])
+    kept: Colors = grid[(luma > 60_000) & (luma < 225_000)]
+    return kept
+
+
+def _cielab(rgb: Colors) -> npt.NDArray[np.int64]:
+    """CIELAB coordinates (D65) of (n, 3) sRGB colours in hundredths, where distance is as seen.
+
+    Whole numbers, so that the last digits of a machine's floats cannot decide between two colours.
+    """
+    c = rgb / 255
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    xyz = linear @ _XYZ_FROM_LINEAR.T / _WHITE
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    x, y, z = f.T
+    lab = np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+    return np.rint(100 * lab).astype(np.int64)
+
+
+def _squared_distance(
+    colors: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    squares: npt.NDArray[np.int64] = ((colors - other) ** 2).sum(axis=1)
+    return squares

@@ -1,0 +1,223 @@
+"""The state of a batch of games as arrays: one table of fields, from which all else is derived.
+
+``State`` holds all games of a batch, ``Game`` one of them without the leading game axis. Fields that
+belong together share one array (a block), so that a compiled call takes few arguments; the named
+fields are views of the blocks. Copying a game is copying its slice of every block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial._jit import njit
+from territorial.board import STRIP_BITS
+
+BOT_MEMORY = 4
+"""Whole numbers that a bot keeps from one decision to the next."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named quantity of the state: the block it lies in, its unit, and what it means."""
+
+    name: str
+    block: str
+    unit: str
+    meaning: str
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("seed", "seed", "64 bits", "seed of this episode"),
+    Field("tick", "clock", "ticks", "ticks played so far"),
+    Field("over", "clock", "0 or 1", "the game has ended"),
+    Field("episode", "clock", "count", "which episode of its slot in the batch this is, from 0"),
+    Field("map_id", "clock", "index", "which map of the bank is played"),
+    Field("num_land", "clock", "cells", "land of the map, M in the rules"),
+    Field("next_due", "clock", "tick", "nobody steps before this tick (a lower bound)"),
+    Field("land_changed", "clock", "0 or 1", "land changed hands since deaths were looked at"),
+    Field("troops", "players", "troops", "balance at home, T"),
+    Field("land", "players", "cells", "cells owned, L; entry 0 is neutral land"),
+    Field("alive", "players", "0 or 1", "still in the game"),
+    Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
+    Field("next_step", "players", "tick", "earliest tick of the next attack step"),
+    Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
+    Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
+    Field("illegal", "players", "count", "launches that were not legal and did nothing"),
+    Field("raised", "players", "count", "launches below the need, raised to it"),
+    Field("bounced", "players", "count", "pools refunded at the first step after they were opened"),
+    Field("interest", "ledger", "troops", "paid to the player as interest"),
+    Field("income", "ledger", "troops", "paid to the player as income"),
+    Field("tax", "ledger", "troops", "destroyed by launching"),
+    Field("paid_neutral", "ledger", "troops", "spent on neutral land"),
+    Field("paid_attack", "ledger", "troops", "spent in attacks on players"),
+    Field("killed", "ledger", "troops", "fallen as a defender"),
+    Field("cancelled", "ledger", "troops", "pools lost against an attacker's pool"),
+    Field("capped", "ledger", "troops", "refunds lost at the hard cap"),
+    Field("destroyed", "ledger", "troops", "lost by dying"),
+    Field("pools", "pairs", "troops", "A[p][t], troops that p has in the field against t"),
+    Field("taken", "pairs", "cells", "cells that p has taken from t so far"),
+    Field("active", "targets", "set of owners", "targets t with A[p][t] > 0, one bit each"),
+    Field("fresh", "targets", "set of owners", "targets whose pool was opened since p's last step"),
+    Field("planes", "planes", "bit planes", "the cells of each owner, see territorial.board"),
+    Field("rows", "rows", "rows", "the rows that each owner may occupy, see territorial.board"),
+    Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
+    Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
+    Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
+    Field("memory", "memory", "numbers", "what the seat's bot remembers"),
+)
+
+
+def _entries(block: str) -> dict[str, int]:
+    names = [field.name for field in FIELDS if field.block == block]
+    return {name: index for index, name in enumerate(names)}
+
+
+CLOCK, PLAYERS, LEDGER = _entries("clock"), _entries("players"), _entries("ledger")
+PAIRS, TARGETS, SEATING = _entries("pairs"), _entries("targets"), _entries("seating")
+
+TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
+MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
+LAND_CHANGED = CLOCK["land_changed"]
+INTEREST, INCOME, TAX = LEDGER["interest"], LEDGER["income"], LEDGER["tax"]
+PAID_NEUTRAL, PAID_ATTACK = LEDGER["paid_neutral"], LEDGER["paid_attack"]
+KILLED, CANCELLED = LEDGER["killed"], LEDGER["cancelled"]
+CAPPED, DESTROYED = LEDGER["capped"], LEDGER["destroyed"]
+NUM_GAINS = 2
+"""The first entries of the ledger are gains, the others losses."""
+
+
+class State(NamedTuple):
+    """All games of a batch: one array per block, the game axis (E) first.
+
+    P seats, S strips of 64 columns, H rows, K = words of 64 bits for a set of owners 0..P.
+    """
+
+    seed: npt.NDArray[np.uint64]  # (E, 1)
+    clock: npt.NDArray[np.int64]  # (E, entries)
+    players: npt.NDArray[np.int64]  # (E, entries, P+1)
+    ledger: npt.NDArray[np.int64]  # (E, entries, P+1)
+    pairs: npt.NDArray[np.int64]  # (E, entries, P+1, P+1)
+    targets: npt.NDArray[np.uint64]  # (E, entries, P+1, K)
+    planes: npt.NDArray[np.uint64]  # (E, P+1, S+1, H+2)
+    rows: npt.NDArray[np.int64]  # (E, P+1, S+1, 2)
+    seating: npt.NDArray[np.int64]  # (E, entries, P+1)
+    memory: npt.NDArray[np.int64]  # (E, P+1, BOT_MEMORY)
+
+
+class Game(NamedTuple):
+    """One game, as the rules see it: what changes from tick to tick. Indexed by owner code."""
+
+    seed: Any
+    clock: Any
+    troops: Any
+    land: Any
+    alive: Any
+    peak: Any
+    next_step: Any
+    death_tick: Any
+    place2: Any
+    illegal: Any
+    raised: Any
+    bounced: Any
+    ledger: Any
+    pools: Any
+    taken: Any
+    active: Any
+    fresh: Any
+    planes: Any
+    rows: Any
+
+
+_TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
+_NEXT_STEP, _DEATH_TICK, _PLACE2 = PLAYERS["next_step"], PLAYERS["death_tick"], PLAYERS["place2"]
+_ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
+_POOLS, _TAKEN = PAIRS["pools"], PAIRS["taken"]
+_ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
+SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
+
+
+@njit
+def game_of(state: State, k: int) -> Game:
+    """Return views of game ``k``: writing to them writes to the batch."""
+    players, pairs, targets = state.players[k], state.pairs[k], state.targets[k]
+    return Game(
+        state.seed[k],
+        state.clock[k],
+        players[_TROOPS],
+        players[_LAND],
+        players[_ALIVE],
+        players[_PEAK],
+        players[_NEXT_STEP],
+        players[_DEATH_TICK],
+        players[_PLACE2],
+        players[_ILLEGAL],
+        players[_RAISED],
+        players[_BOUNCED],
+        state.ledger[k],
+        pairs[_POOLS],
+        pairs[_TAKEN],
+        targets[_ACTIVE],
+        targets[_FRESH],
+        state.planes[k],
+        state.rows[k],
+    )
+
+
+def num_strips(width: int) -> int:
+    """Return how many strips of 64 columns a map of ``width`` columns has."""
+    return -(-width // STRIP_BITS)
+
+
+def allocate(num_games: int, num_players: int, height: int, width: int) -> State:
+    """Return the zeroed state of a batch; no game in it has begun."""
+    owners, strips = num_players + 1, num_strips(width) + 1
+    words = -(-owners // STRIP_BITS)
+    return State(
+        seed=np.zeros((num_games, 1), np.uint64),
+        clock=np.zeros((num_games, len(CLOCK)), np.int64),
+        players=np.zeros((num_games, len(PLAYERS), owners), np.int64),
+        ledger=np.zeros((num_games, len(LEDGER), owners), np.int64),
+        pairs=np.zeros((num_games, len(PAIRS), owners, owners), np.int64),
+        targets=np.zeros((num_games, len(TARGETS), owners, words), np.uint64),
+        planes=np.zeros((num_games, owners, strips, height + 2), np.uint64),
+        rows=np.zeros((num_games, owners, strips, 2), np.int64),
+        seating=np.zeros((num_games, len(SEATING), owners), np.int64),
+        memory=np.zeros((num_games, owners, BOT_MEMORY), np.int64),
+    )
+
+
+def view(state: State, name: str) -> npt.NDArray[Any]:
+    """Return the named field of all games as a view, the game axis first."""
+    field = next((field for field in FIELDS if field.name == name), None)
+    if field is None:
+        raise AttributeError(f"a game has no field {name!r}; it has {', '.join(f.name for f in FIELDS)}")
+    block: npt.NDArray[Any] = getattr(state, field.block)
+    if field.block == "seed":
+        return block[:, 0]
+    if field.block == field.name:
+        return block
+    return block[:, _entries(field.block)[name]]
+
+
+def state_bytes(state: State) -> int:
+    """Return the bytes that a state takes."""
+    return sum(block.nbytes for block in state)
+
+
+DIGEST_FIELDS = ("alive", "troops", "land", "peak", "next_step", "death_tick")
+
+
+def digest(state: State, k: int, owner: npt.NDArray[np.uint8]) -> bytes:
+    """Return the 8 bytes that name the position of game ``k``, as the rules define them.
+
+    ``owner``: uint8 (H, W), the owner codes of that game.
+    """
+    parts = [view(state, "tick")[k : k + 1].astype("<i8"), state.seed[k].astype("<u8"), owner]
+    parts += [view(state, name)[k, 1:].astype("<i8") for name in DIGEST_FIELDS]
+    parts.append(view(state, "pools")[k].astype("<i8"))
+    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).digest()

@@ -1,0 +1,333 @@
+"""The compiled calls: everything the engine does to many games at once, between Python and Python.
+
+Each call works on the games [first, end) of a batch with scratch memory of its own, so that threads may
+share a batch. Games do not touch each other: game k plays the same alone or among others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import bots
+from territorial._jit import kernel, njit
+from territorial.actions import NO_TARGET, owner_of_target
+from territorial.board import clear_rows, front_size, set_cell, spread, write_owner_codes
+from territorial.config import Params
+from territorial.constants import BLOCKED, FRACTIONS, NUM_FRACTIONS, STREAM_EPISODE
+from territorial.observe import Tables, observe
+from territorial.rewards import is_finished, reward
+from territorial.rng import draw
+from territorial.rules import (
+    Work,
+    add_to_set,
+    can_be_target,
+    drop_from_set,
+    earliest_step,
+    launch,
+    need_for,
+    tick,
+)
+from territorial.seats import AGENT_CODE
+from territorial.spawning import MapBank, begin_game
+from territorial.state import (
+    EPISODE,
+    LAND_CHANGED,
+    NEXT_DUE,
+    NEXT_SEATS,
+    OVER,
+    SEATS,
+    TICK,
+    WAKE,
+    Game,
+    State,
+    game_of,
+)
+
+FRACTION_TABLE = np.array(FRACTIONS, np.int64)
+LAND_BEFORE, ALIVE_BEFORE = 0, 1
+
+
+class Results(NamedTuple):
+    """What a step of E games gives back, beside observations; P seats in seat order."""
+
+    rewards: npt.NDArray[np.float32]  # (E, P)
+    terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
+    truncated: npt.NDArray[np.bool_]  # (E, P)
+    ended: npt.NDArray[np.bool_]  # (E,) the game ended in this step
+    was_reset: npt.NDArray[np.bool_]  # (E,) a new game has taken its place
+    final_place: npt.NDArray[np.float32]  # (E, P) 1..P of the game that was replaced, 0 if not known
+    final_land: npt.NDArray[np.int64]  # (E, P)
+    final_length: npt.NDArray[np.int64]  # (E,) ticks
+
+
+class Options(NamedTuple):
+    """How a batch runs, as numbers: 0 or 1 each but for the seed."""
+
+    batch_seed: Any  # uint64
+    is_autoreset: int
+    ends_without_agents: int
+    is_observed: int
+
+
+def allocate_results(num_games: int, num_players: int) -> Results:
+    """Return zeroed buffers for ``num_games`` games."""
+    seats = (num_games, num_players)
+    return Results(
+        rewards=np.zeros(seats, np.float32),
+        terminated=np.zeros(seats, np.bool_),
+        truncated=np.zeros(seats, np.bool_),
+        ended=np.zeros(num_games, np.bool_),
+        was_reset=np.zeros(num_games, np.bool_),
+        final_place=np.zeros(seats, np.float32),
+        final_land=np.zeros(seats, np.int64),
+        final_length=np.zeros(num_games, np.int64),
+    )
+
+
+# ---- calls from Python ----------------------------------------------------------------------------
+
+
+@kernel
+def step_games(
+    state: State,
+    params: Params,
+    work: Work,
+    bank: MapBank,
+    actions: Any,
+    tables: Tables,
+    final_tables: Tables,
+    results: Results,
+    options: Options,
+    first: int,
+    end: int,
+) -> None:
+    """Play one environment step of the games [first, end); ``actions``: int64 (E, P, 2)."""
+    for k in range(first, end):
+        results.was_reset[k] = results.ended[k] = False
+        game = game_of(state, k)
+        if game.clock[OVER] != 0:
+            stand_still(results, k)
+            continue
+        decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
+        play(game, params, work)
+        report(game, work, results, k)
+        is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
+        if results.ended[k] or is_left:
+            keep_final(game, results, k)
+        if options.is_autoreset != 0 and (results.ended[k] or is_left):
+            if options.is_observed != 0:
+                observe(game, params, work, final_tables, k)
+            game.clock[EPISODE] += 1
+            seed = draw(options.batch_seed, STREAM_EPISODE, k, game.clock[EPISODE])
+            start(game, params, work, bank, state.seating[k], state.memory[k], seed)
+            results.was_reset[k] = True
+        if options.is_observed != 0:
+            observe(game, params, work, tables, k)
+
+
+@kernel
+def reset_games(
+    state: State,
+    params: Params,
+    work: Work,
+    bank: MapBank,
+    tables: Tables,
+    seeds: Any,
+    episodes: Any,
+    is_observed: int,
+    first: int,
+    end: int,
+) -> None:
+    """Begin new games in [first, end); ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
+    for k in range(first, end):
+        game = game_of(state, k)
+        game.clock[EPISODE] = episodes[k]
+        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k])
+        if is_observed != 0:
+            observe(game, params, work, tables, k)
+
+
+@kernel
+def tick_game(state: State, params: Params, work: Work, launches: Any, k: int) -> None:
+    """Make ``launches``, int64 (N, 3): seat, owner code, 1024ths; then play one tick of game ``k``.
+
+    What is derived from the state is derived anew, so that a caller may have written to the arrays.
+    """
+    game = game_of(state, k)
+    derive(game)
+    for i in range(len(launches)):
+        launch(game, params, work, launches[i, 0], launches[i, 1], launches[i, 2])
+    tick(game, params, work)
+
+
+@kernel
+def observe_games(
+    state: State, params: Params, work: Work, tables: Tables, first: int, end: int
+) -> None:
+    """Observe the games [first, end) as they stand."""
+    for k in range(first, end):
+        observe(game_of(state, k), params, work, tables, k)
+
+
+@kernel
+def owner_codes(state: State, codes: Any, first: int, end: int) -> None:
+    """Write the owned cells of the games [first, end) into ``codes``, uint8 (E, H+2, W+2)."""
+    for k in range(first, end):
+        write_owner_codes(state.planes[k], state.rows[k], codes[k])
+
+
+@kernel
+def measure_fronts(state: State, work: Work, params: Params, k: int, sizes: Any, needs: Any) -> None:
+    """Write front sizes and launch needs of all pairs of game ``k``; both int64 (P+1, P+1)."""
+    game = game_of(state, k)
+    for p in range(1, len(game.alive)):
+        spread(game.planes, game.rows, p, work.reach, work.reach_rows)
+        for target in range(len(game.alive)):
+            size = 0
+            if can_be_target(game, p, target):
+                size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
+            sizes[p, target] = size
+            needs[p, target] = need_for(size, game.pools[p, target], params)
+
+
+@kernel
+def find_bad_action(actions: Any, num_targets: int) -> int:
+    """Return the flat position (over E * P) of the first action out of range, or -1."""
+    flat = actions.reshape(-1, 2)
+    for i in range(len(flat)):
+        is_what = 0 <= flat[i, 0] < num_targets
+        if not (is_what and 0 <= flat[i, 1] < NUM_FRACTIONS):
+            return i
+    return -1
+
+
+@kernel
+def place_position(state: State, params: Params, owner: Any, k: int) -> None:
+    """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
+    game = game_of(state, k)
+    for code in range(game.planes.shape[0]):
+        clear_rows(game.planes, game.rows, code)
+        game.land[code] = 0
+    for r in range(params.height):
+        for c in range(params.width):
+            code = np.int64(owner[r, c])
+            if code != BLOCKED:
+                set_cell(game.planes, game.rows, code, r, c)
+                game.land[code] += 1
+    derive(game)
+
+
+# ---- parts of a step ------------------------------------------------------------------------------
+
+
+@njit
+def decide_launches(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any
+) -> None:
+    """Collect everybody's launch from one and the same board, then make them all."""
+    for p in range(1, len(game.alive)):
+        work.before[LAND_BEFORE, p] = game.land[p]
+        work.before[ALIVE_BEFORE, p] = game.alive[p]
+    if game.clock[TICK] % params.decision_every != 0:
+        return
+    for p in range(1, len(game.alive)):
+        if seating[SEATS, p] < bots.FIRST_CODE:
+            what, how_much = actions[p - 1, 0], actions[p - 1, 1]
+            work.launches[p, 0] = owner_of_target(what, p, params.num_players)
+            work.launches[p, 1] = FRACTION_TABLE[how_much]
+        else:
+            decide_bot(game, params, work, seating, memory, p)
+    for p in range(1, len(game.alive)):
+        if work.launches[p, 0] != NO_TARGET:
+            launch(game, params, work, p, work.launches[p, 0], work.launches[p, 1])
+
+
+@njit
+def decide_bot(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, p: int
+) -> None:
+    """Write the launch of the bot on seat ``p``; it sleeps until its clock strikes."""
+    work.launches[p, 0] = NO_TARGET
+    now = game.clock[TICK]
+    if game.alive[p] != 0 and now >= seating[WAKE, p]:
+        style = seating[SEATS, p] - bots.FIRST_CODE
+        target, fraction = bots.decide(style, game, params, work, p, memory[p])
+        work.launches[p, 0], work.launches[p, 1] = target, fraction
+        seating[WAKE, p] = now + bots.INTERVALS[style]
+
+
+@njit
+def play(game: Game, params: Params, work: Work) -> None:
+    """Play the ticks up to the next decision point, or up to the end of the game."""
+    for _ in range(params.decision_every - game.clock[TICK] % params.decision_every):
+        tick(game, params, work)
+        if game.clock[OVER] != 0:
+            break
+
+
+@njit
+def report(game: Game, work: Work, results: Results, k: int) -> None:
+    """Write rewards and ends of game ``k`` for the step just played."""
+    for p in range(1, len(game.alive)):
+        was_alive = work.before[ALIVE_BEFORE, p] != 0
+        results.rewards[k, p - 1] = reward(game, p, work.before[LAND_BEFORE, p], was_alive)
+        results.terminated[k, p - 1] = was_alive and is_finished(game, p)
+    results.ended[k] = game.clock[OVER] != 0
+
+
+@njit
+def derive(game: Game) -> None:
+    """Bring what is kept for speed alone in line with pools and land."""
+    for p in range(1, len(game.alive)):
+        for target in range(len(game.alive)):
+            if game.pools[p, target] > 0:
+                add_to_set(game.active, p, target)
+            else:
+                drop_from_set(game.active, p, target)
+                drop_from_set(game.fresh, p, target)
+    game.clock[NEXT_DUE] = earliest_step(game)
+    game.clock[LAND_CHANGED] = 1
+
+
+@njit
+def stand_still(results: Results, k: int) -> None:
+    """Nothing happens in a game that is over and is not replaced."""
+    for p in range(results.rewards.shape[1]):
+        results.rewards[k, p] = 0.0
+        results.terminated[k, p] = False
+
+
+@njit
+def has_living_agent(game: Game, seating: Any) -> bool:
+    """Return whether any seat of an agent is alive."""
+    for p in range(1, len(game.alive)):
+        if seating[SEATS, p] == AGENT_CODE and game.alive[p] != 0:
+            return True
+    return False
+
+
+@njit
+def keep_final(game: Game, results: Results, k: int) -> None:
+    """Keep how game ``k`` ended, before another one takes its place."""
+    for p in range(1, len(game.alive)):
+        results.final_place[k, p - 1] = game.place2[p] / 2
+        results.final_land[k, p - 1] = game.land[p]
+    results.final_length[k] = game.clock[TICK]
+
+
+@njit
+def start(
+    game: Game, params: Params, work: Work, bank: MapBank, seating: Any, memory: Any, seed: Any
+) -> None:
+    """Begin a new game with ``seed``, with the seats asked for since the last one."""
+    game.seed[0] = seed
+    begin_game(game, params, bank, work.anchors)
+    for p in range(1, len(game.alive)):
+        for i in range(memory.shape[1]):
+            memory[p, i] = 0
+        seating[SEATS, p] = seating[NEXT_SEATS, p]
+        style = seating[SEATS, p] - bots.FIRST_CODE
+        seating[WAKE, p] = bots.first_wake(style, seed, p) if style >= 0 else 0

@@ -1,0 +1,330 @@
+"""What must always hold, checked on the twin in random play of small games with random rules."""
+
+import random
+
+import pytest
+
+from territorial.config import GameConfig
+from territorial.landmask import LandMask
+from territorial.reference import ReferenceGame, place_spawns
+
+SEEDS = range(24)
+
+
+class WatchedGame(ReferenceGame):
+    """A game that checks, at every launch and capture, what the rules promise about it."""
+
+    def launch(self, p, t, fraction):
+        is_legal, before, num_illegal = self.is_legal(p, t), self.digest(), self.illegal[p]
+        super().launch(p, t, fraction)
+        assert (self.digest() != before) == is_legal, "a launch changes the game iff it is legal"
+        assert self.illegal[p] == num_illegal + (not is_legal)
+
+    def take(self, p, t, cells):
+        for r, c in cells:
+            around = [
+                self.owner[i][j]
+                for i, j in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1))
+                if 0 <= i < self.config.height and 0 <= j < self.config.width
+            ]
+            assert self.owner[r][c] == t
+            assert p in around, "a taken cell had a neighbour owned by its taker"
+        super().take(p, t, cells)
+
+
+class RelabelledGame(ReferenceGame):
+    """A game whose seat p plays for seat ``original[p]`` of another, its order of play too."""
+
+    original: dict[int, int]
+
+    def order_key(self, p):
+        return super().order_key(self.original[p])
+
+
+def random_land(rng):
+    """Return a small map with some rectangles of water, most of it land."""
+    height, width = rng.randint(16, 22), rng.randint(16, 22)
+    rows = [[True] * width for _ in range(height)]
+    for _ in range(rng.randint(0, 5)):
+        top, left = rng.randrange(height), rng.randrange(width)
+        for r in range(top, min(height, top + rng.randint(1, 4))):
+            for c in range(left, min(width, left + rng.randint(1, 4))):
+                rows[r][c] = False
+    return LandMask.from_array(rows)
+
+
+def random_config(rng, land):
+    """Return the default rules half of the time, else rules with every number moved."""
+    fields = {"num_players": rng.randint(2, 6), "max_ticks": rng.choice([1, 150, 400, 700])}
+    if rng.random() < 0.5:
+        return GameConfig.for_map(land, **fields)
+    min_layers = rng.randint(1, 4)
+    return GameConfig.for_map(
+        land,
+        **fields,
+        decision_every=rng.choice([1, 3, 10, 17]),
+        starting_troops=rng.randint(50, 2000),
+        launch_tax=rng.choice([0, 12, 100]),
+        launch_delay=rng.randint(0, 9),
+        layer_cost=rng.randint(1, 4),
+        layer_growth_divisor=rng.randint(1, 9),
+        need_divisor=rng.randint(1, 5),
+        interest_every=rng.randint(1, 12),
+        interest_base=rng.randint(0, 300),
+        interest_levels=rng.choice([1, 511, 4095]),
+        interest_land_divisor=rng.randint(1, 1000),
+        early_interest_ticks=rng.choice([1, 100, 1920]),
+        early_interest_multiple=rng.randint(1, 9),
+        soft_cap=rng.randint(1, 100),
+        hard_cap=rng.randint(100, 150),
+        over_cap_slope=rng.randint(0, 3),
+        income_every=rng.randint(1, 100),
+        income_per_cell=rng.randint(0, 3),
+        cadence_land=rng.choice([(1000, 10_000, 60_000), (20, 60, 120)]),
+        min_layers=min_layers,
+        neutral_cost=rng.randint(0, min_layers),
+        attack_cost=rng.randint(0, min_layers),
+        defence_tenths=rng.randint(1, 30),
+        attackers_per_defender=rng.randint(1, 3),
+        deaths=rng.random() < 0.8,
+        death_divisor=rng.randint(2, 6),
+        peak_decay_divisor=rng.choice([1, 50, 1000]),
+        win_percent=rng.randint(60, 100),
+    )
+
+
+def random_launches(rng, game, eagerness):
+    """Return launches of some seats, many legal and some not, as clueless players send them."""
+    num_players = game.config.num_players
+    targets = [*range(num_players + 1), 255]
+    launches = []
+    for p in game.seats:
+        while rng.random() < eagerness:
+            legal = [t for t in targets if game.is_legal(p, t)]
+            pool = legal if legal and rng.random() < 0.8 else targets
+            launches.append((p, rng.choice(pool), rng.randint(1, rng.choice([64, 256, 1024]))))
+    return launches
+
+
+def random_setting(seed):
+    rng = random.Random(seed)
+    land = random_land(rng)
+    return rng, land, random_config(rng, land)
+
+
+def assert_troops_balance(game):
+    ledger, seats = game.ledger, game.seats
+    start = game.config.starting_troops
+    lost = ("tax", "paid_neutral", "paid_attack", "killed", "cancelled", "capped", "destroyed")
+    for key in ledger:
+        assert ledger[key][0] == 0
+        assert min(ledger[key]) >= 0
+    total = sum(game.troops[p] + sum(game.pools[p]) for p in seats)
+    gained = sum(ledger["interest"][p] + ledger["income"][p] for p in seats)
+    assert total == start * len(seats) + gained - sum(ledger[key][p] for key in lost for p in seats)
+
+
+def assert_every_seat_balances(game):
+    """Each loss is booked at its owner; what a pool is refunded stays with the same player."""
+    ledger = game.ledger
+    for p in game.seats:
+        gains = ledger["interest"][p] + ledger["income"][p]
+        losses = sum(ledger[key][p] for key in ledger if key not in ("interest", "income"))
+        balance = game.troops[p] + sum(game.pools[p])
+        assert balance == game.config.starting_troops + gains - losses
+
+
+def assert_land_counts(game, land):
+    cells = [code for row in game.owner for code in row]
+    assert game.land == [cells.count(code) for code in range(game.config.num_players + 1)]
+    assert sum(game.land) == game.num_land == land.num_land
+    assert [[code != 255 for code in row] for row in game.owner] == land.to_array().tolist()
+
+
+def assert_states_are_sound(game):
+    assert min(game.troops) >= 0
+    assert min(min(row) for row in game.pools) >= 0
+    assert not any(game.pools[0])
+    for p in game.seats:
+        assert game.pools[p][p] == 0
+        if not game.alive[p]:
+            assert (game.troops[p], game.land[p], any(game.pools[p])) == (0, 0, False)
+            assert not any(row[p] for row in game.pools)
+            assert 0 <= game.death_tick[p] < game.tick
+        else:
+            assert game.death_tick[p] == -1
+            if game.config.deaths:
+                assert game.config.death_divisor * game.land[p] > game.peak[p]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_game_keeps_every_promise_of_the_rules(seed):
+    rng, land, config = random_setting(seed)
+    game = WatchedGame(config, land, rng.getrandbits(64))
+    eagerness = rng.choice([0.1, 0.4, 0.6])
+    places = {}
+    while not game.over:
+        is_decision = game.tick % config.decision_every == 0
+        game.step_tick(random_launches(rng, game, eagerness) if is_decision else ())
+        assert_troops_balance(game)
+        assert_every_seat_balances(game)
+        assert_land_counts(game, land)
+        assert_states_are_sound(game)
+        for p in game.seats:
+            if not game.alive[p]:
+                assert places.setdefault(p, game.place_of_dead(p)) == game.place_of_dead(p)
+    placements = game.placements()
+    assert sum(placements) == config.num_players * (config.num_players + 1) / 2
+    assert all(placements[p - 1] == place for p, place in places.items())
+    assert game.tick <= config.max_ticks
+
+
+def test_the_random_games_are_not_dull():
+    """Without captures, deaths, bounces and caps the tests above would say little."""
+    seen = dict.fromkeys(("captures", "deaths", "bounced", "raised", "capped", "cancelled"), 0)
+    for seed in SEEDS:
+        rng, land, config = random_setting(seed)
+        game = ReferenceGame(config, land, rng.getrandbits(64))
+        eagerness = rng.choice([0.1, 0.4, 0.6])
+        while not game.over:
+            is_decision = game.tick % config.decision_every == 0
+            game.step_tick(random_launches(rng, game, eagerness) if is_decision else ())
+        seen["captures"] += sum(sum(row[1:]) for row in game.taken)
+        seen["deaths"] += game.alive[1:].count(False)
+        seen["bounced"] += sum(game.bounced)
+        seen["raised"] += sum(game.raised)
+        seen["capped"] += sum(game.ledger["capped"])
+        seen["cancelled"] += sum(game.ledger["cancelled"])
+    assert min(seen.values()) > 10, seen
+
+
+def test_captures_account_for_all_land():
+    """Without deaths, what a player owns is the spawn, plus what it took, less what was taken."""
+    for seed in SEEDS:
+        rng, land, config = random_setting(seed)
+        game = ReferenceGame(config.replace(deaths=False), land, seed)
+        while not game.over:
+            is_decision = game.tick % config.decision_every == 0
+            game.step_tick(random_launches(rng, game, 0.4) if is_decision else ())
+        for p in game.seats:
+            assert game.land[p] == 12 + sum(game.taken[p]) - sum(row[p] for row in game.taken)
+
+
+def test_the_same_seed_map_and_launches_play_the_same_game():
+    for seed in SEEDS:
+        digests = []
+        for _ in range(2):
+            rng, land, config = random_setting(seed)
+            game = ReferenceGame(config, land, seed)
+            while not game.over and game.tick < 200:
+                is_decision = game.tick % config.decision_every == 0
+                game.step_tick(random_launches(rng, game, 0.4) if is_decision else ())
+            digests.append(game.digest())
+        assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_relabelling_the_seats_relabels_the_game(seed):
+    rng, land, config = random_setting(seed)
+    num_players = config.num_players
+    spawns = place_spawns(config, land, seed)
+    original = dict(
+        zip(
+            range(1, num_players + 1),
+            rng.sample(range(1, num_players + 1), num_players),
+            strict=True,
+        )
+    )
+    new_code = {0: 0, 255: 255} | {old: new for new, old in original.items()}
+    game = ReferenceGame(config, land, seed, spawns)
+    twin = RelabelledGame(config, land, seed, [spawns[original[p] - 1] for p in game.seats])
+    twin.original = original
+    while not game.over and game.tick < 300:
+        is_decision = game.tick % config.decision_every == 0
+        launches = random_launches(rng, game, 0.4) if is_decision else []
+        game.step_tick(launches)
+        twin.step_tick([(new_code[p], new_code[t], f) for p, t, f in launches])
+        assert twin.owner == [[new_code[code] for code in row] for row in game.owner]
+        for p in game.seats:
+            q = new_code[p]
+            assert seat_of(twin, q) == seat_of(game, p)
+            for t in range(num_players + 1):
+                assert twin.pools[q][new_code[t]] == game.pools[p][t]
+                assert twin.taken[q][new_code[t]] == game.taken[p][t]
+    assert twin.over == game.over
+
+
+def seat_of(game, p):
+    """Return everything of seat p that names no other seat."""
+    fields = ("alive", "troops", "land", "peak", "next_step", "death_tick")
+    counts = ("illegal", "raised", "bounced")
+    ledger = [game.ledger[key][p] for key in game.ledger]
+    return [getattr(game, name)[p] for name in (*fields, *counts)] + ledger
+
+
+SYMMETRIES = {
+    "half turn": lambda r, c, height, width: (height - 1 - r, width - 1 - c),
+    "quarter turn": lambda r, c, height, width: (c, height - 1 - r),
+    "quarter turn back": lambda r, c, height, width: (width - 1 - c, r),
+    "upside down": lambda r, c, height, width: (height - 1 - r, c),
+    "mirrored": lambda r, c, height, width: (r, width - 1 - c),
+    "diagonal": lambda r, c, height, width: (c, r),
+    "other diagonal": lambda r, c, height, width: (width - 1 - c, height - 1 - r),
+}
+
+
+@pytest.mark.parametrize("name", SYMMETRIES)
+@pytest.mark.parametrize("seed", [1, 5, 9])
+def test_turning_or_mirroring_the_map_turns_or_mirrors_the_game(name, seed):
+    rng, land, config = random_setting(seed)
+
+    def moved(r, c):
+        return SYMMETRIES[name](r, c, land.height, land.width)
+
+    moved_land = moved_mask(land, moved)
+    moved_config = config.replace(height=moved_land.height, width=moved_land.width, map=moved_land)
+    spawns = place_spawns(config, land, seed)
+    game = ReferenceGame(config, land, seed, spawns)
+    twin = ReferenceGame(
+        moved_config, moved_land, seed, [[moved(r, c) for r, c in cells] for cells in spawns]
+    )
+    while not game.over and game.tick < 300:
+        is_decision = game.tick % config.decision_every == 0
+        launches = random_launches(rng, game, 0.4) if is_decision else []
+        game.step_tick(launches)
+        twin.step_tick(launches)
+        for r, row in enumerate(game.owner):
+            for c, code in enumerate(row):
+                i, j = moved(r, c)
+                assert twin.owner[i][j] == code
+        for p in game.seats:
+            assert seat_of(twin, p) == seat_of(game, p)
+        assert (twin.pools, twin.taken, twin.over) == (game.pools, game.taken, game.over)
+
+
+def moved_mask(land, moved):
+    rows = land.to_array().tolist()
+    cells = {moved(r, c): is_land for r, row in enumerate(rows) for c, is_land in enumerate(row)}
+    height, width = max(r for r, _ in cells) + 1, max(c for _, c in cells) + 1
+    return LandMask.from_array([[cells[r, c] for c in range(width)] for r in range(height)])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_land_rewards_add_up_to_the_change_of_land_and_placement_rewards_to_zero(seed):
+    rng, land, config = random_setting(seed)
+    game = ReferenceGame(config, land, seed)
+    totals = [0.0] * config.num_players
+    while not game.over:
+        was_alive = list(game.alive)
+        rewards = game.environment_step(random_launches(rng, game, 0.4))
+        assert game.over or game.tick % config.decision_every == 0
+        for p in game.seats:
+            assert was_alive[p] or rewards[p - 1] == 0.0
+            totals[p - 1] += rewards[p - 1]
+    placement_terms = [
+        total - (game.land[p] - 12) / game.num_land
+        for p, total in zip(game.seats, totals, strict=True)
+    ]
+    expected = [1 - 2 * (place - 1) / (config.num_players - 1) for place in game.placements()]
+    assert placement_terms == pytest.approx(expected, abs=1e-9)
+    assert sum(placement_terms) == pytest.approx(0, abs=1e-9)
