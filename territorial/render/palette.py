@@ -109,7 +109,8 @@ def _cielab(rgb: Colors) -> npt.NDArray[np.int64]:
     f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
     x, y, z = f.T
     lab = np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
-    return np.rint(100 * lab).astype(np.int64)
+    hundredths: npt.NDArray[np.int64] = np.rint(100 * lab).astype(np.int64)
+    return hundredths
 
 
 def _squared_distance(
