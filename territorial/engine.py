@@ -18,11 +18,9 @@ from territorial.constants import (
     BLOCKED,
     FRACTION_UNIT,
     NUM_FRACTIONS,
-    STREAM_EPISODE,
 )
 from territorial.maps import make_maps
 from territorial.observe import Tables, allocate_tables
-from territorial.rng import draw
 from territorial.rules import make_work
 from territorial.seats import AGENT_CODE, SEAT_NAMES, seat_codes
 from territorial.spawning import make_bank
@@ -149,10 +147,8 @@ class VecGame:
         if seeds is not None:
             game_seeds = self._check_seeds(seeds)
         else:
-            batch_seed = np.uint64(self._batch_seed)
-            game_seeds = np.array(
-                [draw(batch_seed, STREAM_EPISODE, k, e) for k, e in enumerate(episodes)], np.uint64
-            )
+            game_seeds = np.zeros(self.num_games, np.uint64)
+            stepping.episode_seeds(np.uint64(self._batch_seed), episodes, game_seeds)
         self._run(
             lambda work, first, end: stepping.reset_games(
                 self.blocks,

@@ -131,10 +131,10 @@ def launch(game: Game, params: Params, work: Work, p: int, target: int, fraction
     game.ledger[TAX, p] += tax
     if not has_pools(game, p):
         game.next_step[p] = game.clock[TICK] + params.launch_delay
-        game.clock[NEXT_DUE] = min(game.clock[NEXT_DUE], game.next_step[p])
     if game.pools[p, target] == 0:
         add_to_set(game.fresh, p, target)
     set_pool(game, p, target, game.pools[p, target] + amount)
+    game.clock[NEXT_DUE] = min(game.clock[NEXT_DUE], game.due[p])
 
 
 @njit
@@ -201,8 +201,8 @@ def step_all_due(game: Game, params: Params, work: Work) -> None:
         p = work.due[i]
         attack_step(game, params, work, p)
         game.next_step[p] = game.clock[TICK] + cadence(game.land[p], params)
-    if count > 0:
-        game.clock[NEXT_DUE] = earliest_step(game)
+        set_due(game, p)
+    game.clock[NEXT_DUE] = earliest_step(game)
 
 
 @njit
@@ -210,7 +210,7 @@ def find_due(game: Game, work: Work) -> int:
     """List the players that step in this tick, with their keys in the order of play; return how many."""
     now, count = game.clock[TICK], 0
     for p in range(1, len(game.alive)):
-        if now >= game.next_step[p] and has_pools(game, p):
+        if now >= game.due[p]:
             work.due[count] = p
             work.keys[count] = draw(game.seed[0], STREAM_ORDER, now, p)
             count += 1
@@ -233,9 +233,8 @@ def sort_by_key(items: Any, keys: Any, count: int) -> None:
 def earliest_step(game: Game) -> int:
     """Return the first tick at which any player with pools may step."""
     earliest = NEVER
-    for p in range(1, len(game.alive)):
-        if has_pools(game, p):
-            earliest = min(earliest, game.next_step[p])
+    for p in range(1, len(game.due)):
+        earliest = min(earliest, game.due[p])
     return earliest
 
 
@@ -324,11 +323,14 @@ def mark_the_dying(game: Game, params: Params) -> int:
     Needed only when land changed hands: otherwise peaks can only have come down towards the land.
     """
     dying = 0
-    if params.deaths != 0:
+    if params.deaths == 0:
+        return dying
+    for p in range(1, len(game.alive)):
+        dying += is_dying(game.alive[p], game.land[p], game.peak[p], params.death_divisor)
+    if dying > 0:
         for p in range(1, len(game.alive)):
-            if game.alive[p] != 0 and params.death_divisor * game.land[p] <= game.peak[p]:
+            if is_dying(game.alive[p], game.land[p], game.peak[p], params.death_divisor):
                 game.alive[p] = -1
-                dying += 1
     return dying
 
 
@@ -374,6 +376,7 @@ def lose_everything(game: Game, dead: int) -> None:
     for word in range(game.active.shape[1]):
         game.active[dead, word] = ZERO
         game.fresh[dead, word] = ZERO
+    game.due[dead] = NEVER
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
     move_all(game.planes, game.rows, dead, NEUTRAL)
@@ -397,6 +400,7 @@ def end_the_game(game: Game, params: Params) -> None:
     living, largest = 0, 0
     for p in range(1, len(game.alive)):
         living += game.alive[p]
+    for p in range(1, len(game.land)):
         largest = max(largest, game.land[p])
     is_won = 100 * largest >= params.win_percent * game.clock[NUM_LAND]
     if (living <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):
@@ -432,6 +436,13 @@ def set_pool(game: Game, p: int, target: int, amount: int) -> None:
     else:
         drop_from_set(game.active, p, target)
         drop_from_set(game.fresh, p, target)
+    set_due(game, p)
+
+
+@njit
+def set_due(game: Game, p: int) -> None:
+    """``p`` steps when ``next_step`` says so if it has pools, else never."""
+    game.due[p] = game.next_step[p] if has_pools(game, p) else NEVER
 
 
 @njit
@@ -470,6 +481,12 @@ def need_for(size: int, pool: int, params: Params) -> int:
     if size == 0:
         return 0
     return max(1, params.layer_cost * size + size // params.layer_growth_divisor - pool)
+
+
+@njit
+def is_dying(alive: int, land: int, peak: int, divisor: int) -> bool:
+    """Return whether a living player with ``land`` has shrunk too far below its ``peak``."""
+    return (alive != 0) & (divisor * land <= peak)
 
 
 @njit

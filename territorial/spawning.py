@@ -101,6 +101,7 @@ def start_numbers(game: Game, params: Params) -> None:
         game.next_step[p] = game.place2[p] = 0
         game.illegal[p] = game.raised[p] = game.bounced[p] = 0
         game.death_tick[p] = -1
+        game.due[p] = NEVER
     game.land[NEUTRAL] = game.clock[NUM_LAND] - SPAWN_CELLS * params.num_players
     game.ledger[:] = 0
     game.pools[:] = 0

@@ -38,13 +38,14 @@ FIELDS: tuple[Field, ...] = (
     Field("episode", "clock", "count", "which episode of its slot in the batch this is, from 0"),
     Field("map_id", "clock", "index", "which map of the bank is played"),
     Field("num_land", "clock", "cells", "land of the map, M in the rules"),
-    Field("next_due", "clock", "tick", "nobody steps before this tick (a lower bound)"),
+    Field("next_due", "clock", "tick", "nobody steps before this tick (derived)"),
     Field("land_changed", "clock", "0 or 1", "land changed hands since deaths were looked at"),
     Field("troops", "players", "troops", "balance at home, T"),
     Field("land", "players", "cells", "cells owned, L; entry 0 is neutral land"),
     Field("alive", "players", "0 or 1", "still in the game"),
     Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
     Field("next_step", "players", "tick", "earliest tick of the next attack step"),
+    Field("due", "players", "tick", "next_step, or a tick never reached without pools (derived)"),
     Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
     Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
     Field("illegal", "players", "count", "launches that were not legal and did nothing"),
@@ -119,6 +120,7 @@ class Game(NamedTuple):
     alive: Any
     peak: Any
     next_step: Any
+    due: Any
     death_tick: Any
     place2: Any
     illegal: Any
@@ -134,7 +136,8 @@ class Game(NamedTuple):
 
 
 _TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
-_NEXT_STEP, _DEATH_TICK, _PLACE2 = PLAYERS["next_step"], PLAYERS["death_tick"], PLAYERS["place2"]
+_NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
+_DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
 _POOLS, _TAKEN = PAIRS["pools"], PAIRS["taken"]
 _ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
@@ -153,6 +156,7 @@ def game_of(state: State, k: int) -> Game:
         players[_ALIVE],
         players[_PEAK],
         players[_NEXT_STEP],
+        players[_DUE],
         players[_DEATH_TICK],
         players[_PLACE2],
         players[_ILLEGAL],

@@ -28,6 +28,7 @@ from territorial.rules import (
     earliest_step,
     launch,
     need_for,
+    set_due,
     tick,
 )
 from territorial.seats import AGENT_CODE
@@ -126,6 +127,13 @@ def step_games(
             results.was_reset[k] = True
         if options.is_observed != 0:
             observe(game, params, work, tables, k)
+
+
+@kernel
+def episode_seeds(batch_seed: Any, episodes: Any, seeds: Any) -> None:
+    """Write the seed of episode ``episodes[k]`` of every game k into ``seeds``, uint64 (E,)."""
+    for k in range(len(episodes)):
+        seeds[k] = draw(batch_seed, STREAM_EPISODE, k, episodes[k])
 
 
 @kernel
@@ -288,6 +296,7 @@ def derive(game: Game) -> None:
             else:
                 drop_from_set(game.active, p, target)
                 drop_from_set(game.fresh, p, target)
+        set_due(game, p)
     game.clock[NEXT_DUE] = earliest_step(game)
     game.clock[LAND_CHANGED] = 1
 
