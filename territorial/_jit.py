@@ -162,3 +162,6 @@ ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
 TOP_BIT: Any = np.uint64(63)
 """uint64 constants: numba makes floats of an expression that mixes uint64 with int64."""
+
+int64: Any = np.int64
+"""Makes a signed whole number of a word, for numba; to a type checker it may be anything."""

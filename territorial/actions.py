@@ -69,9 +69,7 @@ def flatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     return np.where(what == HOLD, 0, 1 + NUM_FRACTIONS * (what - 1) + how_much)
 
 
-def target_mask(
-    masks: npt.NDArray[np.uint8], ego: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int8]:
+def target_mask(masks: npt.NDArray[np.uint8], ego: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
     """Return int8 (P, P+2): 1 where the first part of an action is legal, in ego order.
 
     ``masks``: uint8 (P, ceil((P+2)/8)), the engine's mask bits: bit 0 holds, bit t + 1 is owner code t.

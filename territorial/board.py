@@ -105,9 +105,7 @@ def front_size(planes: Any, rows: Any, reach: Any, reach_rows: Any, target: int)
 
 
 @njit
-def take_front(
-    planes: Any, rows: Any, taker: int, target: int, front: Any, front_rows: Any
-) -> None:
+def take_front(planes: Any, rows: Any, taker: int, target: int, front: Any, front_rows: Any) -> None:
     """Move the cells of ``front`` from ``target`` to ``taker``."""
     for s in range(planes.shape[1] - 1):
         first, end = front_rows[s, FIRST], front_rows[s, END]

@@ -240,7 +240,8 @@ def make_params(config: GameConfig) -> Params:
         "deaths": int(config.deaths),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
     }
-    return Params(*(derived.get(name, getattr(config, name, None)) for name in Params._fields))
+    values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}
+    return Params(**values)
 
 
 def interest_rates(config: GameConfig) -> npt.NDArray[np.int64]:

@@ -68,6 +68,7 @@ class GameArrays:
 
     @property
     def owner(self) -> npt.NDArray[np.uint8]:
+        """The board as owner codes, see the class."""
         return self._game._owner_codes()
 
 
@@ -87,6 +88,7 @@ class VecGame:
         observe: False leaves observations out (they stay as they are), for play without policies.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
+
     """
 
     def __init__(
@@ -131,9 +133,7 @@ class VecGame:
 
     # ---- playing ----------------------------------------------------------------------------------
 
-    def reset(
-        self, seed: int | None = None, *, seeds: Iterable[int] | None = None
-    ) -> Tables:
+    def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Tables:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
@@ -335,8 +335,8 @@ class VecGame:
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        arrays = [*self._bank, *self._tables, *self._final_tables, *self._results, self._actions]
-        arrays += [array for work in self._works for array in work]
+        groups = (self._bank, self._tables, self._final_tables, self._results, *self._works)
+        arrays: list[npt.NDArray[Any]] = [self._actions, *(array for group in groups for array in group)]
         owner = 0 if self._owner is None else self._owner.nbytes
         return (state_bytes(self.blocks) + owner + sum(a.nbytes for a in arrays)) / self.num_games
 
@@ -388,8 +388,7 @@ class VecGame:
     def __repr__(self) -> str:
         config = self.config
         return (
-            f"VecGame({self.num_games} games, {config.height} x {config.width}, "
-            f"{config.num_players} players)"
+            f"VecGame({self.num_games} games, {config.height} x {config.width}, {config.num_players} players)"
         )
 
     # ---- within -----------------------------------------------------------------------------------
@@ -403,10 +402,7 @@ class VecGame:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(threads, thread_name_prefix="territorial")
         bounds = [self.num_games * i // threads for i in range(threads + 1)]
-        jobs = [
-            self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1])
-            for i in range(1, threads)
-        ]
+        jobs = [self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1]) for i in range(1, threads)]
         call(self._works[0], bounds[0], bounds[1])
         for job in jobs:
             job.result()
@@ -507,5 +503,3 @@ def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
     return value
-
-

@@ -32,7 +32,9 @@ PLAYERS: tuple[Column, ...] = (
     Column("interest", "per cent", "1", "rate of the next interest payment at the present tick"),
     Column("land_share", "ratio", "1", "L over all land of the map"),
     Column("troops_share", "ratio", "1", "T over the troops of all players"),
-    Column("rank", "place", "players", "place by land, then troops; equals share a place; the dead keep theirs"),
+    Column(
+        "rank", "place", "players", "place by land, then troops; equals share a place; the dead keep theirs"
+    ),
     Column("pools_out", "troops", "troops", "own troops in the field, all targets together"),
     Column("pools_in", "troops", "troops", "other players' troops in the field against this one"),
     Column("log_pools_out", "log2", "log", "log2(1 + pools_out), as log_troops"),

@@ -118,9 +118,7 @@ def observe_borders(game: Game, params: Params, work: Work, out: Any, masks: Any
         for target in range(len(game.alive)):
             size = 0
             if can_be_target(game, p, target):
-                size = front_size(
-                    game.planes, game.rows, work.reach, work.reach_rows, target
-                )
+                size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
             pool, troops = game.pools[p, target], game.troops[p]
             need = need_for(size, pool, params)
             out[_FRONT, p, target], out[_LOG_FRONT, p, target] = size, log2_of(size)
@@ -202,26 +200,8 @@ def log2_of(amount: int) -> float:
     return exponent + ((amount + 1) / (1 << exponent) - 1.0)
 
 
-def scale_of(column: obs_layout.Column, config: GameConfig) -> float:
-    """Return the factor that makes a feature of about 0..1 of a column's value."""
-    cells = config.height * config.width
-    scales = {
-        "1": 1.0,
-        "cells": 1.0 / cells,
-        "troops": 1.0 / (config.soft_cap * cells),
-        "log": 1.0 / 32.0,
-        "hard cap": 1.0 / config.hard_cap,
-        "players": 1.0 / config.num_players,
-        "decision": 1.0 / 10.0,
-        "game": 1.0 / config.max_ticks,
-        "interest": 1.0 / config.interest_every,
-        "income": 1.0 / config.income_every,
-    }
-    return scales[column.scale]
-
-
 def column(tables: Tables, table: str, name: str) -> npt.NDArray[np.float32]:
-    """Return one column of one table for all games, as a view: column(obs, "players", "land")."""
+    """Return the column ``name`` of ``table`` (players, borders or globals) for all games, as a view."""
     columns = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
     if table not in columns:
         raise KeyError(f"no table {table!r}; there are {', '.join(columns)}")

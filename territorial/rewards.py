@@ -37,5 +37,3 @@ def placement_reward(place2: int, num_players: int) -> float:
 def reward_range() -> tuple[float, float]:
     """Return the least and the largest reward of one step."""
     return -2.0, 2.0
-
-

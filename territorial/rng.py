@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import JIT_ENABLED, njit
+from territorial._jit import JIT_ENABLED, int64, njit
 
 if JIT_ENABLED:
 
@@ -39,4 +39,4 @@ def draw(seed: Any, stream: int, tick: int, index: int) -> Any:
 @njit
 def draw_below(bound: int, seed: Any, stream: int, tick: int, index: int) -> int:
     """Return a whole number from 0 to ``bound`` - 1 (bias below bound / 2**64), as int64."""
-    return np.int64(draw(seed, stream, tick, index) % np.uint64(bound))
+    return int64(draw(seed, stream, tick, index) % np.uint64(bound))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import ONE, ZERO, lowest_bit, njit
+from territorial._jit import ONE, ZERO, int64, lowest_bit, njit
 from territorial.board import find_front, front_size, move_all, spread, take_front, tighten_rows
 from territorial.config import RECIPROCAL_BITS, GameConfig, Params, interest_rates
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
@@ -277,9 +277,7 @@ def attack(game: Game, params: Params, work: Work, p: int, target: int) -> int:
         is_won = True
     else:
         available = layers * size
-        cost = attack_cost(
-            size, game.troops[target], game.land[target], game.pools[target, p], params
-        )
+        cost = attack_cost(size, game.troops[target], game.land[target], game.pools[target, p], params)
         is_won = available > cost
         price = cost if is_won else available
         game.ledger[PAID_ATTACK, p] += price
@@ -469,7 +467,7 @@ def drop_from_set(sets: Any, p: int, owner: int) -> None:
 @njit
 def is_in_set(sets: Any, p: int, owner: int) -> int:
     """Return 1 if ``owner`` is in the set of ``p``, else 0."""
-    return np.int64((sets[p, owner >> 6] >> np.uint64(owner & 63)) & ONE)
+    return int64((sets[p, owner >> 6] >> np.uint64(owner & 63)) & ONE)
 
 
 # ---- formulas: whole numbers in, whole numbers out ------------------------------------------------

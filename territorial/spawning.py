@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import ZERO, njit
+from territorial._jit import ZERO, int64, njit
 from territorial.board import (
     END,
     FIRST,
@@ -94,7 +94,7 @@ def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
 def start_numbers(game: Game, params: Params) -> None:
     """Everybody is alive with the starting troops and the land of a spawn, and nothing has happened."""
     for p in range(len(game.alive)):
-        is_seat = np.int64(p != NEUTRAL)
+        is_seat = int64(p != NEUTRAL)
         game.alive[p] = is_seat
         game.troops[p] = is_seat * params.starting_troops
         game.land[p] = game.peak[p] = is_seat * SPAWN_CELLS
@@ -143,8 +143,8 @@ def find_anchor(game: Game, params: Params, anchors: Any, slot: int) -> bool:
     best, looked_at = -1, 0
     for attempt in range(SPAWN_TRIES):
         bits = draw(seed, STREAM_SPAWN, slot, attempt)
-        r = np.int64((bits >> HALF_BITS) % np.uint64(height - SPAWN_SIDE + 1))
-        c = np.int64((bits & LOW_HALF) % np.uint64(width - SPAWN_SIDE + 1))
+        r = int64((bits >> HALF_BITS) % np.uint64(height - SPAWN_SIDE + 1))
+        c = int64((bits & LOW_HALF) % np.uint64(width - SPAWN_SIDE + 1))
         if not is_free(game, r, c):
             continue
         distance = nearest_spawn(anchors, slot, r, c)
@@ -193,9 +193,7 @@ def is_free(game: Game, row: int, column: int) -> bool:
     """Return whether all cells of a spawn at this anchor are neutral land."""
     for down in range(SPAWN_SIDE):
         for right in range(SPAWN_SIDE):
-            if is_in_spawn(down, right) and not owns_cell(
-                game.planes, NEUTRAL, row + down, column + right
-            ):
+            if is_in_spawn(down, right) and not owns_cell(game.planes, NEUTRAL, row + down, column + right):
                 return False
     return True
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial._jit import kernel, njit
+from territorial._jit import int64, kernel, njit
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_rows, front_size, set_cell, spread, write_owner_codes
 from territorial.config import Params
@@ -172,9 +172,7 @@ def tick_game(state: State, params: Params, work: Work, launches: Any, k: int) -
 
 
 @kernel
-def observe_games(
-    state: State, params: Params, work: Work, tables: Tables, first: int, end: int
-) -> None:
+def observe_games(state: State, params: Params, work: Work, tables: Tables, first: int, end: int) -> None:
     """Observe the games [first, end) as they stand."""
     for k in range(first, end):
         observe(game_of(state, k), params, work, tables, k)
@@ -221,7 +219,7 @@ def place_position(state: State, params: Params, owner: Any, k: int) -> None:
         game.land[code] = 0
     for r in range(params.height):
         for c in range(params.width):
-            code = np.int64(owner[r, c])
+            code = int64(owner[r, c])
             if code != BLOCKED:
                 set_cell(game.planes, game.rows, code, r, c)
                 game.land[code] += 1
@@ -232,9 +230,7 @@ def place_position(state: State, params: Params, owner: Any, k: int) -> None:
 
 
 @njit
-def decide_launches(
-    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any
-) -> None:
+def decide_launches(game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any) -> None:
     """Collect everybody's launch from one and the same board, then make them all."""
     for p in range(1, len(game.alive)):
         work.before[LAND_BEFORE, p] = game.land[p]
@@ -254,9 +250,7 @@ def decide_launches(
 
 
 @njit
-def decide_bot(
-    game: Game, params: Params, work: Work, seating: Any, memory: Any, p: int
-) -> None:
+def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any, p: int) -> None:
     """Write the launch of the bot on seat ``p``; it sleeps until its clock strikes."""
     work.launches[p, 0] = NO_TARGET
     now = game.clock[TICK]
@@ -312,7 +306,7 @@ def stand_still(results: Results, k: int) -> None:
 @njit
 def has_living_agent(game: Game, seating: Any) -> bool:
     """Return whether any seat of an agent is alive."""
-    for p in range(1, len(game.alive)):
+    for p in range(1, len(game.alive)):  # noqa: SIM110 - numba has no any() over a generator
         if seating[SEATS, p] == AGENT_CODE and game.alive[p] != 0:
             return True
     return False

@@ -22,11 +22,10 @@ def announce() -> None:
     """Tell on stderr, once a process, that the first steps will have to wait for the compiler."""
     global _announced
     if not _announced and not is_compiled():
-        print(
-            "territorial: compiling the engine for this machine (once, about half a minute) ...",
-            file=sys.stderr,
-            flush=True,
+        sys.stderr.write(
+            "territorial: compiling the engine for this machine (once, about half a minute) ...\n"
         )
+        sys.stderr.flush()
     _announced = True
 
 
@@ -40,7 +39,8 @@ def progress(label: str) -> Iterator[None]:
             seconds = time.perf_counter() - started
             end = "\r" if sys.stderr.isatty() else "\n"
             if sys.stderr.isatty() or int(seconds) % 10 == 0:
-                print(f"{label} {seconds:3.0f} s", end=end, file=sys.stderr, flush=True)
+                sys.stderr.write(f"{label} {seconds:3.0f} s{end}")
+                sys.stderr.flush()
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

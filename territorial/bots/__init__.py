@@ -36,9 +36,7 @@ RANDOM, NOVICE, METRONOME, BANKER, TURTLE = range(len(_STYLES))
 
 
 @njit
-def decide(
-    style: int, game: Game, params: Params, work: Work, p: int, memory: Any
-) -> tuple[int, int]:
+def decide(style: int, game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
     """Return the launch (target, 1024ths) of the bot on seat ``p`` whose turn to decide it is."""
     if style == RANDOM:
         return random_launch.decide(game, params, work, p, memory)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from territorial._jit import njit
 from territorial.board import bounding_box, front_size, spread
 from territorial.config import Params
@@ -39,9 +37,7 @@ def look_around(game: Game, work: Work, p: int) -> None:
         if target == p or (target != NEUTRAL and game.alive[target] == 0):
             work.sizes[target] = 0
         else:
-            work.sizes[target] = front_size(
-                game.planes, game.rows, work.reach, work.reach_rows, target
-            )
+            work.sizes[target] = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
 
 
 @njit

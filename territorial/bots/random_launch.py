@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import njit
+from territorial._jit import int64, njit
 from territorial.bots.common import FREE_DRAWS, HOLD_ALL, bot_draw, is_open, look_around
 from territorial.config import Params
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
@@ -30,8 +30,8 @@ def decide(game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple
         count += is_open(game, params, work, p, target)
     if count == 0:
         return HOLD_ALL, 0
-    chosen = np.int64(bot_draw(game, p, FREE_DRAWS + 1) % np.uint64(count))
-    fraction = CHOICES[np.int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
+    chosen = int64(bot_draw(game, p, FREE_DRAWS + 1) % np.uint64(count))
+    fraction = CHOICES[int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
     for target in range(len(work.sizes)):
         if is_open(game, params, work, p, target):
             if chosen == 0:

@@ -68,18 +68,14 @@ def value_noise(height: int, width: int, seed: int, layer: int, spacing: int) ->
     lattice = (words >> np.uint64(48)).astype(np.int64)
     # Columns first, on the few lattice rows only: the big array is then blended just once.
     step: Heights = lattice[:, 1:] - lattice[:, :-1]
-    rows: Heights = (lattice[:, column] << _BLEND_BITS) + step[
-        :, column
-    ] * column_weight  # below 2**28
+    rows: Heights = (lattice[:, column] << _BLEND_BITS) + step[:, column] * column_weight  # below 2**28
     row_step: Heights = rows[1:] - rows[:-1]
     total: Heights = (rows[row] << _BLEND_BITS) + row_step[row] * row_weight[:, None]  # below 2**40
     noise: Heights = total >> (2 * _BLEND_BITS)
     return noise
 
 
-def fractal_noise(
-    height: int, width: int, seed: int, layer: int, spacing: int, finest: int
-) -> Heights:
+def fractal_noise(height: int, width: int, seed: int, layer: int, spacing: int, finest: int) -> Heights:
     """Return a mean of noise of ``spacing`` cells, of half that, a quarter ..., down to ``finest``.
 
     Each layer weighs half as much as the one before; (height, width) int64 in 0 .. NOISE_UNIT - 1.

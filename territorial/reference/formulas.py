@@ -25,9 +25,7 @@ def wanted_amount(troops: int, fraction: int) -> int:
 def interest_rate(config: GameConfig, tick: int, troops: int, land: int, num_land: int) -> int:
     """Return the rate in basis points: higher with more land, early, and below the soft cap."""
     level = config.interest_levels * land // num_land
-    rate = config.interest_base + isqrt(
-        config.interest_land_scale * level // config.interest_land_divisor
-    )
+    rate = config.interest_base + isqrt(config.interest_land_scale * level // config.interest_land_divisor)
     if tick < config.early_interest_ticks:
         rate = max(rate, early_interest_rate(config, tick))
     soft_cap = config.soft_cap * land

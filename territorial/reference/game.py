@@ -89,9 +89,7 @@ class ReferenceGame:
     def _settle(self, spawns: Sequence[Sequence[Cell]]) -> None:
         """Each seat starts on its 12 spawn cells."""
         if len(spawns) != self.config.num_players:
-            raise ValueError(
-                f"spawns has {len(spawns)} entries; one for each of {len(self.seats)} seats"
-            )
+            raise ValueError(f"spawns has {len(spawns)} entries; one for each of {len(self.seats)} seats")
         for p, cells in zip(self.seats, spawns, strict=True):
             for r, c in cells:
                 if not (0 <= r < len(self.owner) and 0 <= c < len(self.owner[0])):
@@ -100,9 +98,7 @@ class ReferenceGame:
                     raise ValueError(f"spawn cell ({r}, {c}) of seat {p} is blocked or taken")
                 self._give(r, c, p)
             if len(cells) != SPAWN_CELLS:
-                raise ValueError(
-                    f"spawn of seat {p} has {len(cells)} cells; it must have {SPAWN_CELLS}"
-                )
+                raise ValueError(f"spawn of seat {p} has {len(cells)} cells; it must have {SPAWN_CELLS}")
 
     # ------------------------------------------------------------------ a tick, rule by rule
 
@@ -147,9 +143,7 @@ class ReferenceGame:
             return False
         if t == p or not (t == NEUTRAL or (t in self.seats and self.alive[t])):
             return False
-        return (
-            bool(self.front(p, t)) and self.need(p, t) <= self.troops[p] // self.config.need_divisor
-        )
+        return bool(self.front(p, t)) and self.need(p, t) <= self.troops[p] // self.config.need_divisor
 
     def need(self, p: int, t: int) -> int:
         """A pool needs enough for a first layer and a little growth."""
@@ -168,9 +162,7 @@ class ReferenceGame:
     def pay_interest(self) -> None:
         """The living are paid interest on their balance; pools earn nothing."""
         for p in self.living():
-            gain = formulas.interest_gain(
-                self.config, self.tick, self.troops[p], self.land[p], self.num_land
-            )
+            gain = formulas.interest_gain(self.config, self.tick, self.troops[p], self.land[p], self.num_land)
             self.troops[p] += gain
             self.ledger["interest"][p] += gain
 
@@ -277,9 +269,7 @@ class ReferenceGame:
         """Whoever is down to a quarter of the peak dies this tick (nobody, with deaths off)."""
         if not self.config.deaths:
             return []
-        return [
-            p for p in self.living() if formulas.is_fallen(self.config, self.land[p], self.peak[p])
-        ]
+        return [p for p in self.living() if formulas.is_fallen(self.config, self.land[p], self.peak[p])]
 
     def follow_peaks(self, fallen: list[int]) -> None:
         """The peak of all others rises with their land at once and sinks towards it slowly."""
@@ -316,18 +306,14 @@ class ReferenceGame:
     def placements(self) -> list[float]:
         """The living place by land, then troops; then the dead, later is better; ties share."""
         if not self.over:
-            raise ValueError(
-                "the game is not over; place_of_dead(p) places a dead player before that"
-            )
+            raise ValueError("the game is not over; place_of_dead(p) places a dead player before that")
         ranks = [self._rank(p) for p in self.seats]
         return [_shared_place(rank, ranks) for rank in ranks]
 
     def place_of_dead(self, p: int) -> float:
         """All who live or died later place above the dead p, whatever comes: known at the death."""
         if self.alive[p]:
-            raise ValueError(
-                f"seat {p} is alive; only the place of the dead is known before the end"
-            )
+            raise ValueError(f"seat {p} is alive; only the place of the dead is known before the end")
         return _shared_place(self._rank(p), [self._rank(q) for q in self.seats])
 
     def _rank(self, p: int) -> tuple[int, int, int]:
@@ -401,9 +387,7 @@ class ReferenceGame:
         """Return the launches as plain ints; ValueError if they, or a tick, cannot be had now."""
         if self.over:
             raise ValueError(f"the game is over since tick {self.tick}")
-        checked = [
-            (operator.index(p), operator.index(t), operator.index(f)) for p, t, f in launches
-        ]
+        checked = [(operator.index(p), operator.index(t), operator.index(f)) for p, t, f in launches]
         if checked and self.tick % self.config.decision_every != 0:
             raise ValueError(f"tick is {self.tick}; launches come at multiples of {self._every()}")
         for p, _, fraction in checked:
@@ -442,8 +426,7 @@ def _shared_place(rank: tuple[int, int, int], ranks: list[tuple[int, int, int]])
 def _check_setting(config: GameConfig, land: LandMask, seed: int) -> None:
     if (land.height, land.width) != (config.height, config.width):
         raise ValueError(
-            f"the map is {land.height} x {land.width} but the config says "
-            f"{config.height} x {config.width}"
+            f"the map is {land.height} x {land.width} but the config says {config.height} x {config.width}"
         )
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed is {seed}; it must be from 0 to 2**64 - 1")

@@ -78,9 +78,7 @@ def _all_player_colors() -> Colors:
     seats = _unpack(_SEATS)
     terrain = np.array([NEUTRAL_COLOR, *TERRAIN_COLORS.values()], np.uint8)
     seen = _cielab(candidates)
-    room = np.min(
-        [_squared_distance(seen, c) for c in _cielab(np.vstack([seats, terrain]))], axis=0
-    )
+    room = np.min([_squared_distance(seen, c) for c in _cielab(np.vstack([seats, terrain]))], axis=0)
     chosen = []
     for _ in range(MAX_PLAYERS - len(seats)):
         best = int(room.argmax())
@@ -113,8 +111,6 @@ def _cielab(rgb: Colors) -> npt.NDArray[np.int64]:
     return hundredths
 
 
-def _squared_distance(
-    colors: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _squared_distance(colors: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     squares: npt.NDArray[np.int64] = ((colors - other) ** 2).sum(axis=1)
     return squares

@@ -25,9 +25,7 @@ _TITLE_LENGTH = 2 + _NAME_LENGTH  # stands above colour and name
 _PANEL_CHARACTERS = 1 + _TITLE_LENGTH + 7 + 8 + 1
 
 
-def render_board(
-    owner: Owners, num_players: int, scale: int = 3, terrain: Terrain = "water"
-) -> Image:
+def render_board(owner: Owners, num_players: int, scale: int = 3, terrain: Terrain = "water") -> Image:
     """Return the (H * scale, W * scale, 3) uint8 RGB picture of (H, W) uint8 owner codes.
 
     Every cell is a square of ``scale`` pixels. The sides of cells are darker where the owner
@@ -35,9 +33,7 @@ def render_board(
     "mountains". Raises ValueError for arguments out of range.
     """
     if owner.ndim != 2 or owner.dtype != np.uint8:
-        raise ValueError(
-            f"owner is a {owner.dtype} array of shape {owner.shape}; it must be uint8, (H, W)"
-        )
+        raise ValueError(f"owner is a {owner.dtype} array of shape {owner.shape}; it must be uint8, (H, W)")
     if scale < 1:
         raise ValueError(f"scale is {scale}; it must be at least 1")
     colors = owner_colors(num_players, terrain)
@@ -113,9 +109,7 @@ def beside(left: Image, right: Image) -> Image:
     return image
 
 
-def _draw_text(
-    image: Image, top: int, left: int, text: str, color: tuple[int, int, int], size: int
-) -> None:
+def _draw_text(image: Image, top: int, left: int, text: str, color: tuple[int, int, int], size: int) -> None:
     """Write ``text`` over ``image``, cut off at its edges."""
     area = image[top:, left:]
     ink = text_mask(text, size)[: area.shape[0], : area.shape[1]]
@@ -140,9 +134,7 @@ def _short(number: int) -> str:
 def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
     """Write an (H, W, 3) uint8 RGB picture to ``path`` as an 8-bit PNG file."""
     if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or rgb.size == 0:
-        raise ValueError(
-            f"a picture is a uint8 array of shape (H, W, 3); got {rgb.dtype}, {rgb.shape}"
-        )
+        raise ValueError(f"a picture is a uint8 array of shape (H, W, 3); got {rgb.dtype}, {rgb.shape}")
     height, width, _ = rgb.shape
     lines = np.zeros((height, 1 + 3 * width), np.uint8)  # every line begins with 0, "no filter"
     lines[:, 1:] = rgb.reshape(height, 3 * width)

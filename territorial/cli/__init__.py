@@ -1,0 +1,100 @@
+"""The command line: ``territorial play``, ``bench``, ``warmup``, ``info``; other packages add verbs.
+
+Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
+function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
+and returns the exit code. Other packages join in the same way, through the entry-point group
+``territorial.cli``. In their pyproject.toml::
+
+    [project.entry-points."territorial.cli"]
+    train = "their_package.train_command"
+
+where the object named has such an ``add_parser``; that makes ``territorial train``. They are loaded
+only when none of the verbs here is asked for, so a heavy package does not slow these down.
+
+Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 1 could not be done,
+2 wrong arguments, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from territorial._version import __version__
+from territorial.cli import bench, info, play, warm
+from territorial.cli.options import UsageError
+
+ENTRY_POINTS = "territorial.cli"
+"""The group in which other packages register verbs."""
+
+VERBS = {"play": play, "bench": bench, "warmup": warm, "info": info}
+
+EXAMPLES = """\
+examples:
+  territorial play                      one whole game of 32 bots, standings and a picture
+  territorial play --seed 7 --seats metronome,banker
+  territorial bench                     how fast this machine plays, in under a minute
+  territorial info --json               versions, machine and defaults for a bug report
+
+territorial VERB --help says more about each.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the arguments say and return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = make_parser(with_plugins=not (arguments and arguments[0] in VERBS))
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit as ending:  # argparse has said everything already
+        return int(ending.code or 0)
+    return _do(parsed)
+
+
+def make_parser(*, with_plugins: bool = True) -> argparse.ArgumentParser:
+    """Return the parser of all verbs, those of other packages included if asked for."""
+    parser = argparse.ArgumentParser(
+        prog="territorial",
+        description="A fast simulator of a territorial conquest game.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for module in VERBS.values():
+        module.add_parser(verbs)
+    if with_plugins:
+        _add_plugins(verbs)
+    return parser
+
+
+def _add_plugins(verbs: Any) -> None:
+    """Add the verbs of other packages; one that cannot be loaded is named and left out."""
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        try:
+            point.load().add_parser(verbs)
+        except Exception as error:
+            print(
+                f"territorial: the verb {point.name!r} ({point.value}) cannot be loaded: {error}",
+                file=sys.stderr,
+            )
+
+
+def _do(parsed: argparse.Namespace) -> int:
+    try:
+        code = parsed.run(parsed)
+        sys.stdout.flush()
+    except UsageError as error:
+        print(f"territorial {parsed.verb}: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\nterritorial {parsed.verb}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return int(code)

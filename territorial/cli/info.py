@@ -1,0 +1,97 @@
+"""``territorial info``: what is installed, on which machine, and what there is to choose from."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from territorial import bots, warmup
+from territorial._jit import CACHE_DIR, JIT_ENABLED
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.config import MAP_KINDS, GameConfig
+from territorial.constants import RULES_VERSION
+from territorial.obs_layout import OBS_VERSION
+from territorial.seats import LINEUPS
+
+EXAMPLES = """\
+  territorial info
+  territorial info --set launch_delay=0     the config that this gives, and its digest
+  territorial info --json                   for a bug report
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "say what is installed, the defaults, the bots and the maps"
+    parser = options.new_parser(verbs, "info", summary, EXAMPLES)
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print it."""
+    options.check_json(parsed)
+    result = gather(options.config_of(parsed))
+    if parsed.json != options.STDOUT:
+        print(_text(result))
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+    return 0
+
+
+def gather(config: GameConfig) -> dict[str, Any]:
+    """Return everything this verb tells, as values that JSON has."""
+    return {
+        "versions": versions(),
+        "rules_version": RULES_VERSION,
+        "obs_version": OBS_VERSION,
+        "machine": machine(),
+        "cache_dir": str(CACHE_DIR),
+        "is_compiled": warmup.is_compiled(),
+        "jit_enabled": JIT_ENABLED,
+        "config": options.config_values(config),
+        "config_digest": config.hexdigest,
+        "bots": {name: bots.make(name).idea for name in bots.NAMES},
+        "line_ups": {name: list(lineup.seats) for name, lineup in LINEUPS.items()},
+        "map_kinds": list(MAP_KINDS),
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial warmup"
+    parts = {
+        "versions": {
+            **result["versions"],
+            "rules": result["rules_version"],
+            "observations": result["obs_version"],
+        },
+        "machine": result["machine"],
+        "compiled code": {result["cache_dir"]: compiled},
+        f"config {result['config_digest']}": _describe_config(result["config"]),
+        "bots": {name: _one_line(name, idea) for name, idea in result["bots"].items()},
+        "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
+        "maps": {"kinds": ", ".join(result["map_kinds"])},
+    }
+    return "\n\n".join(f"{title}\n{_lines(rows)}" for title, rows in parts.items())
+
+
+def _lines(rows: Mapping[str, Any]) -> str:
+    width = max(len(name) for name in rows)
+    return "\n".join(f"  {name:{width}}  {value}" for name, value in rows.items())
+
+
+def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{value!s:<24} {options.describe_field(name)}" for name, value in config.items()}
+
+
+def _one_line(name: str, idea: str) -> str:
+    return idea.partition("\n")[0].removeprefix(f"{name}: ")
+
+
+def _count(seats: list[str]) -> str:
+    counts = ", ".join(f"{count} {name}" for name, count in Counter(seats).items())
+    return f"{len(seats)} seats: {counts}"

@@ -1,0 +1,87 @@
+"""What a figure was measured on: the machine, the versions that matter, and memory in use."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from territorial._version import __version__
+
+PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo")
+
+
+def machine() -> dict[str, Any]:
+    """Return processor, cores and operating system."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "system": platform.platform(),
+        "architecture": platform.machine(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this package, of Python and of what it stands on."""
+    found = {"territorial-env": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def usable_cores() -> int | None:
+    """Return how many cores this process may run on, which containers and `taskset` restrict."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def cpu_model() -> str:
+    """Return what the processor calls itself."""
+    try:
+        if sys.platform == "darwin":
+            command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return platform.processor() or platform.machine()
+
+
+def resident_memory() -> tuple[int | None, str]:
+    """Return the bytes of this process that are in memory, and how that was found out.
+
+    Linux tells it in /proc, elsewhere psutil does where it is installed. Without it there is only
+    the peak that the operating system kept, which never falls; on Windows not even that (None).
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE"), "resident, /proc/self/statm"
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        psutil = importlib.import_module("psutil")
+        return int(psutil.Process().memory_info().rss), "resident, psutil"
+    except ImportError:
+        return _peak_memory()
+
+
+def _peak_memory() -> tuple[int | None, str]:
+    try:
+        resource: Any = importlib.import_module("resource")
+    except ImportError:
+        return None, "not known without psutil"
+    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, others kilobytes
+    return peak * unit, "peak resident, getrusage"

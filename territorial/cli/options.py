@@ -1,0 +1,263 @@
+"""Options that several verbs share; those of a game's config are made from the fields of GameConfig."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from territorial import bots
+from territorial.config import MAP_KINDS, GameConfig
+from territorial.seats import LINEUPS
+
+NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
+"""Fields with an option of their own; ``--set`` reaches all."""
+
+DEFAULT_LINEUP = "mixed-1"
+SEED_LIMIT = 2**64
+STDOUT = "-"
+
+_FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
+
+
+class UsageError(Exception):
+    """What the user asked for cannot be done; the message names the argument, its value and its range."""
+
+
+def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+    """Return a new parser of the verb ``name``; ``examples`` end its help."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog="examples:\n" + examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
+# ---- the config of a game --------------------------------------------------------------------------
+
+
+def add_config_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what game is played; :func:`config_of` reads them."""
+    group = parser.add_argument_group("the game")
+    for name in NAMED_FIELDS:
+        spec, option = _FIELDS[name], "--" + name.replace("_", "-")
+        if name == "map":
+            group.add_argument(option, choices=MAP_KINDS, help=_help(spec))
+        else:
+            group.add_argument(option, type=_parser_of(spec), metavar="N", help=_help(spec))
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_assignment,
+        metavar="FIELD=VALUE",
+        dest="assignments",
+        help="set any other field of the config, such as decision_every=1 or deaths=false; "
+        "may be repeated; `territorial info` lists the fields",
+    )
+
+
+def config_of(parsed: argparse.Namespace) -> GameConfig:
+    """Return the config that the options of :func:`add_config_options` describe."""
+    named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
+    fields = {name: value for name, value in named.items() if value is not None}
+    try:
+        return GameConfig(**(fields | dict(parsed.assignments)))
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+
+
+def config_values(config: GameConfig) -> dict[str, Any]:
+    """Return the fields of ``config`` as values that JSON has."""
+    values = {name: getattr(config, name) for name in _FIELDS}
+    if not isinstance(config.map, str):
+        values["map"] = config.map.hexdigest
+    return values
+
+
+def describe_field(name: str) -> str:
+    """Return what the field of a GameConfig means, and its range."""
+    spec = _FIELDS[name]
+    if "low" not in spec.metadata:
+        return str(spec.metadata["help"])
+    return f"{spec.metadata['help']}; {_range(spec)}"
+
+
+def _help(spec: dataclasses.Field[Any]) -> str:
+    return f"{describe_field(spec.name)} (default {spec.default})".replace("%", "%%")
+
+
+def _range(spec: dataclasses.Field[Any]) -> str:
+    low, high = spec.metadata["low"], spec.metadata["high"]
+    return f"{low} to {'2**64 - 1' if high == SEED_LIMIT - 1 else high}"
+
+
+def _parser_of(spec: dataclasses.Field[Any]) -> Callable[[str], int]:
+    return whole(spec.metadata["low"], spec.metadata["high"])
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """Return the field and the value of a text such as ``launch_tax=20``."""
+    name, sign, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
+    if name not in _FIELDS:
+        raise argparse.ArgumentTypeError(f"GameConfig has no field {name!r}; it has {', '.join(_FIELDS)}")
+    try:
+        return name, _value(_FIELDS[name], value.strip())
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
+
+
+def _value(spec: dataclasses.Field[Any], text: str) -> Any:
+    """Return ``text`` as a value of the type of a field's default."""
+    if isinstance(spec.default, bool):
+        if text.lower() not in ("true", "false"):
+            raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+        return text.lower() == "true"
+    if isinstance(spec.default, int):
+        return _parser_of(spec)(text)
+    if isinstance(spec.default, tuple):
+        return tuple(whole(0, SEED_LIMIT)(part) for part in text.split(","))
+    return text
+
+
+# ---- single values ---------------------------------------------------------------------------------
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number from ``low`` to ``high``; 1_000 and 1e3 are not."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return number
+
+    return read
+
+
+def seconds(text: str) -> float:
+    """Return a time from 0.1 to 3600 seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.1 <= number <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 to 3600")
+    return number
+
+
+def add_seed_option(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add ``--seed``."""
+    parser.add_argument(
+        "--seed",
+        type=whole(0, SEED_LIMIT - 1),
+        default=0,
+        metavar="N",
+        help=f"{meaning}; 0 to 2**64 - 1 (default 0)",
+    )
+
+
+# ---- who plays -------------------------------------------------------------------------------------
+
+
+def add_seats_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--seats``; :func:`seats_of` reads it."""
+    parser.add_argument(
+        "--seats",
+        type=_seat_names,
+        default=DEFAULT_LINEUP,
+        metavar="BOT,BOT,...",
+        help=f"who plays: bots ({', '.join(bots.NAMES)}), repeated until every seat has one, or the "
+        f"name of a line-up ({', '.join(LINEUPS)}; default {DEFAULT_LINEUP})",
+    )
+
+
+def _seat_names(text: str) -> tuple[str, ...]:
+    """Return the bots that ``text`` lists, or those of the line-up that it names."""
+    if text in LINEUPS:
+        return LINEUPS[text].seats
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in bots.NAMES:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is no bot; choose from {', '.join(bots.NAMES)}, or the line-up "
+                f"{', '.join(LINEUPS)}"
+            )
+    return names
+
+
+def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:
+    """Return one bot for every seat of ``config``."""
+    if len(parsed.seats) > config.num_players and parsed.seats not in _lineup_seats():
+        raise UsageError(
+            f"argument --seats: {len(parsed.seats)} bots; there are seats for "
+            f"{config.num_players} (--num-players)"
+        )
+    return tuple(islice(cycle(parsed.seats), config.num_players))
+
+
+def lineup_name(seats: tuple[str, ...]) -> str | None:
+    """Return the name of the line-up that ``seats`` are, exactly, or None."""
+    return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
+
+
+def _lineup_seats() -> list[tuple[str, ...]]:
+    return [lineup.seats for lineup in LINEUPS.values()]
+
+
+# ---- JSON ------------------------------------------------------------------------------------------
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json [FILE]``; :func:`write_json` obeys it."""
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const=STDOUT,
+        metavar="FILE",
+        help="give the result as JSON: into FILE beside the text, or instead of it on stdout",
+    )
+
+
+def check_writable(argument: str, path: str | Path) -> None:
+    """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in."""
+    target = Path(path)
+    if target.is_dir():
+        raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
+
+
+def check_json(parsed: argparse.Namespace) -> None:
+    """Raise UsageError if the file that ``--json`` names cannot be."""
+    if parsed.json not in (None, STDOUT):
+        check_writable("--json", parsed.json)
+
+
+def write_json(destination: str, result: Mapping[str, Any]) -> None:
+    """Write ``result`` to the file called ``destination``, or to stdout if that is "-"."""
+    text = json.dumps(result, indent=2)
+    if destination == STDOUT:
+        sys.stdout.write(text + "\n")
+    else:
+        try:
+            Path(destination).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"argument --json: {destination!r} cannot be written: {error.strerror}"
+            ) from None

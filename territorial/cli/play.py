@@ -1,0 +1,249 @@
+"""``territorial play``: one whole game of bots, live on the terminal, with standings and a picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from territorial import warmup
+from territorial.cli import options
+from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.poster import Album, Standing, Title, draw_poster
+from territorial.config import GameConfig
+from territorial.engine import VecGame
+from territorial.render import write_png
+
+EXAMPLES = """\
+  territorial play
+  territorial play --seed 7 --out seven.png
+  territorial play --seats metronome,banker,turtle --num-players 60
+  territorial play --height 512 --width 1024 --num-players 250 --map mountains
+  territorial play --set launch_delay=0 --set deaths=false --json game.json
+"""
+
+LONGEST_TABLE = 40
+SHORTENED_TABLE = 30
+MILESTONES = 10
+"""Lines of progress that stay on the screen, however short the game."""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "play one whole game of bots, print the standings and leave a picture"
+    parser = options.new_parser(verbs, "play", summary, EXAMPLES)
+    options.add_seed_option(parser, "seed of the game")
+    options.add_seats_option(parser)
+    parser.add_argument(
+        "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
+    )
+    parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Play the game and report it."""
+    config = options.config_of(parsed)
+    seats = options.seats_of(parsed, config)
+    picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
+    if picture is not None:
+        _check_picture(picture)
+    options.check_json(parsed)
+    game = _begin(config, seats, parsed.seed)
+    match = _play(game, seats, sys.stderr)
+    lineup = options.lineup_name(seats)
+    if picture is not None:
+        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
+        _write_picture(picture, draw_poster(title, match.album, match.standings))
+    result = _result(match, game, parsed.seed, lineup, picture)
+    if parsed.json != STDOUT:
+        _print_report(match, game, picture)
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+    return 0
+
+
+def _check_picture(path: str) -> None:
+    if not path.lower().endswith(".png"):
+        raise UsageError(f"argument --out: {path!r} must end in .png, the only kind of picture")
+    options.check_writable("--out", path)
+
+
+def _write_picture(path: str, picture: Any) -> None:
+    try:
+        write_png(path, picture)
+    except OSError as error:
+        raise UsageError(f"argument --out: {path!r} cannot be written: {error.strerror}") from None
+
+
+# ---- playing ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Match:
+    """A game that was played to its end, and how long that took."""
+
+    ticks: int
+    steps: int
+    seconds: float
+    """Time within the engine's steps alone."""
+    living_steps: int
+    """Steps of seats that were alive, summed."""
+    standings: list[Standing]
+    album: Album
+
+
+def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
+    """Return a game at its first tick, with everything compiled that playing it needs."""
+    try:
+        game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
+    except ValueError as error:  # such as a map that has no room for all spawns
+        raise UsageError(str(error)) from None
+    with warmup.progress("territorial: compiling the engine"):
+        game.reset(seeds=[seed])
+        game.step()
+        _ = game.state.owner
+        game.reset(seeds=[seed])
+    return game
+
+
+def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
+    """Play the one game of ``game`` to its end."""
+    album, progress = Album(), Progress(game, seats, stream)
+    alive = game.state.alive[0]  # a view: always current
+    steps, living_steps, spent, is_over = 0, 0, 0.0, False
+    while not is_over:
+        album.look(game, steps)
+        living_steps += int(alive.sum())
+        started = time.perf_counter()
+        info = game.step()[-1]
+        now = time.perf_counter()
+        spent += now - started
+        steps += 1
+        is_over = bool(info["ended"][0])
+        progress.show(now, is_over)
+    album.close(game)
+    ticks = int(game.state.tick[0])
+    return Match(ticks, steps, spent, living_steps, standings_of(game, seats), album)
+
+
+def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
+    """Return all seats of game 0, the winner first."""
+    state = game.state
+    num_land = int(state.num_land[0])
+    rows = [
+        Standing(
+            place=float(state.place2[0, p]) / 2,
+            seat=p,
+            bot=seats[p - 1],
+            land=int(state.land[0, p]),
+            land_percent=100 * int(state.land[0, p]) / num_land,
+            troops=int(state.troops[0, p]),
+            death_tick=int(state.death_tick[0, p]) if state.death_tick[0, p] >= 0 else None,
+        )
+        for p in range(1, len(seats) + 1)
+    ]
+    return sorted(rows, key=lambda row: (row.place, row.seat))
+
+
+class Progress:
+    """One line on the state of the game: rewritten ten times a second on a terminal, else now and then.
+
+    A few lines at fixed ticks stay, so that even a game of a few milliseconds leaves its story.
+    """
+
+    def __init__(self, game: VecGame, seats: Sequence[str], stream: TextIO) -> None:
+        self._game, self._seats, self._stream = game, seats, stream
+        self._is_terminal = stream.isatty()
+        self._period = 0.1 if self._is_terminal else 3.0
+        self._due = time.perf_counter() + self._period
+        self._milestone = -(-game.config.max_ticks // MILESTONES)
+        self._tick = game.state.tick  # a view: always current
+        self._next_tick = self._milestone
+
+    def show(self, now: float, is_over: bool) -> None:
+        """Print the line if it is time to."""
+        tick = int(self._tick[0])
+        stays = tick >= self._next_tick or is_over
+        if not stays and now < self._due:
+            return
+        self._due = now + self._period
+        if stays:
+            self._next_tick = (tick // self._milestone + 1) * self._milestone
+        end = "\n" if stays or not self._is_terminal else "\r"
+        print(self._line(tick), end=end, file=self._stream, flush=True)
+
+    def _line(self, tick: int) -> str:
+        state, last = self._game.state, self._game.config.max_ticks
+        leader = int(state.land[0, 1:].argmax()) + 1
+        share = 100 * int(state.land[0, leader]) / int(state.num_land[0])
+        bar = "#" * (20 * tick // last)
+        return (
+            f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
+            f"{int(state.alive[0].sum()):3} alive  "
+            f"leader P{leader} {self._seats[leader - 1]} {share:.1f} %   "
+        )
+
+
+# ---- reporting -------------------------------------------------------------------------------------
+
+
+def _rates(match: Match, num_players: int) -> dict[str, float]:
+    return {
+        "env_steps_per_s": match.steps / match.seconds,
+        "ticks_per_s": match.ticks / match.seconds,
+        "agent_steps_per_s": match.steps * num_players / match.seconds,
+        "living_agent_steps_per_s": match.living_steps / match.seconds,
+    }
+
+
+def _result(
+    match: Match, game: VecGame, seed: int, lineup: str | None, picture: str | None
+) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "line_up": lineup,
+        "config": options.config_values(game.config),
+        "config_digest": game.config.hexdigest,
+        "game_digest": game.digest(0).hex(),
+        "ticks": match.ticks,
+        "env_steps": match.steps,
+        "seconds": match.seconds,
+        **_rates(match, game.config.num_players),
+        "standings": [row._asdict() for row in match.standings],
+        "picture": picture,
+    }
+
+
+def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
+    rates = _rates(match, game.config.num_players)
+    print(_table(match.standings))
+    print(
+        f"\n{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
+        f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
+        f"  {rates['agent_steps_per_s']:>12,.0f} agent-steps/s ({game.config.num_players} seats, "
+        f"a decision every {game.config.decision_every} ticks)"
+    )
+    print("Many games at once are faster; `territorial bench` measures that.")
+    if picture is not None:
+        print(f"\npicture: {picture}")
+
+
+def _table(standings: Sequence[Standing]) -> str:
+    """Return the standings as text, the middle of a very long list left out."""
+    lines = [f"\n{'place':>6}  {'seat':6}{'bot':12}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
+    shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]
+    for row in shown:
+        died = "" if row.death_tick is None else f"{row.death_tick:,}"
+        lines.append(
+            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot:12}{row.land_percent:>5.1f} %"
+            f"{row.troops:>14,}  {died:>12}"
+        )
+    if len(shown) < len(standings):
+        lines.append(f"        ... and {len(standings) - len(shown)} more; --json gives them all")
+    return "\n".join(lines)

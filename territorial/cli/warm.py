@@ -1,0 +1,84 @@
+"""``territorial warmup``: compiles everything now, so that the first game need not wait for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from territorial import warmup
+from territorial._jit import CACHE_DIR, JIT_ENABLED
+from territorial.cli import options
+from territorial.config import GameConfig
+from territorial.engine import VecGame
+
+EXAMPLES = """\
+  territorial warmup
+  NUMBA_CACHE_DIR=/shared/cache territorial warmup --json
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "compile everything into the cache, which takes about a minute and happens once"
+    parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
+    options.add_seed_option(parser, "seed of the little game that is played for it")
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Compile, and say how long it took and where the result lies."""
+    options.check_json(parsed)
+    was_compiled = warmup.is_compiled()
+    started = time.perf_counter()
+    with warmup.progress("territorial: compiling"):
+        compile_everything(parsed.seed)
+    seconds = time.perf_counter() - started
+    files, size = cache_content()
+    result = {
+        "seconds": seconds,
+        "was_compiled": was_compiled,
+        "compiles": JIT_ENABLED,
+        "cache_dir": str(CACHE_DIR),
+        "cache_files": files,
+        "cache_bytes": size,
+    }
+    if parsed.json != options.STDOUT:
+        _print_report(result)
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+    return 0
+
+
+def _print_report(result: dict[str, Any]) -> None:
+    if not result["compiles"]:
+        print("NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python.")
+        return
+    # Blanks at the end: progress may have left a line on the terminal.
+    what = "loaded from the cache" if result["was_compiled"] else "compiled"
+    print(f"{what} in {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()))
+    print(
+        f"cache: {result['cache_dir']} ({result['cache_files']} files, {result['cache_bytes'] / 1e6:.1f} MB)"
+    )
+    print("It is made anew when the sources or the processor change, and is safe to delete.")
+
+
+def compile_everything(seed: int = 0) -> None:
+    """Call every compiled function once, in the form in which the engine calls it."""
+    game = VecGame(GameConfig(height=32, width=32, num_players=2), num_games=2, seed=seed)
+    game.reset()
+    game.step(np.zeros((2, 2, 2), np.int64))
+    game.tick(0)
+    game.fronts(0)
+    game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
+
+
+def cache_content() -> tuple[int, int]:
+    """Return how many files the cache holds, and their bytes together."""
+    sizes = [path.stat().st_size for path in Path(CACHE_DIR).rglob("*.nb?")]
+    return len(sizes), sum(sizes)
