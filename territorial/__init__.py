@@ -5,6 +5,7 @@ from territorial._version import __version__
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine import Snapshot, VecGame
+from territorial.env import TerritorialEnv, parallel_env
 from territorial.landmask import LandMask
 from territorial.obs_layout import OBS_VERSION
 from territorial.seats import LINEUPS, LineUp
@@ -17,8 +18,10 @@ __all__ = [
     "LandMask",
     "LineUp",
     "Snapshot",
+    "TerritorialEnv",
     "VecGame",
     "__version__",
     "bots",
     "maps",
+    "parallel_env",
 ]

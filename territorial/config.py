@@ -91,7 +91,7 @@ class GameConfig:
     attackers_per_defender: int = _option(2, 1, 100, "attackers that fall for one defender")
 
     deaths: bool = field(default=True, metadata={"help": "players die when they shrink too far"})
-    death_divisor: int = _option(4, 1, 1000, "a player dies at 1/this of the peak or below")
+    death_divisor: int = _option(4, 2, 1000, "a player dies at 1/this of the peak or below")
     peak_decay_divisor: int = _option(1000, 1, 1_000_000, "the peak falls by 1/this of its distance a tick")
     win_percent: int = _option(90, 1, 100, "share of the land that ends the game")
 

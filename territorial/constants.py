@@ -44,6 +44,9 @@ HOLD = 0
 TARGET_NEUTRAL = 1
 TARGET_SELF = 2
 
+# Codes of who plays a seat, in the state; bots follow in the order of territorial.bots.NAMES.
+AGENT_CODE, EXTERNAL_CODE, FIRST_BOT_CODE = 0, 1, 2
+
 SPAWN_SIDE = 4
 """A spawn is a 4 x 4 square without its four corners."""
 SPAWN_CELLS = 12

@@ -15,6 +15,7 @@ from territorial import stepping, warmup
 from territorial.actions import num_targets
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
+    AGENT_CODE,
     BLOCKED,
     FRACTION_UNIT,
     NUM_FRACTIONS,
@@ -22,7 +23,7 @@ from territorial.constants import (
 from territorial.maps import make_maps
 from territorial.observe import Tables, allocate_tables
 from territorial.rules import make_work
-from territorial.seats import AGENT_CODE, SEAT_NAMES, seat_codes
+from territorial.seats import SEAT_NAMES, seat_codes
 from territorial.spawning import make_bank
 from territorial.state import (
     FIELDS,

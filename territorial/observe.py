@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial import obs_layout
 from territorial._jit import highest_bit, njit
 from territorial.actions import num_targets
 from territorial.board import front_size, spread

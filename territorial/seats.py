@@ -9,18 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.constants import AGENT_CODE
 
 AGENT = "agent"
 """A seat driven by actions and reported as an agent of the environment."""
 EXTERNAL = "external"
 """A seat driven by actions but not reported as an agent."""
 
-AGENT_CODE, EXTERNAL_CODE = 0, 1
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
-"""All names of seats; the position of a name is its code in the state."""
-
-if SEAT_NAMES.index(bots.NAMES[0]) != bots.FIRST_CODE:
-    raise AssertionError("bots.FIRST_CODE and SEAT_NAMES disagree")
+"""All names of seats; the position of a name is its code in the state (see constants)."""
 
 
 class LineUp(NamedTuple):
@@ -34,8 +31,7 @@ class LineUp(NamedTuple):
 
 LINEUPS: dict[str, LineUp] = {
     "mixed-1": LineUp(
-        seats=("metronome", "banker", "turtle", "novice") * 6
-        + ("metronome", "banker", "metronome", "banker", "turtle", "novice", "random", "random"),
+        seats=("metronome",) * 10 + ("banker",) * 6 + ("turtle",) * 2 + ("novice",) * 10 + ("random",) * 4,
         seeds=tuple(range(64)),
     ),
 }

@@ -16,7 +16,14 @@ from territorial._jit import int64, kernel, njit
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_rows, front_size, set_cell, spread, write_owner_codes
 from territorial.config import Params
-from territorial.constants import BLOCKED, FRACTIONS, NUM_FRACTIONS, STREAM_EPISODE
+from territorial.constants import (
+    AGENT_CODE,
+    BLOCKED,
+    FIRST_BOT_CODE,
+    FRACTIONS,
+    NUM_FRACTIONS,
+    STREAM_EPISODE,
+)
 from territorial.observe import Tables, observe
 from territorial.rewards import is_finished, reward
 from territorial.rng import draw
@@ -31,7 +38,6 @@ from territorial.rules import (
     set_due,
     tick,
 )
-from territorial.seats import AGENT_CODE
 from territorial.spawning import MapBank, begin_game
 from territorial.state import (
     EPISODE,
@@ -238,7 +244,7 @@ def decide_launches(game: Game, params: Params, work: Work, seating: Any, memory
     if game.clock[TICK] % params.decision_every != 0:
         return
     for p in range(1, len(game.alive)):
-        if seating[SEATS, p] < bots.FIRST_CODE:
+        if seating[SEATS, p] < FIRST_BOT_CODE:
             what, how_much = actions[p - 1, 0], actions[p - 1, 1]
             work.launches[p, 0] = owner_of_target(what, p, params.num_players)
             work.launches[p, 1] = FRACTION_TABLE[how_much]
@@ -255,7 +261,7 @@ def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any
     work.launches[p, 0] = NO_TARGET
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating[WAKE, p]:
-        style = seating[SEATS, p] - bots.FIRST_CODE
+        style = seating[SEATS, p] - FIRST_BOT_CODE
         target, fraction = bots.decide(style, game, params, work, p, memory[p])
         work.launches[p, 0], work.launches[p, 1] = target, fraction
         seating[WAKE, p] = now + bots.INTERVALS[style]
@@ -332,5 +338,5 @@ def start(
         for i in range(memory.shape[1]):
             memory[p, i] = 0
         seating[SEATS, p] = seating[NEXT_SEATS, p]
-        style = seating[SEATS, p] - bots.FIRST_CODE
+        style = seating[SEATS, p] - FIRST_BOT_CODE
         seating[WAKE, p] = bots.first_wake(style, seed, p) if style >= 0 else 0

@@ -21,9 +21,6 @@ from territorial.rng import draw_below
 from territorial.rules import Work
 from territorial.state import Game
 
-FIRST_CODE = 2
-"""Seat codes below this are not bots; see territorial.seats."""
-
 _STYLES: tuple[Any, ...] = (random_launch, novice, metronome, banker, turtle)
 
 NAMES: tuple[str, ...] = tuple(style.NAME for style in _STYLES)

@@ -136,7 +136,7 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from ``low`` to ``high``; 1_000 and 1e3 are not."""
+    """Return a function that reads a whole number from ``low`` to ``high``."""
 
     def read(text: str) -> int:
         try:

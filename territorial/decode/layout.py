@@ -46,9 +46,7 @@ def state_names(config: GameConfig) -> tuple[str, ...]:
     return tuple(names)
 
 
-def per_number(
-    values: dict[str, float], config: GameConfig
-) -> npt.NDArray[np.float64]:
+def per_number(values: dict[str, float], config: GameConfig) -> npt.NDArray[np.float64]:
     """Return ``values``, given by name of column, for each number of the tables end to end: (S,)."""
     seats, pairs = config.num_players, (config.num_players + 1) ** 2
     return np.concatenate(

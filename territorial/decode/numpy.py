@@ -32,19 +32,20 @@ class FeatureDecoder:
 
     The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``):
 
-    ====================  ======  =================================================================
-    part                  length  content
-    ====================  ======  =================================================================
-    globals               6       the columns of ``obs_layout.GLOBALS``
-    players               19 * P  the columns of ``obs_layout.PLAYERS`` for each player in ego
-                                  order: the agent itself, then the seats that follow its own
-    borders               10 *    for neutral land and then each player in ego order: all columns
-                          (P+1)   of ``obs_layout.BORDERS`` from the agent to that owner, then
-                                  front, pool, log_pool and taken from that owner to the agent
-    ====================  ======  =================================================================
+    ========  ===============  ====================================================================
+    part      length           content
+    ========  ===============  ====================================================================
+    globals   G                the columns of ``obs_layout.GLOBALS``
+    players   P * C            all columns of ``obs_layout.PLAYERS`` for each player in ego order:
+                               the agent itself, then the seats that follow its own
+    borders   (P + 1) * (B+4)  for neutral land, then each player in ego order: all columns of
+                               ``obs_layout.BORDERS`` from the agent to that owner, then front,
+                               pool, log_pool and taken from that owner to the agent
+    ========  ===============  ====================================================================
 
     ``names`` lists all N features by name. What points from neutral land to somebody or from the agent to
     itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table.
+
     """
 
     def __init__(self, config: GameConfig, seats: Sequence[int] | None = None) -> None:
@@ -74,9 +75,7 @@ class FeatureDecoder:
         Arguments: as for calling the decoder. ``layout.state_names`` lists the numbers.
         """
         lead = globals_.shape[:-1]
-        flat = np.concatenate(
-            [globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1
-        )
+        flat = np.concatenate([globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1)
         flat *= self._scale
         return flat
 

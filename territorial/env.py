@@ -1,0 +1,419 @@
+"""The PettingZoo environment: one game, every agent with observations and actions of its own."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import parallel_to_aec  # type: ignore[import-untyped]
+
+from territorial.actions import ego_owners, flat_mask, num_flat_actions, target_mask, unflatten
+from territorial.config import GameConfig
+from territorial.decode import FeatureDecoder
+from territorial.engine import VecGame
+from territorial.render import beside, render_board, standings_panel
+from territorial.seats import AGENT, EXTERNAL, seat_codes
+from territorial.state import PLAYERS
+
+AgentID = str
+Observation = dict[str, npt.NDArray[Any]]
+Info = dict[str, float]
+Steps = tuple[
+    dict[AgentID, Observation],
+    dict[AgentID, float],
+    dict[AgentID, bool],
+    dict[AgentID, bool],
+    dict[AgentID, Info],
+]
+
+AVAILABLE = {
+    "obs": ("features",),
+    "agent_death": ("remove",),
+    "action_mask": ("obs",),
+    "action_format": ("discrete",),
+    "render_mode": (None, "rgb_array"),
+}
+"""What the options of the environment may be."""
+
+_INFO_COLUMNS = [
+    PLAYERS[name] for name in ("alive", "land", "troops", "illegal", "raised", "bounced", "place2")
+]
+_PICTURE_SIDE = 768
+"""Pixels that the longer side of a rendered board is brought up to, in whole pixels per cell."""
+
+
+class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """One game of conquest as a PettingZoo ``ParallelEnv``. P players fight over a map of H x W cells.
+
+    Every agent sees the whole game and decides, every ``decision_every`` ticks, whether to send troops
+    against neutral land or another player, and how many. Land pays interest; who shrinks to a quarter of
+    his largest land is out; the game ends when one player is left or holds 90 % of the land, or at
+    ``max_ticks``.
+
+    **Agents.** ``player_i`` plays seat i + 1, for every seat called "agent"; the other seats are bots
+    that play inside the engine. Agents are listed in the order of seats.
+
+    **Observations.** A flat ``Dict``, the same space for all agents; the arrays of every step are new.
+
+    ===============  ====================  ==========================================================
+    key              space                 content
+    ===============  ====================  ==========================================================
+    ``observation``  ``Box`` float32 (N,)  everything about the game as numbers of about 0..1, the
+                                           agent itself first: see ``decode.FeatureDecoder``;
+                                           ``feature_names`` lists all N by name
+    ``action_mask``  ``Box`` int8          1 for every legal action, in the order of the actions;
+                     (10 * (P + 1) + 1,)   holding always is
+    ===============  ====================  ==========================================================
+
+    **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
+    ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k: 1 is neutral land, 2 the
+    agent itself (never legal), 3.. the other players in the order in which it sees them. Every living agent
+    must act. An action that the mask forbids holds, and is counted in the info. Actions of agents
+    that have left the game are ignored; anything else raises ``ValueError``, and nothing has changed.
+
+    **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
+    game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
+    players. Equal players share the mean of their places. The reward of a step lies between -2 and 2.
+
+    **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
+    512 troops (``starting_troops``). ``reset(seed=s)`` begins the first game of seed s;
+    ``reset()`` goes on to the next game of the same seed, so that a seed once given determines all games
+    after it. An environment that never was given a seed starts from one that the operating system drew.
+    The ``options`` of ``reset`` are accepted and ignored.
+
+    **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
+    whichever is first; it is then no longer in ``agents``. After ``max_cycles`` steps all agents
+    left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
+    ``RuntimeError``; the game may go on among bots, but nobody looks.
+
+    **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
+    at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
+    ``tick``.
+
+    **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
+    scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
+
+    **Copies.** The environment can be pickled and deep-copied at any time; the copy goes on identically.
+    ``game`` is the engine's ``VecGame`` of this one game, for analysis.
+
+    Args:
+        config: rules, size and map.
+        seats: one name per seat, "agent" or a bot (``territorial.bots.NAMES``); None: all agents.
+        obs: "features".
+        agent_death: "remove": the dead leave ``agents``.
+        action_mask: "obs": the mask is part of the observation.
+        action_format: "discrete".
+        max_cycles: steps after which agents are truncated; None: never.
+        render_mode: None, or "rgb_array": ``render`` returns a picture, uint8 (h, w, 3).
+
+    **Version history.** v0: first release.
+
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "territorial_v0",
+        "is_parallelizable": True,
+        "render_modes": ["rgb_array"],
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        config: GameConfig | None = None,
+        *,
+        seats: Sequence[str] | None = None,
+        obs: str = "features",
+        agent_death: str = "remove",
+        action_mask: str = "obs",
+        action_format: str = "discrete",
+        max_cycles: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        _check_option("obs", obs)
+        _check_option("agent_death", agent_death)
+        _check_option("action_mask", action_mask)
+        _check_option("action_format", action_format)
+        _check_option("render_mode", render_mode)
+        self.config = GameConfig() if config is None else config
+        self.max_cycles = _check_max_cycles(max_cycles)
+        self.render_mode = render_mode
+        entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self.game = VecGame(self.config, 1, entropy, seats=seats, autoreset="disabled")
+        self._seats = _agent_seats(seats, self.config.num_players)
+        self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
+        self.agents: list[AgentID] = []
+        self._row = {agent: row for row, agent in enumerate(self.possible_agents)}
+        self._names = _names_in_pictures(seats, self.config.num_players)
+        self._has_begun = False
+        self._num_cycles = 0
+        self._make_spaces()
+
+    def _make_spaces(self) -> None:
+        players = self.config.num_players
+        self._num_actions = num_flat_actions(players)
+        self._ego = ego_owners(players)
+        self._decoder = FeatureDecoder(self.config, self._seats)
+        self._action_space = spaces.Discrete(self._num_actions)
+        self._observation_space = spaces.Dict(
+            {
+                "observation": _box_up_to(self._decoder.high),
+                "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
+            }
+        )
+        self.state_space = _box_up_to(self._decoder.state_high)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What the N numbers of an observation are, in their order."""
+        return self._decoder.names
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    def observation_space(self, agent: AgentID) -> spaces.Dict:
+        """Return the space of observations: the same object for every agent."""
+        self._check_agent(agent)
+        return self._observation_space
+
+    def action_space(self, agent: AgentID) -> spaces.Discrete:
+        """Return the space of actions: the same object for every agent, one random generator included."""
+        self._check_agent(agent)
+        return self._action_space
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+        """Begin a game and return the observations and infos of all agents.
+
+        ``seed``: 0 to 2**64 - 1, or None for the next game of the seed given last.
+        """
+        self.game.reset(seed)
+        self.agents = self.possible_agents.copy()
+        self._has_begun = True
+        self._num_cycles = 0
+        return self._observe(), self._infos()
+
+    def step(self, actions: Mapping[AgentID, Any]) -> Steps:
+        """Play the actions of all living agents up to their next decision.
+
+        Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
+        for every agent that was in ``agents`` before.
+        """
+        chosen = self._check_actions(actions)
+        _, rewards, terminated, _, _ = self.game.step(unflatten(chosen)[None])
+        self._num_cycles += 1
+        is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
+        seat_rewards, seat_ends = rewards[0].tolist(), terminated[0].tolist()
+        places = [(agent, self._seats[self._row[agent]] - 1) for agent in self.agents]
+        results = (
+            self._observe(),
+            {agent: seat_rewards[i] for agent, i in places},
+            {agent: seat_ends[i] for agent, i in places},
+            {agent: is_cut and not seat_ends[i] for agent, i in places},
+            self._infos(),
+        )
+        self.agents = [] if is_cut else [agent for agent, i in places if not seat_ends[i]]
+        return results
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
+        self._need_reset()
+        tables = self.game.observations
+        return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
+
+    def render(self) -> npt.NDArray[np.uint8]:
+        """Return a picture of board and standings, uint8 (h, w, 3)."""
+        if self.render_mode is None:
+            raise RuntimeError('render_mode is None: make the environment with render_mode="rgb_array"')
+        self._need_reset()
+        game, config = self.game.state, self.config
+        owner = game.owner[0, 1:-1, 1:-1]
+        board = render_board(
+            owner,
+            config.num_players,
+            scale=max(1, _PICTURE_SIDE // max(config.height, config.width)),
+            terrain="mountains" if config.map == "mountains" else "water",
+        )
+        standings = standings_panel(
+            board.shape[0],
+            game.land[0, 1:],
+            game.troops[0, 1:],
+            int(game.num_land[0]),
+            title=f"TICK {game.tick[0]}",
+            names=self._names,
+        )
+        return beside(board, standings)
+
+    def close(self) -> None:
+        """Free what the engine holds outside Python's memory: nothing at present; reset still works."""
+        self.game.close()
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _observe(self) -> dict[AgentID, Observation]:
+        """Observations of ``agents``: rows of two arrays that were made for this step alone."""
+        tables, row = self.game.observations, self._row
+        features = self._decoder(tables.players[0], tables.borders[0], tables.globals[0])
+        masks = flat_mask(target_mask(tables.masks[0], self._ego)[np.array(self._seats) - 1])
+        return {
+            agent: {"observation": features[row[agent]], "action_mask": masks[row[agent]]}
+            for agent in self.agents
+        }
+
+    def _infos(self) -> dict[AgentID, Info]:
+        columns = self.game.blocks.players[0][_INFO_COLUMNS].T.tolist()
+        tick = int(self.game.state.tick[0])
+        infos: dict[AgentID, Info] = {}
+        for agent in self.agents:
+            alive, land, troops, illegal, raised, bounced, place2 = columns[self._seats[self._row[agent]]]
+            infos[agent] = {
+                "alive": alive,
+                "land": land,
+                "troops": troops,
+                "illegal": illegal,
+                "raised": raised,
+                "bounced": bounced,
+                "place": place2 / 2,
+                "tick": tick,
+            }
+        return infos
+
+    def _check_actions(self, actions: Mapping[AgentID, Any]) -> npt.NDArray[np.int64]:
+        """Return int64 (P,), the actions in seat order; seats without a living agent hold."""
+        self._need_reset()
+        if not self.agents:
+            raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
+        unknown = [agent for agent in actions if agent not in self._row]
+        if unknown:
+            raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
+        chosen = np.zeros(self.config.num_players, np.int64)
+        for agent in self.agents:
+            if agent not in actions:
+                raise ValueError(f"actions has none for {agent!r}, which is alive; 0 holds")
+            chosen[self._seats[self._row[agent]] - 1] = self._check_action(agent, actions[agent])
+        return chosen
+
+    def _check_action(self, agent: AgentID, action: Any) -> int:
+        try:
+            index = operator.index(action)
+        except TypeError:
+            index = -1
+        if isinstance(action, bool) or not 0 <= index < self._num_actions:
+            raise ValueError(
+                f"the action of {agent!r} is {action!r}; it must be a whole number from 0 to "
+                f"{self._num_actions - 1}"
+            )
+        return index
+
+    def _check_agent(self, agent: AgentID) -> None:
+        if agent not in self._row:
+            raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
+
+    def _need_reset(self) -> None:
+        if not self._has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+
+
+def parallel_env(
+    height: int | None = None,
+    width: int | None = None,
+    num_players: int | None = None,
+    seats: Sequence[str] | None = None,
+    obs: str = "features",
+    agent_death: str = "remove",
+    action_mask: str = "obs",
+    action_format: str = "discrete",
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+    config: GameConfig | None = None,
+    **config_fields: Any,
+) -> TerritorialEnv:
+    """Return a PettingZoo parallel environment of one game; :class:`TerritorialEnv` is its spec sheet.
+
+    ``height``, ``width``, ``num_players`` (256, 256 and 32 unless given) and all ``config_fields`` are
+    fields of ``GameConfig``; they change those of ``config``, if one is given.
+    """
+    sizes = {"height": height, "width": width, "num_players": num_players}
+    config_fields |= {name: size for name, size in sizes.items() if size is not None}
+    base = GameConfig() if config is None else config
+    if not isinstance(base, GameConfig):
+        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+    return TerritorialEnv(
+        base.replace(**config_fields),
+        seats=seats,
+        obs=obs,
+        agent_death=agent_death,
+        action_mask=action_mask,
+        action_format=action_format,
+        max_cycles=max_cycles,
+        render_mode=render_mode,
+    )
+
+
+def env(**arguments: Any) -> Any:
+    """Return the same environment in PettingZoo's AEC form, one agent after the other.
+
+    The arguments are those of :func:`parallel_env`.
+    """
+    return parallel_to_aec(parallel_env(**arguments))
+
+
+def _check_option(name: str, value: object) -> None:
+    if value not in AVAILABLE[name]:
+        choices = " or ".join(repr(choice) for choice in AVAILABLE[name])
+        raise ValueError(f"{name} is {value!r}; it must be {choices}")
+
+
+def _check_max_cycles(max_cycles: int | None) -> int | None:
+    if max_cycles is None:
+        return None
+    try:
+        whole = operator.index(max_cycles)
+    except TypeError:
+        whole = 0
+    if isinstance(max_cycles, bool) or whole < 1:
+        raise ValueError(f"max_cycles is {max_cycles!r}; it must be a whole number from 1, or None")
+    return whole
+
+
+def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:
+    """Return the seats, 1..P, whose players are agents."""
+    seat_codes(seats, num_players)
+    if seats is None:
+        return list(range(1, num_players + 1))
+    if EXTERNAL in seats:
+        raise ValueError(
+            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}: nobody could play it here, since every "
+            f"action is an agent's; call it {AGENT!r}, or use VecGame"
+        )
+    chosen = [seat for seat, name in enumerate(seats, start=1) if name == AGENT]
+    if not chosen:
+        raise ValueError(f"none of the seats is called {AGENT!r}: an environment needs at least one")
+    return chosen
+
+
+def _names_in_pictures(seats: Sequence[str] | None, num_players: int) -> list[str]:
+    names = [AGENT] * num_players if seats is None else list(seats)
+    return [f"player_{i}" if name == AGENT else name for i, name in enumerate(names)]
+
+
+def _box_up_to(high: npt.NDArray[np.float32]) -> spaces.Box:
+    return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+
+
+def _register() -> None:
+    """Let ``pettingzoo.make("parallel", "territorial_v0")`` find the environment."""
+    try:
+        from pettingzoo import aec_registry, register
+    except ImportError:  # older releases of PettingZoo have no registry
+        return
+    if "territorial-v0" not in aec_registry:  # a reloaded module is registered already
+        register("aec", "territorial_v0", entry_point="territorial.env:env")
+        register("parallel", "territorial_v0", entry_point="territorial.env:parallel_env")
+
+
+_register()
