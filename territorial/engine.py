@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
@@ -129,6 +130,7 @@ class VecGame:
         self._owner_is_current = False
         self._has_begun = False
         self._pool: ThreadPoolExecutor | None = None
+        self._pool_process = 0
         self.state = GameArrays(self)
         warmup.announce()
 
@@ -140,16 +142,16 @@ class VecGame:
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
         seed instead; with neither, every game goes on to its next episode.
         """
+        batch_seed = self._batch_seed if seed is None else _whole("seed", seed, 0, SEED_LIMIT - 1)
         episodes = np.zeros(self.num_games, np.int64)
-        if seed is not None:
-            self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
-        elif self._has_begun and seeds is None:
+        if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
         if seeds is not None:
             game_seeds = self._check_seeds(seeds)
         else:
             game_seeds = np.zeros(self.num_games, np.uint64)
-            stepping.episode_seeds(np.uint64(self._batch_seed), episodes, game_seeds)
+            stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
+        self._batch_seed = batch_seed
         self._run(
             lambda work, first, end: stepping.reset_games(
                 self.blocks,
@@ -400,8 +402,9 @@ class VecGame:
         if threads == 1:
             call(self._works[0], 0, self.num_games)
             return
-        if self._pool is None:
+        if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
             self._pool = ThreadPoolExecutor(threads, thread_name_prefix="territorial")
+            self._pool_process = os.getpid()
         bounds = [self.num_games * i // threads for i in range(threads + 1)]
         jobs = [self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1]) for i in range(1, threads)]
         call(self._works[0], bounds[0], bounds[1])
