@@ -145,6 +145,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(self.config, 1, entropy, seats=seats, autoreset="disabled")
         self._seats = _agent_seats(seats, self.config.num_players)
+        self._seat_rows = np.array(self._seats) - 1
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
         self._row = {agent: row for row, agent in enumerate(self.possible_agents)}
@@ -258,7 +259,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """Observations of ``agents``: rows of two arrays that were made for this step alone."""
         tables, row = self.game.observations, self._row
         features = self._decoder(tables.players[0], tables.borders[0], tables.globals[0])
-        masks = flat_mask(target_mask(tables.masks[0], self._ego)[np.array(self._seats) - 1])
+        masks = flat_mask(target_mask(tables.masks[0], self._ego)[self._seat_rows])
         return {
             agent: {"observation": features[row[agent]], "action_mask": masks[row[agent]]}
             for agent in self.agents

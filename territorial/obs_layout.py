@@ -13,7 +13,7 @@ OBS_VERSION = 1
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a table, float32. ``scale`` makes a feature of about 0..1 of it, see ``scale_of``."""
+    """One number of a table, float32. ``scale`` makes a feature of about 0..1 of it: decode.layout."""
 
     name: str
     unit: str

@@ -116,7 +116,9 @@ def observe_borders(game: Game, params: Params, work: Work, out: Any, masks: Any
             spread(game.planes, game.rows, p, work.reach, work.reach_rows)
         for target in range(len(game.alive)):
             size = 0
-            if can_be_target(game, p, target):
+            # A border has two sides: no front of an earlier player with p means none of p with that player.
+            has_no_border = NEUTRAL < target < p and out[_FRONT, target, p] == 0
+            if can_be_target(game, p, target) and not has_no_border:
                 size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
             pool, troops = game.pools[p, target], game.troops[p]
             need = need_for(size, pool, params)
@@ -148,7 +150,7 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         row[_RANK] = rank_doubled(game, p) / 2
         row[_POOLS_OUT], row[_POOLS_IN] = pools_out, pools_in
         row[_LOG_POOLS_OUT], row[_LOG_POOLS_IN] = log2_of(pools_out), log2_of(pools_in)
-        row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / game.peak[p]
+        row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
         wait = max(0, game.next_step[p] - game.clock[TICK])
         row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
         row[_CADENCE] = cadence(land, params)

@@ -161,7 +161,8 @@ def measure(setting: Setting, seconds: float, *, is_cold: bool = False) -> dict[
     with warmup.progress("territorial: compiling the engine"):
         _touch(setting)
     phases, lengths = _measure_phases(setting, PHASE_PART * seconds)
-    game = _staggered(setting, lengths)
+    with _stage("spreading the games over their lives"):
+        game = staggered(setting, lengths)
     chunks = _measure_chunks(game, (1 - PHASE_PART) * seconds / CHUNKS)
     _ = game.state.owner  # so that the board is counted
     resident, how = resident_memory()
@@ -244,7 +245,7 @@ def _measure_phases(setting: Setting, seconds: float) -> tuple[dict[Phase, list[
     started, batch = time.perf_counter(), 0
     with _stage("games from their beginning, by phase"):
         while _needs_more(batch, time.perf_counter() - started, seconds):
-            by_phase, lengths = _play_out(game, setting.seeds(batch))
+            by_phase, lengths = play_out(game, setting.seeds(batch))
             for phase, tally in by_phase.items():
                 if tally.env_steps:
                     tallies[phase].append(tally)
@@ -261,7 +262,7 @@ def _needs_more(done: int, elapsed: float, seconds: float) -> bool:
     return elapsed < seconds if done >= MIN_BATCHES else elapsed < 3 * seconds
 
 
-def _play_out(game: VecGame, seeds: Sequence[int]) -> tuple[dict[Phase, Tally], list[int]]:
+def play_out(game: VecGame, seeds: Sequence[int]) -> tuple[dict[Phase, Tally], list[int]]:
     """Play fresh games side by side to their ends; return tallies by phase and lengths in steps."""
     game.reset(seeds=seeds)
     watch = StopWatch(game)
@@ -278,17 +279,16 @@ def _phase_at(tick: int) -> Phase:
     return next(phase for phase in PHASES if phase.end is None or tick < phase.end)
 
 
-def _staggered(setting: Setting, lengths: Sequence[int]) -> VecGame:
+def staggered(setting: Setting, lengths: Sequence[int]) -> VecGame:
     """Return a batch whose games are spread evenly over their ``lengths``, in steps."""
     game = setting.game(is_replacing=True)
     game.reset(seeds=setting.seeds(0))
     ages = [length * k // len(lengths) for k, length in enumerate(lengths)]
     saved = {}
-    with _stage("spreading the games over their lives"):
-        for step in range(max(ages) + 1):
-            for k in [k for k, age in enumerate(ages) if age == step]:
-                saved[k] = game.save(k)
-            game.step()
+    for step in range(max(ages) + 1):
+        for k in [k for k, age in enumerate(ages) if age == step]:
+            saved[k] = game.save(k)
+        game.step()
     for k, snapshot in saved.items():
         game.restore(k, snapshot)
     return game

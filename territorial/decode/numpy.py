@@ -61,7 +61,7 @@ class FeatureDecoder:
         self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
         # Every seat's vector has the same columns in the same places.
-        self.high: Floats = self.state_high[self._index[0]] if len(self._index) else np.zeros(0, np.float32)
+        self.high: Floats = self.state_high[_gather_index(players, np.ones(1, np.intp))[0]]
         """float32 (N,): what the features cannot exceed; the least of all is 0."""
 
     @property

@@ -1,0 +1,150 @@
+"""Feature vectors, against a decoder in plain Python that goes from name to name."""
+
+import re
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+from territorial.decode import FeatureDecoder, feature_names, state_names
+from territorial.decode.layout import scale_of
+from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, index
+from territorial.observe import Tables
+
+
+def small(**changes):
+    return GameConfig(**({"height": 24, "width": 30, "num_players": 5, "max_ticks": 900} | changes))
+
+
+def positions(config, seed=0, steps=40, seats=("agent", "metronome", "random", "novice", "turtle")):
+    """Tables of some games as they go by, with the agent at random on every other seat."""
+    game = VecGame(config, 3, seed, seats=seats[: config.num_players])
+    rng = np.random.default_rng(seed)
+    yield game.reset()
+    for _ in range(steps):
+        what = rng.integers(0, config.num_players + 2, (3, config.num_players))
+        tables, *_ = game.step(np.stack([what, rng.integers(0, 10, what.shape)], axis=-1))
+        yield Tables(*(table.copy() for table in tables))
+
+
+def value_by_name(name, tables, k, me, config):
+    """The feature ``name`` of seat ``me`` in game ``k``."""
+
+    def owner_of(word):
+        if word == "neutral":
+            return 0
+        return (me - 1 + int(word.removeprefix("player"))) % config.num_players + 1
+
+    subject, column_name = name.split(".")
+    if subject == "globals":
+        columns, entry = GLOBALS, tables.globals[k]
+        value = entry[index(GLOBALS, column_name)]
+    elif match := re.fullmatch("(to|from)_(.*)", subject):
+        columns, other = BORDERS, owner_of(match[2])
+        p, t = (me, other) if match[1] == "to" else (other, me)
+        value = tables.borders[k][index(BORDERS, column_name)][p][t]
+    else:
+        columns = PLAYERS
+        value = tables.players[k][owner_of(subject) - 1][index(PLAYERS, column_name)]
+    return value * np.float32(scale_of(columns[index(columns, column_name)], config))
+
+
+def test_features_are_those_of_the_slow_decoder():
+    config = small()
+    decoder = FeatureDecoder(config)
+    for tables in list(positions(config))[::8]:
+        features = decoder(tables.players, tables.borders, tables.globals)
+        assert features.dtype == np.float32
+        for k in range(3):
+            for seat in range(1, 6):
+                slow = [value_by_name(name, tables, k, seat, config) for name in decoder.names]
+                assert features[k, seat - 1].tolist() == slow
+
+
+def test_one_game_or_some_seats_are_cut_out_of_the_whole():
+    config = small()
+    *_, tables = positions(config, steps=20)
+    whole = FeatureDecoder(config)(tables.players, tables.borders, tables.globals)
+    some = FeatureDecoder(config, [4, 2])(tables.players[1], tables.borders[1], tables.globals[1])
+    assert whole.shape == (3, 5, FeatureDecoder(config).num_features)
+    assert (some == whole[1, [3, 1]]).all()
+
+
+def test_each_call_returns_new_arrays():
+    config = small()
+    decoder = FeatureDecoder(config)
+    tables = next(positions(config))
+    arrays = [decoder(tables.players, tables.borders, tables.globals) for _ in range(2)]
+    arrays += [decoder.state(tables.players, tables.borders, tables.globals) for _ in range(2)]
+    for i, array in enumerate(arrays):
+        assert not any(np.shares_memory(array, other) for other in (*arrays[:i], *tables))
+
+
+def test_names_are_all_different_and_begin_with_the_agent_itself():
+    names = feature_names(small())
+    assert len(set(names)) == len(names) == FeatureDecoder(small()).num_features
+    assert names[0] == "globals.tick"
+    assert names[len(GLOBALS)] == "player0.alive"
+    first_border = len(GLOBALS) + 5 * len(PLAYERS)
+    assert names[first_border] == "to_neutral.front"
+    assert names[first_border + len(BORDERS)] == "from_neutral.front"
+    assert names[-1] == "from_player4.taken"
+
+
+def test_the_state_is_the_tables_end_to_end():
+    config = small()
+    decoder = FeatureDecoder(config)
+    *_, tables = positions(config, steps=20)
+    state = decoder.state(tables.players[2], tables.borders[2], tables.globals[2])
+    names = state_names(config)
+    assert state.shape == (len(names),) == decoder.state_high.shape
+    pool = BORDERS[index(BORDERS, "pool")]
+    expected = tables.borders[2][index(BORDERS, "pool")][3][0] * np.float32(scale_of(pool, config))
+    assert state[names.index("pool.3.0")] == expected
+    assert state[names.index("seat4.land_share")] == tables.players[2][3][index(PLAYERS, "land_share")]
+    assert state[names.index("globals.opening")] == tables.globals[2][index(GLOBALS, "opening")]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"deaths": False},
+        {"starting_troops": 1_000_000},
+        {"launch_delay": 400, "decision_every": 7},
+        {"height": 16, "width": 16, "num_players": 2, "interest_base": 10_000, "map": "open"},
+    ],
+    ids=str,
+)
+def test_no_feature_leaves_its_bounds(changes):
+    config = small(**changes)
+    decoder = FeatureDecoder(config)
+    for tables in positions(config, seed=1, steps=150):
+        state = decoder.state(tables.players, tables.borders, tables.globals)
+        assert (state >= 0).all()
+        beyond = np.argwhere(state > decoder.state_high)
+        assert not len(beyond), state_names(config)[beyond[0][1]]
+        features = decoder(tables.players, tables.borders, tables.globals)
+        assert (features <= decoder.high).all()
+    assert np.isfinite(decoder.high).all()
+    assert (decoder.high > 0).all()
+
+
+def test_a_player_alone_with_all_the_land_reaches_the_bounds_and_not_more():
+    config = small(map="open", num_players=2)
+    game = VecGame(config, 1, 0)
+    game.reset()
+    owner = np.full((24, 30), 1)
+    owner[0, :4] = 2
+    game.set_position(0, owner, tick=900, troops=[150 * 720, 1])
+    tables = game.observations
+    state = FeatureDecoder(config).state(tables.players, tables.borders, tables.globals)
+    assert (state <= FeatureDecoder(config).state_high).all()
+    names = state_names(config)
+    assert state[0, names.index("seat1.troops")] == pytest.approx(1.5)
+    assert state[0, names.index("globals.tick")] == pytest.approx(1.0)
+
+
+def test_seats_that_do_not_exist_are_an_error():
+    with pytest.raises(ValueError, match="seats has 6; this game has the seats 1 to 5"):
+        FeatureDecoder(small(), [1, 6])

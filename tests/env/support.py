@@ -1,0 +1,56 @@
+"""Playing the environment at random, and naming what an episode showed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from territorial import TerritorialEnv, parallel_env
+
+SMALL = {"height": 24, "width": 24, "num_players": 4}
+
+
+def small_env(**changes: Any) -> TerritorialEnv:
+    """A game for four on 24 x 24 cells, which is over in some hundred steps."""
+    return parallel_env(**(SMALL | {"max_ticks": 1500} | changes))
+
+
+def random_actions(
+    observations: dict[str, Any], agents: list[str], rng: np.random.Generator
+) -> dict[str, int]:
+    """Legal launches three times in ten, else holding."""
+    actions = {}
+    for agent in agents:
+        legal = np.flatnonzero(observations[agent]["action_mask"])
+        actions[agent] = int(rng.choice(legal)) if rng.random() < 0.3 else 0
+    return actions
+
+
+def play(env: TerritorialEnv, observations: dict[str, Any], rng_seed: int) -> Iterator[tuple[Any, ...]]:
+    """Play to the end; yield (actions, *what step returned) of every step."""
+    rng = np.random.default_rng(rng_seed)
+    while env.agents:
+        actions = random_actions(observations, env.agents, rng)
+        results = env.step(actions)
+        observations = results[0]
+        yield actions, *results
+
+
+def fingerprint(results: tuple[Any, ...]) -> str:
+    """Name everything that a step returned, to the last bit."""
+    digest = hashlib.blake2b(digest_size=16)
+    observations, *others = results
+    for agent, observation in observations.items():
+        digest.update(agent.encode())
+        for key, array in observation.items():
+            digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
+    digest.update(repr(others).encode())
+    return digest.hexdigest()
+
+
+def rest_of_episode(env: TerritorialEnv, observations: dict[str, Any], rng_seed: int) -> list[str]:
+    """Fingerprints of all steps to the end."""
+    return [fingerprint(results) for _, *results in play(env, observations, rng_seed)]

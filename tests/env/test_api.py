@@ -1,0 +1,93 @@
+"""What PettingZoo's own tests ask of an environment."""
+
+import functools
+import types
+import warnings
+
+import pettingzoo
+import pytest
+from pettingzoo.test import (
+    api_test,
+    max_cycles_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+    state_test,
+)
+
+import territorial
+from territorial.env import env, parallel_env
+from tests.env.support import SMALL, small_env
+
+small_aec = functools.partial(env, **SMALL, max_ticks=1500)
+
+ON_DICT_OBSERVATIONS = {
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
+}
+"""PettingZoo warns of these in every environment whose observations are dicts, as masks need."""
+
+
+@pytest.fixture
+def warned():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+@pytest.mark.parametrize(
+    "seats", [None, ("agent", "metronome", "agent", "banker")], ids=["all agents", "with bots"]
+)
+def test_a_small_game_passes_the_parallel_api_test_without_a_warning(seats, warned):
+    tested = small_env(seats=seats)
+    tested.action_space(tested.possible_agents[0]).seed(1)
+    parallel_api_test(tested, num_cycles=1000)
+    assert not warned
+
+
+def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):
+    tested = parallel_env(height=256, width=256, num_players=32)
+    tested.action_space("player_0").seed(1)
+    parallel_api_test(tested, num_cycles=1000)
+    assert not warned
+
+
+def test_the_turn_by_turn_form_passes_the_api_test_with_the_two_warnings_on_dicts_only(warned):
+    tested = small_aec()
+    tested.action_space("player_0").seed(1)
+    api_test(tested, num_cycles=300)
+    assert {str(warning.message) for warning in warned} == ON_DICT_OBSERVATIONS
+
+
+def test_two_environments_with_one_seed_agree():
+    parallel_seed_test(small_env, num_cycles=50)
+    seed_test(small_aec, num_cycles=50)
+
+
+def test_cycles_are_counted_as_pettingzoo_counts_them():
+    module = types.SimpleNamespace(env=small_aec, parallel_env=small_env)
+    max_cycles_test(module)
+
+
+def test_the_state_lies_in_its_space(warned):
+    state_test(small_aec(), small_env())
+    assert not warned
+
+
+def test_pictures_pass_the_render_test():
+    def make(render_mode):
+        # The test makes, and never uses, an environment that opens a window; this one has none.
+        return small_aec(render_mode="rgb_array" if render_mode == "human" else render_mode)
+
+    render_test(make)
+
+
+def test_pettingzoo_can_make_it_by_name():
+    if not hasattr(pettingzoo, "make"):
+        pytest.skip(f"PettingZoo {pettingzoo.__version__} has no registry")
+    made = pettingzoo.make("parallel", "territorial_v0", **SMALL, max_cycles=7)
+    assert isinstance(made, territorial.TerritorialEnv)
+    assert made.max_cycles == 7
+    turn_by_turn = pettingzoo.make("aec", "territorial_v0", **SMALL)
+    assert str(turn_by_turn.unwrapped) == "territorial_v0"

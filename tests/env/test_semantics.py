@@ -1,0 +1,418 @@
+"""What the environment promises in its docstring."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, parallel_env
+from territorial.actions import ego_owners
+from territorial.constants import NUM_FRACTIONS
+from territorial.decode import FeatureDecoder
+from territorial.env import TerritorialEnv
+from tests.env.support import (
+    SMALL,
+    fingerprint,
+    play,
+    random_actions,
+    rest_of_episode,
+    small_env,
+)
+
+HOLD_ALL = dict.fromkeys((f"player_{i}" for i in range(4)), 0)
+
+
+def play_some(env, steps, rng_seed=0):
+    """Begin a game and play ``steps`` steps at random; the last observations."""
+    observations, _ = env.reset(seed=3)
+    rng = np.random.default_rng(rng_seed)
+    for _ in range(steps):
+        observations, *_ = env.step(random_actions(observations, env.agents, rng))
+    return observations
+
+
+# ---- the same again ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"seats": ("agent", "agent", "agent", "metronome")},
+        {"height": 256, "width": 256, "num_players": 32, "max_ticks": 2000},
+    ],
+    ids=["small, with a bot", "full size"],
+)
+def test_an_episode_repeats_to_the_last_bit(arguments):
+    runs = []
+    for _ in range(2):
+        env = small_env(**arguments)
+        observations, infos = env.reset(seed=11)
+        first = fingerprint((observations, infos))
+        runs.append([first, *rest_of_episode(env, observations, rng_seed=5)])
+    assert len(runs[0]) > 20
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_made_in_mid_game_goes_on_identically(copied):
+    env = small_env(seats=("agent", "random", "agent", "agent"))
+    observations = play_some(env, 15)
+    env.action_space("player_0").seed(7)  # until then its generator does not exist
+    twin = copied(env)
+    ahead = rest_of_episode(env, observations, rng_seed=8)  # neither disturbs the other
+    assert len(ahead) > 20
+    assert rest_of_episode(twin, observations, rng_seed=8) == ahead
+    assert begin(env) == begin(twin)
+    assert twin.action_space("player_0") is twin.action_space("player_2")
+    assert twin.action_space("player_0").sample() == env.action_space("player_0").sample()
+
+
+def begin(env, **arguments):
+    """Reset and name the position, spawns included: first observations may be equal by chance."""
+    env.reset(**arguments)
+    return env.game.digest(0)
+
+
+def test_a_seed_determines_all_games_after_it():
+    env, other = small_env(), small_env()
+    games = [begin(env, seed=4), begin(env), begin(env)]
+    begin(other)
+    assert [begin(other, seed=4), begin(other), begin(other)] == games
+    assert len(set(games)) == 3
+    assert begin(env, seed=4) == games[0]
+
+
+def test_environments_that_never_got_a_seed_differ():
+    assert begin(small_env()) != begin(small_env())
+
+
+def test_it_plays_the_engines_game():
+    env = small_env()
+    env.reset(seed=9)
+    env.step(HOLD_ALL)
+    engine = VecGame(env.config, 1, 9, autoreset="disabled")
+    engine.reset()
+    engine.step()
+    assert env.game.digest(0) == engine.digest(0)
+
+
+# ---- ends and rewards -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_agent_ends_exactly_once_and_leaves(seed):
+    env = small_env()
+    first, _ = env.reset(seed=seed)
+    ended, listed = [], env.possible_agents
+    for _, observations, rewards, terminated, truncated, infos in play(env, first, seed):
+        for results in (observations, rewards, terminated, truncated, infos):
+            assert list(results) == listed
+        assert all(type(flag) is bool for flag in (*terminated.values(), *truncated.values()))
+        assert all(type(reward) is float for reward in rewards.values())
+        assert not any(truncated.values())
+        ended += [agent for agent in listed if terminated[agent]]
+        assert env.agents == [agent for agent in listed if not terminated[agent]]
+        for agent in listed:
+            assert (infos[agent]["place"] > 0) == terminated[agent]
+            is_game_over = not env.agents
+            assert terminated[agent] == (infos[agent]["alive"] == 0 or is_game_over)
+        listed = env.agents
+    assert sorted(ended) == env.possible_agents
+
+
+def test_at_the_end_of_the_game_all_who_are_left_end_together():
+    env = small_env(max_ticks=45)
+    env.reset(seed=0)
+    for _ in range(4):
+        assert not any(env.step(HOLD_ALL)[2].values())
+    _, _, terminated, truncated, infos = env.step(HOLD_ALL)  # cut short, to 5 ticks
+    assert terminated == dict.fromkeys(HOLD_ALL, True)
+    assert truncated == dict.fromkeys(HOLD_ALL, False)
+    assert {info["tick"] for info in infos.values()} == {45}
+    assert env.agents == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rewards_are_land_gained_and_placements_that_sum_to_zero(seed):
+    env = small_env()
+    observations, infos = env.reset(seed=seed)
+    num_land = int(env.game.state.num_land[0])
+    first = {agent: info["land"] for agent, info in infos.items()}
+    returns, last, places = dict.fromkeys(first, 0.0), {}, {}
+    for _, _, rewards, terminated, _, infos in play(env, observations, seed):
+        for agent, reward in rewards.items():
+            returns[agent] += reward
+            last[agent] = infos[agent]["land"]
+            if terminated[agent]:
+                places[agent] = infos[agent]["place"]
+    assert sum(places.values()) == 1 + 2 + 3 + 4
+    placements = {agent: 1 - 2 * (place - 1) / 3 for agent, place in places.items()}
+    assert sum(placements.values()) == pytest.approx(0)
+    for agent, total in returns.items():
+        gained = (last[agent] - first[agent]) / num_land
+        assert total == pytest.approx(gained + placements[agent], abs=1e-5)
+
+
+def test_a_limit_of_steps_truncates_and_pays_no_place():
+    env = small_env(max_cycles=3)
+    _, infos = env.reset(seed=0)
+    for step in range(1, 4):
+        _, rewards, terminated, truncated, infos = env.step(HOLD_ALL)
+        assert not any(terminated.values())
+        assert set(truncated.values()) == {step == 3}
+    assert env.agents == []
+    assert rewards == dict.fromkeys(HOLD_ALL, 0.0)
+    assert {info["place"] for info in infos.values()} == {0.0}
+    assert env.reset()[0].keys() == HOLD_ALL.keys()  # and the count begins anew
+    assert env.step(HOLD_ALL)[3] == dict.fromkeys(HOLD_ALL, False)
+
+
+def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
+    env = small_env()
+    observations, _ = env.reset(seed=1)
+    steps = 0
+    for _, _, _, terminated, _, _ in play(env, observations, 1):
+        steps += 1
+        if any(terminated.values()):
+            break
+    assert env.agents  # somebody died before the game ended
+    cut = small_env(max_cycles=steps)
+    observations, _ = cut.reset(seed=1)
+    *_, (_, _, _, terminated_in_cut, truncated, _) = play(cut, observations, 1)
+    assert terminated_in_cut == terminated
+    assert truncated == {agent: not is_dead for agent, is_dead in terminated.items()}
+
+
+# ---- actions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seats", [None, ("novice", "agent", "metronome", "agent")])
+def test_the_mask_allows_what_the_rules_allow(seats):
+    env = small_env(seats=seats)
+    first, _ = env.reset(seed=2)
+    ego = ego_owners(4)
+    for _, observations, *_ in play(env, first, 2):
+        _, _, is_legal = env.game.fronts(0)
+        for agent, observation in observations.items():
+            seat = int(agent.removeprefix("player_")) + 1
+            launches = is_legal[seat, ego[seat - 1]].repeat(NUM_FRACTIONS)
+            assert observation["action_mask"].tolist() == [1, *launches]
+
+
+def test_a_masked_action_holds_and_is_counted():
+    env = small_env()
+    observations = play_some(env, 12)
+    for agent in env.agents:
+        forbidden = np.flatnonzero(observations[agent]["action_mask"] == 0)
+        assert len(forbidden) >= NUM_FRACTIONS  # oneself at least
+        for action in forbidden[:: NUM_FRACTIONS - 1].tolist():
+            held, tried = copy.deepcopy(env), copy.deepcopy(env)
+            hold = dict.fromkeys(env.agents, 0)
+            *_, before = held.step(hold)
+            *_, after = tried.step(hold | {agent: action})
+            assert tried.game.digest(0) == held.game.digest(0)
+            before[agent]["illegal"] += 1
+            assert after == before
+
+
+def test_a_legal_action_changes_the_game():
+    env = small_env()
+    observations = play_some(env, 12)
+    hold = dict.fromkeys(env.agents, 0)
+    for agent in env.agents:
+        for action in np.flatnonzero(observations[agent]["action_mask"])[1::7].tolist():
+            held, tried = copy.deepcopy(env), copy.deepcopy(env)
+            held.step(hold)
+            tried.step(hold | {agent: action})
+            assert tried.game.digest(0) != held.game.digest(0)
+
+
+@pytest.mark.parametrize("bad", [-1, 51, 2**70, 1.0, "1", None, True, np.array([1, 2]), np.float32(3)])
+def test_a_bad_action_is_an_error_that_names_it_and_changes_nothing(bad):
+    env = small_env()
+    play_some(env, 3)
+    before = env.game.digest(0)
+    with pytest.raises(ValueError, match=r"action of 'player_2' is .* from 0 to 50"):
+        env.step(HOLD_ALL | {"player_2": bad})
+    assert env.game.digest(0) == before
+    env.step(HOLD_ALL | {"player_2": np.int32(50)})
+
+
+def test_a_missing_action_is_an_error_and_changes_nothing():
+    env = small_env()
+    play_some(env, 3)
+    before = env.game.digest(0)
+    with pytest.raises(ValueError, match="none for 'player_3'"):
+        env.step({agent: 0 for agent in HOLD_ALL if agent != "player_3"})
+    assert env.game.digest(0) == before
+
+
+def test_actions_of_unknown_agents_are_an_error():
+    env = small_env(seats=("agent", "banker", "agent", "agent"))
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="'player_1'; the agents are player_0, player_2, player_3"):
+        env.step(HOLD_ALL)
+
+
+def test_actions_of_agents_that_have_left_are_ignored():
+    env = small_env()
+    observations, _ = env.reset(seed=1)
+    for _ in play(env, observations, 1):
+        if len(env.agents) < 4:
+            break
+    assert env.agents
+    (gone,) = set(env.possible_agents) - set(env.agents)
+    twin = copy.deepcopy(env)
+    hold = dict.fromkeys(env.agents, 0)
+    assert fingerprint(twin.step(hold | {gone: 17})) == fingerprint(env.step(hold))
+
+
+def test_stepping_without_a_game_says_what_to_do():
+    env = small_env(max_cycles=1)
+    for call in (lambda: env.step(HOLD_ALL), env.state):
+        with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+            call()
+    env.reset(seed=0)
+    env.step(HOLD_ALL)
+    with pytest.raises(RuntimeError, match=r"no agent is left.*call reset\(\)"):
+        env.step({})
+
+
+# ---- what it hands out ------------------------------------------------------------------------------
+
+
+def test_observations_lie_in_their_space_and_are_never_written_to_again():
+    env = small_env()
+    first, infos = env.reset(seed=6)
+    space = env.observation_space("player_0")
+    keys, kept = infos["player_0"].keys(), []
+    for _, observations, _, _, _, infos in play(env, first, 6):
+        kept.append((observations, fingerprint((observations,))))
+        assert all(space.contains(observation) for observation in observations.values())
+        assert all(info.keys() == keys for info in infos.values())
+    assert all(fingerprint((observations,)) == name for observations, name in kept)
+
+
+@pytest.mark.parametrize("seats", [None, ("novice", "agent", "metronome", "agent")])
+def test_every_agent_sees_the_game_from_its_own_seat(seats):
+    env = small_env(seats=seats)
+    first, _ = env.reset(seed=2)
+    decode = FeatureDecoder(env.config)
+    for _, observations, *_ in play(env, first, 2):
+        tables = env.game.observations
+        features = decode(tables.players[0], tables.borders[0], tables.globals[0])
+        for agent, observation in observations.items():
+            seat = int(agent.removeprefix("player_")) + 1
+            assert (observation["observation"] == features[seat - 1]).all()
+    assert env.feature_names == decode.names
+
+
+def test_all_agents_share_their_spaces():
+    env = small_env()
+    for space_of in (env.observation_space, env.action_space):
+        assert len({id(space_of(agent)) for agent in env.possible_agents}) == 1
+        with pytest.raises(ValueError, match="no agent 'player_4'"):
+            space_of("player_4")
+
+
+def test_infos_tell_how_the_game_stands():
+    env = small_env()
+    play_some(env, 10)
+    observations, _, _, _, infos = env.step(dict.fromkeys(env.agents, 0))
+    game = env.game.state
+    for agent in observations:
+        seat = int(agent.removeprefix("player_")) + 1
+        names = ("alive", "land", "troops", "illegal", "raised", "bounced")
+        expected = {name: int(getattr(game, name)[0, seat]) for name in names}
+        assert infos[agent] == expected | {"place": game.place2[0, seat] / 2, "tick": 110}
+
+
+def test_bots_play_the_seats_that_are_theirs():
+    env = small_env(seats=("metronome", "agent", "banker", "agent"))
+    observations, _ = env.reset(seed=0)
+    assert env.possible_agents == env.agents == list(observations) == ["player_1", "player_3"]
+    for _ in range(30):
+        *_, infos = env.step({"player_1": 0, "player_3": 0})
+    assert [infos[agent]["land"] for agent in env.agents] == [12, 12]
+    assert (env.game.state.land[0, [1, 3]] > 12).all()
+    engine = VecGame(env.config, 1, 0, seats=env.game.seats_of(0), autoreset="disabled")
+    engine.reset()
+    for _ in range(30):
+        engine.step()
+    assert env.game.digest(0) == engine.digest(0)
+
+
+def test_the_episode_is_over_when_no_agent_is_left_though_bots_play_on():
+    env = small_env(seats=("metronome", "agent", "metronome", "metronome"), max_ticks=10_000)
+    for seed in range(20):
+        env.reset(seed=seed)
+        while env.agents:
+            *_, infos = env.step({"player_1": 0})
+        if not infos["player_1"]["alive"] and not env.game.state.over[0]:
+            return
+    pytest.fail("the idle agent never died first")
+
+
+def test_a_picture_shows_board_and_standings():
+    env = small_env(render_mode="rgb_array")
+    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+        env.render()
+    env.reset(seed=0)
+    picture = env.render()
+    assert picture.dtype == np.uint8
+    assert picture.shape[0] == 768
+    assert picture.shape[1] > 768
+    env.step(HOLD_ALL | {"player_0": 10})
+    env.step(HOLD_ALL)
+    assert (env.render() != picture).any()
+    with pytest.raises(RuntimeError, match='render_mode="rgb_array"'):
+        small_env().render()
+
+
+# ---- making one -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"obs": "packed"}, "obs is 'packed'; it must be 'features'"),
+        ({"agent_death": "keep"}, "agent_death is 'keep'; it must be 'remove'"),
+        ({"action_mask": "info"}, "action_mask is 'info'; it must be 'obs'"),
+        ({"action_format": "multi_discrete"}, "action_format is .* it must be 'discrete'"),
+        ({"render_mode": "human"}, "render_mode is 'human'; it must be None or 'rgb_array'"),
+        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number from 1"),
+        ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number from 1"),
+        ({"seats": ("agent",) * 3}, "seats has 3 entries"),
+        ({"seats": ("agent", "nobody", "agent", "agent")}, "'nobody'"),
+        ({"seats": ("agent", "external", "agent", "agent")}, r"seats\[1\] is 'external'"),
+        ({"seats": ("random",) * 4}, "none of the seats is called 'agent'"),
+        ({"num_players": 1}, "num_players is 1; it must be from 2"),
+    ],
+)
+def test_bad_arguments_are_errors_that_name_them(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        small_env(**arguments)
+
+
+def test_arguments_that_are_no_field_of_the_config_are_errors():
+    with pytest.raises(TypeError, match="no field 'hieght'"):
+        parallel_env(hieght=24)
+    with pytest.raises(TypeError, match="config is 'big'"):
+        parallel_env(config="big")
+
+
+def test_a_config_can_be_given_whole_and_changed():
+    config = GameConfig(**SMALL, max_ticks=77)
+    assert parallel_env(config=config).config == config
+    assert parallel_env(config=config, width=32).config == config.replace(width=32)
+    assert parallel_env().config == TerritorialEnv().config == GameConfig()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, "a", 1.5])
+def test_a_bad_seed_is_an_error_and_the_game_goes_on(seed):
+    env = small_env()
+    env.reset(seed=0)
+    with pytest.raises((TypeError, ValueError), match=r"seed is .* from 0 to 18446744073709551615"):
+        env.reset(seed=seed)
+    env.step(HOLD_ALL)
