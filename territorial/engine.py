@@ -40,6 +40,8 @@ Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 SEED_LIMIT = 2**64
 MAX_GAMES = 1_000_000
+LARGEST_NUMBER = 2**40
+"""Largest number of troops or ticks that a position may be given."""
 
 
 class Snapshot(NamedTuple):
@@ -281,14 +283,17 @@ class VecGame:
         self._need_reset()
         self._check_game(k)
         board = self._check_board(owner)
-        config, seats = self.config, range(1, self.config.num_players + 1)
-        per_seat = {"troops": troops, "peak": peak, "next_step": next_step}
-        for name, values in per_seat.items():
+        config = self.config
+        _whole("tick", tick, 0, config.max_ticks - 1)
+        for name, values in {"troops": troops, "peak": peak, "next_step": next_step}.items():
             if values is not None and len(values) != config.num_players:
                 raise ValueError(f"{name} has {len(values)} entries; it needs {config.num_players}")
+            for seat, value in enumerate(() if values is None else values, start=1):
+                _whole(f"{name} of seat {seat}", value, 0, LARGEST_NUMBER)
         for (p, target), amount in (pools or {}).items():
-            if p not in seats or not 0 <= target <= config.num_players or p == target or amount < 0:
-                raise ValueError(f"pools[{p, target}] = {amount}: no such pair, or below 0")
+            if not (1 <= p <= config.num_players and 0 <= target <= config.num_players) or p == target:
+                raise ValueError(f"pools[{p, target}] = {amount}: there is no such pair")
+            _whole(f"pools[{p, target}] = {amount}: it", amount, 0, LARGEST_NUMBER)
         get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
         for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
             get[name][...] = 0
@@ -490,7 +495,9 @@ class VecGame:
                 f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
                 f"{self.config.num_players}, or {BLOCKED}"
             )
-        return np.ascontiguousarray(board, np.uint8)
+        if (board == BLOCKED).all():
+            raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
+        return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> int:

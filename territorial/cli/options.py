@@ -202,22 +202,20 @@ def _seat_names(text: str) -> tuple[str, ...]:
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:
-    """Return one bot for every seat of ``config``."""
-    if len(parsed.seats) > config.num_players and parsed.seats not in _lineup_seats():
+    """Return one bot for every seat of ``config``; fewer seats than a line-up has get a fair mix of it."""
+    bots_given, num_players = parsed.seats, config.num_players
+    if len(bots_given) <= num_players:
+        return tuple(islice(cycle(bots_given), num_players))
+    if lineup_name(bots_given) is None:
         raise UsageError(
-            f"argument --seats: {len(parsed.seats)} bots; there are seats for "
-            f"{config.num_players} (--num-players)"
+            f"argument --seats: {len(bots_given)} bots; there are seats for {num_players} (--num-players)"
         )
-    return tuple(islice(cycle(parsed.seats), config.num_players))
+    return tuple(bots_given[len(bots_given) * i // num_players] for i in range(num_players))
 
 
 def lineup_name(seats: tuple[str, ...]) -> str | None:
     """Return the name of the line-up that ``seats`` are, exactly, or None."""
     return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
-
-
-def _lineup_seats() -> list[tuple[str, ...]]:
-    return [lineup.seats for lineup in LINEUPS.values()]
 
 
 # ---- JSON ------------------------------------------------------------------------------------------
