@@ -1,0 +1,155 @@
+"""The engine against the clock, and against what one would write without it.
+
+Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the rate that
+follows from the median, with its goal where there is one.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import territorial
+from territorial.cli.bench import Setting, play_out, staggered
+from territorial.constants import NEUTRAL
+from territorial.reference import ReferenceGame
+
+CONFIG = territorial.GameConfig()
+SEATS = territorial.LINEUPS["mixed-1"].seats
+TWIN_TICKS = 12
+"""Ticks that the slow twin plays: enough for everybody's first attack step."""
+
+
+def full_swing(num_games: int, *, observe: bool = False) -> territorial.VecGame:
+    """Return a batch with games at all points of their lives, as in a long run."""
+    setting = Setting(CONFIG, SEATS, num_games, num_threads=1, seed=0, observe=observe)
+    _, lengths = play_out(setting.game(is_replacing=False), setting.seeds(0))
+    return staggered(setting, lengths)
+
+
+def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float | None = None) -> None:
+    """Put ``count`` over the median time into the benchmark's extra_info, unless nothing is timed."""
+    benchmark.extra_info["goal"] = None if goal is None else f"{goal:,.0f} {unit}"
+    if benchmark.stats is not None:
+        benchmark.extra_info["rate"] = f"{count / benchmark.stats.stats.median:,.0f} {unit}"
+
+
+@pytest.mark.benchmark(group="environment steps, whole games, one core")
+@pytest.mark.parametrize(
+    ("num_games", "observe", "goal"),
+    [(16, False, 125_000), (64, False, 100_000), (1, False, None), (16, True, 125_000)],
+    ids=["16-games", "64-games", "one-game", "16-games-observed"],
+)
+def test_step(benchmark: BenchmarkFixture, num_games: int, observe: bool, goal: float | None) -> None:
+    game = full_swing(num_games, observe=observe)
+    before = int(game.state.tick.sum())
+    benchmark(game.step)
+    assert int(game.state.tick.sum()) != before
+    note_rate(benchmark, num_games, "environment steps/s", goal)
+
+
+@pytest.mark.benchmark(group="one whole game of 32 bots")
+def test_one_game_from_its_first_tick_to_its_last(benchmark: BenchmarkFixture) -> None:
+    game = territorial.VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False)
+
+    def play() -> int:
+        game.reset(seeds=[0])
+        while not game.step()[-1]["ended"][0]:
+            pass
+        return int(game.state.tick[0])
+
+    ticks = benchmark(play)
+    assert ticks > 1000
+    note_rate(benchmark, ticks, "ticks/s")
+
+
+@pytest.mark.benchmark(group="reset")
+def test_reset_of_16_games(benchmark: BenchmarkFixture) -> None:
+    game = territorial.VecGame(CONFIG, 16, seats=SEATS, observe=False)
+    benchmark(game.reset, 7)
+    assert not game.state.tick.any()
+    note_rate(benchmark, 16, "resets/s")
+
+
+# ---- the opening, by the engine and in plain Python ------------------------------------------------
+
+EVERYBODY_GROWS = [(p, NEUTRAL, 512) for p in range(1, CONFIG.num_players + 1)]
+
+
+@pytest.mark.benchmark(group="the first ticks of a game")
+def test_opening_by_the_engine(benchmark: BenchmarkFixture) -> None:
+    game = territorial.VecGame(CONFIG, 1, observe=False)
+    game.reset(seeds=[0])
+    start = game.save(0)
+
+    def play() -> None:
+        game.restore(0, start)
+        for tick in range(TWIN_TICKS):
+            game.tick(0, EVERYBODY_GROWS if tick == 0 else ())
+
+    benchmark(play)
+    assert game.digest(0) == play_twin(new_twin()).digest()
+    note_rate(benchmark, TWIN_TICKS, "ticks/s, one call a tick")
+
+
+@pytest.mark.benchmark(group="the first ticks of a game")
+def test_opening_by_the_slow_twin(benchmark: BenchmarkFixture) -> None:
+    """What the rules cost in plain Python, cell by cell."""
+    benchmark.pedantic(play_twin, setup=lambda: ((new_twin(),), {}), rounds=2)
+    note_rate(benchmark, TWIN_TICKS, "ticks/s")
+
+
+def new_twin() -> ReferenceGame:
+    return ReferenceGame(CONFIG, territorial.VecGame(CONFIG, 1, observe=False).maps[0], 0)
+
+
+def play_twin(twin: ReferenceGame) -> ReferenceGame:
+    for tick in range(TWIN_TICKS):
+        twin.step_tick(EVERYBODY_GROWS if tick == 0 else ())
+    return twin
+
+
+# ---- all fronts of a board, on bit planes and on bytes ---------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crowded() -> territorial.VecGame:
+    """A game at tick 1,000, when most seats live and touch."""
+    game = territorial.VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False)
+    game.reset(seeds=[0])
+    for _ in range(100):
+        game.step()
+    return game
+
+
+@pytest.mark.benchmark(group="sizes of all fronts of a board")
+def test_fronts_on_bit_planes(benchmark: BenchmarkFixture, crowded: territorial.VecGame) -> None:
+    sizes = benchmark(crowded.fronts, 0)[0]
+    assert sizes.any()
+    note_rate(benchmark, 1, "boards/s")
+
+
+@pytest.mark.benchmark(group="sizes of all fronts of a board")
+def test_fronts_on_bytes_with_numpy(benchmark: BenchmarkFixture, crowded: territorial.VecGame) -> None:
+    """The usual way: one mask a player on a board of bytes, moved by one in four directions."""
+    owner = crowded.state.owner[0]
+    sizes = benchmark(fronts_of_bytes, owner, CONFIG.num_players)
+    is_own = np.eye(len(sizes), dtype=np.bool_)
+    assert (sizes[~is_own] == crowded.fronts(0)[0][~is_own]).all()
+    note_rate(benchmark, 1, "boards/s")
+
+
+def fronts_of_bytes(owner: npt.NDArray[np.uint8], num_players: int) -> npt.NDArray[Any]:
+    """Return the sizes of the fronts of all players with all owners, (P+1, P+1)."""
+    sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
+    for p in range(1, num_players + 1):
+        own = owner == p
+        reach = np.zeros_like(own)
+        reach[1:] |= own[:-1]
+        reach[:-1] |= own[1:]
+        reach[:, 1:] |= own[:, :-1]
+        reach[:, :-1] |= own[:, 1:]
+        sizes[p] = np.bincount(owner[reach], minlength=256)[: num_players + 1]
+    return sizes

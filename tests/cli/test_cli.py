@@ -1,0 +1,324 @@
+"""The command line: what it prints and writes, and how it says no. Everything on boards of a few cells."""
+
+import argparse
+import json
+import os
+import struct
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import territorial
+from territorial import cli
+from territorial.cli import machine, warm
+from territorial.cli.bench import PHASES, RATES
+from territorial.cli.poster import Thinned
+
+SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def fresh_python(*arguments: str) -> str:
+    """Run a fresh Python on this very package, and return what it printed."""
+    home = str(Path(territorial.__file__).parents[1])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | {"PYTHONPATH": home},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+
+
+# ---- play ------------------------------------------------------------------------------------------
+
+
+def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "play", "--seed", "5", *SMALL)
+    assert code == 0
+    assert "tick 100 of 200 [##########          ]    4 alive  leader P" in err
+    assert "tick 200 of 200 [####################]" in err
+    assert len([line for line in out.splitlines() if " P" in line]) == 4
+    assert "ticks/s" in out
+    assert "agent-steps/s" in out
+    assert "picture: territorial-5.png" in out
+    png = (tmp_path / "territorial-5.png").read_bytes()
+    width, height = struct.unpack(">II", png[16:24])
+    assert png.startswith(b"\x89PNG")
+    assert width > 1000
+    assert height > 600
+
+
+def test_play_gives_the_same_game_as_json(capsys, tmp_path):
+    picture = tmp_path / "a.png"
+    arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--out", str(picture), *SMALL]
+    first, second = (json.loads(run(capsys, *arguments, "--json")[1]) for _ in range(2))
+    assert first["game_digest"] == second["game_digest"]
+    assert first["ticks"] == 200
+    assert first["env_steps"] == 20
+    assert first["config"]["height"] == 32
+    assert first["picture"] == str(picture)
+    assert [row["bot"] for row in sorted(first["standings"], key=lambda r: r["seat"])] == [
+        "banker",
+        "turtle",
+        "banker",
+        "turtle",
+    ]
+    assert [row["place"] for row in first["standings"]] == sorted(row["place"] for row in first["standings"])
+    assert set(RATES) <= set(first)
+
+
+def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "play", "--no-picture", *SMALL)
+    assert code == 0
+    assert "picture" not in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_play_plays_the_game_of_its_seed(capsys):
+    result = json.loads(run(capsys, "play", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
+    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
+    seats = territorial.LINEUPS["mixed-1"].seats[::8]
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[9])
+    while not game.state.over[0]:
+        game.step()
+    assert result["game_digest"] == game.digest(0).hex()
+
+
+def test_set_reaches_every_field(capsys):
+    extra = ["--set", "deaths=false", "--set", "cadence_land=5,6,7", "--set", "launch_tax=20"]
+    _, out, _ = run(capsys, "play", "--no-picture", *SMALL, *extra, "--json")
+    config = json.loads(out)["config"]
+    assert (config["deaths"], config["cadence_land"], config["launch_tax"]) == (False, [5, 6, 7], 20)
+
+
+def test_a_long_list_of_standings_is_cut_and_says_so(capsys):
+    size = ["--height", "64", "--width", "64", "--num-players", "60", "--max-ticks", "20"]
+    _, out, _ = run(capsys, "play", "--no-picture", *size)
+    assert "... and 30 more" in out
+
+
+def test_samples_stay_evenly_spaced_and_few():
+    for steps in (1, 7, 8, 9, 100, 1000):
+        samples = Thinned[int](8)
+        for step in range(steps):
+            samples.offer(step, lambda step=step: step)
+        taken = samples.samples
+        assert len(taken) <= 8
+        assert taken[0] == 0
+        assert len({b - a for a, b in pairwise(taken)}) <= 1
+        assert len(taken) > min(steps, 8) // 2 - 1
+
+
+# ---- bench -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bench_result(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    path = tmp_path_factory.mktemp("bench") / "bench.json"
+    arguments = ["bench", "--seconds", "0.2", "--games", "3", "--seed", "7", *SMALL]
+    assert cli.main([*arguments, "--set", "max_ticks=1500", "--json", str(path)]) == 0
+    return json.loads(path.read_text())
+
+
+def test_bench_writes_all_figures(bench_result):
+    for name in RATES:
+        spread = bench_result["spread"][name]
+        assert 0 < spread["min"] <= bench_result[name] <= spread["max"]
+        assert len(spread["samples"]) >= 5
+    assert bench_result["agent_steps_per_s"] == pytest.approx(4 * bench_result["env_steps_per_s"])
+    assert bench_result["living_agent_steps_per_s"] <= bench_result["agent_steps_per_s"]
+    assert bench_result["ticks_per_s"] == pytest.approx(10 * bench_result["env_steps_per_s"], rel=0.05)
+    assert list(bench_result["phases"]) == [phase.name for phase in PHASES]
+    assert len(bench_result["phases"]["0-1k"]["ticks_per_s"]["samples"]) >= 1
+    assert bench_result["phases"]["2-4k"]["ticks_per_s"]["median"] is None
+    assert 0 < bench_result["import_s"] < bench_result["warm_start_s"]
+    assert bench_result["compile_s"] is None
+    assert bench_result["bytes_per_game"] > 4 * 34 * 8
+    assert bench_result["observe"] is False
+
+
+def test_bench_says_what_it_measured_on(bench_result):
+    assert set(bench_result["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
+    assert set(bench_result["machine"]) >= {"cpu", "cores", "usable_cores", "system"}
+    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=1500)
+    assert bench_result["config_digest"] == config.hexdigest
+    assert bench_result["rules_version"] == territorial.RULES_VERSION
+    assert (bench_result["num_games"], bench_result["num_threads"], bench_result["seed"]) == (3, 1, 7)
+
+
+def test_bench_prints_a_table_and_can_observe_on_threads(capsys):
+    options = ["--seconds", "0.1", "--games", "2", "--threads", "2", "--observe"]
+    code, out, err = run(capsys, "bench", *options, *SMALL)
+    assert code == 0
+    assert "2 games, 2 thread(s), with observations" in out
+    assert "whole games" in out
+    assert "ticks 4k+" in out
+    assert "not reached" in out
+    assert "chunk 7 of 7" in err
+
+
+# ---- info and warmup -------------------------------------------------------------------------------
+
+
+def test_info_tells_versions_bots_and_defaults(capsys):
+    code, out, _ = run(capsys, "info")
+    assert code == 0
+    for text in (territorial.__version__, "metronome", "mixed-1", "launch_tax", "mountains", "1024ths"):
+        assert text in out
+    result = json.loads(run(capsys, "info", "--json")[1])
+    assert result["config_digest"] == territorial.GameConfig().hexdigest
+    assert set(result["bots"]) == set(territorial.bots.NAMES)
+    assert len(result["line_ups"]["mixed-1"]) == 32
+
+
+def test_info_tells_the_config_that_options_give(capsys):
+    result = json.loads(run(capsys, "info", "--set", "map=open", "--json")[1])
+    assert result["config_digest"] == territorial.GameConfig(map="open").hexdigest
+
+
+def test_warmup_says_where_the_cache_is(capsys, tmp_path):
+    code, out, _ = run(capsys, "warmup", "--json", str(tmp_path / "w.json"))
+    assert code == 0
+    assert "cache: " in out or "NUMBA_DISABLE_JIT" in out
+    assert Path(json.loads((tmp_path / "w.json").read_text())["cache_dir"]).is_absolute()
+
+
+def test_warmup_compiles_every_kernel():
+    program = """
+from territorial import stepping, _jit
+from territorial.cli import warm
+warm.compile_everything()
+kernels = [f for f in vars(stepping).values() if getattr(f, "targetoptions", {}).get("nogil")]
+assert kernels or not _jit.JIT_ENABLED
+print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
+"""
+    assert fresh_python("-c", program).split() == []
+
+
+# ---- errors and the rest ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["play", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
+        (["play", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
+        (["play", "--seed", "x"], ["--seed", "'x'"]),
+        (["play", "--map", "moon"], ["--map", "moon", "lakes"]),
+        (["play", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
+        (["play", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
+        (["play", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
+        (["play", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
+        (["play", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
+        (["play", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
+        (["play", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
+        (["play", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
+        (["play", "--out", "a.jpg"], ["--out", "'a.jpg'", ".png"]),
+        (["play", "--out", "/no/such/folder/a.png"], ["--out", "no such folder"]),
+        (["play", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
+        (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
+        (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
+        (["bench", "--games", "0"], ["--games", "'0'"]),
+        (["fly"], ["VERB", "fly", "play"]),
+        ([], ["VERB"]),
+    ],
+)
+def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, parts):
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    for part in parts:
+        assert part in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", [[], ["play"], ["bench"], ["warmup"], ["info"]])
+def test_help_has_examples(capsys, verb):
+    code, out, _ = run(capsys, *verb, "--help")
+    assert code == 0
+    assert "examples:" in out
+    assert "  territorial " in out
+
+
+def test_other_packages_can_add_verbs(capsys, monkeypatch):
+    points = [
+        EntryPoint("greet", f"{__name__}:Greet", cli.ENTRY_POINTS),
+        EntryPoint("broken", "no_such_module_at_all:x", cli.ENTRY_POINTS),
+    ]
+    monkeypatch.setattr(cli, "entry_points", lambda group: points)
+    monkeypatch.setattr(EntryPoint, "load", _load_from_here)
+    code, out, err = run(capsys, "greet")
+    assert (code, out) == (7, "hello\n")
+    assert "'broken'" in err
+    assert run(capsys, "info", "--json")[2] == ""  # not even looked at
+
+
+def _load_from_here(point: EntryPoint) -> object:
+    if point.name == "broken":
+        raise ModuleNotFoundError("No module named 'no_such_module_at_all'")
+    return Greet
+
+
+class Greet:
+    @staticmethod
+    def add_parser(verbs: argparse._SubParsersAction) -> None:
+        verbs.add_parser("greet").set_defaults(run=Greet.run)
+
+    @staticmethod
+    def run(parsed: argparse.Namespace) -> int:
+        sys.stdout.write("hello\n")
+        return 7
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(capsys, monkeypatch):
+    def interrupt(seed: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(warm, "compile_everything", interrupt)
+    code, _, err = run(capsys, "warmup")
+    assert code == 130
+    assert "interrupted" in err
+
+
+def test_memory_is_known_and_says_how():
+    resident, how = machine.resident_memory()
+    assert how
+    if sys.platform == "linux":
+        assert resident is not None
+        assert resident > 10_000_000
+        assert "/proc" in how
+
+
+def test_memory_is_known_without_proc_and_psutil(monkeypatch):
+    def no_file(*arguments: object, **keywords: object) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(machine.Path, "read_text", no_file)
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    resident, how = machine.resident_memory()
+    assert how.startswith("peak") or resident is None
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert machine.resident_memory() == (None, "not known without psutil")
+
+
+def test_python_m_territorial_works():
+    result = json.loads(fresh_python("-m", "territorial", "info", "--json"))
+    assert result["versions"]["territorial-env"] == territorial.__version__
+
+
+def test_importing_the_package_pulls_in_nothing_heavy():
+    heavy = {"torch", "ray", "matplotlib", "PIL", "imageio", "psutil", "pytest"}
+    program = "import sys, territorial, territorial.cli; print(*sys.modules)"
+    assert heavy.isdisjoint(fresh_python("-c", program).split())
