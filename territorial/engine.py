@@ -284,7 +284,7 @@ class VecGame:
         self._check_game(k)
         board = self._check_board(owner)
         config = self.config
-        _whole("tick", tick, 0, config.max_ticks - 1)
+        _whole("tick", tick, 0, config.max_ticks)
         for name, values in {"troops": troops, "peak": peak, "next_step": next_step}.items():
             if values is not None and len(values) != config.num_players:
                 raise ValueError(f"{name} has {len(values)} entries; it needs {config.num_players}")

@@ -91,18 +91,14 @@ def test_the_running_python_comes_first_if_it_is_supported(bootstrap, on_path, m
     assert bootstrap.find_python() == [str(running)]
 
 
-def test_a_tested_python_is_preferred_to_a_newer_one_that_runs_already(
-    bootstrap, on_path, monkeypatch
-):
+def test_a_tested_python_is_preferred_to_a_newer_one_that_runs_already(bootstrap, on_path, monkeypatch):
     running = on_path("python3.14", python_that_says("CPython 3.14"))
     monkeypatch.setattr(bootstrap.sys, "executable", str(running))
     good = on_path("python3.11", COMPLETE_311)
     assert bootstrap.find_python() == [str(good)]
 
 
-def test_an_untested_python_is_taken_with_a_note_where_there_is_no_other(
-    bootstrap, on_path, capsys
-):
+def test_an_untested_python_is_taken_with_a_note_where_there_is_no_other(bootstrap, on_path, capsys):
     newest = on_path("python3.14", python_that_says("CPython 3.14"))
     assert bootstrap.find_python() == [str(newest)]
     assert "3.14, with which nobody has tested" in capsys.readouterr().out
@@ -114,9 +110,7 @@ def test_an_incomplete_python_is_passed_over_for_a_complete_one(bootstrap, on_pa
     assert bootstrap.find_python() == [str(good)]
 
 
-def test_an_incomplete_python_alone_gets_the_name_of_the_package_that_completes_it(
-    bootstrap, on_path
-):
+def test_an_incomplete_python_alone_gets_the_name_of_the_package_that_completes_it(bootstrap, on_path):
     on_path("python3.12", python_that_says("CPython 3.12 ensurepip"))
     with pytest.raises(bootstrap.SetupError, match=r"(?s)ensurepip.*install python3.12-venv"):
         bootstrap.find_python()
@@ -131,9 +125,7 @@ def test_without_any_python_the_message_says_what_is_needed_and_what_was_found(b
     assert f"{old} is 3.8" in str(error.value)
 
 
-def test_the_python_inside_the_environment_is_never_used_to_remake_it(
-    bootstrap, on_path, monkeypatch
-):
+def test_the_python_inside_the_environment_is_never_used_to_remake_it(bootstrap, on_path, monkeypatch):
     inside = Path(bootstrap.VENV, "bin")
     on_path("python3.12", COMPLETE_312, to=inside)
     monkeypatch.setenv("PATH", str(inside), prepend=os.pathsep)

@@ -322,8 +322,7 @@ def test_land_rewards_add_up_to_the_change_of_land_and_placement_rewards_to_zero
             assert was_alive[p] or rewards[p - 1] == 0.0
             totals[p - 1] += rewards[p - 1]
     placement_terms = [
-        total - (game.land[p] - 12) / game.num_land
-        for p, total in zip(game.seats, totals, strict=True)
+        total - (game.land[p] - 12) / game.num_land for p, total in zip(game.seats, totals, strict=True)
     ]
     expected = [1 - 2 * (place - 1) / (config.num_players - 1) for place in game.placements()]
     assert placement_terms == pytest.approx(expected, abs=1e-9)

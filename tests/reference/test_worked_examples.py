@@ -72,13 +72,10 @@ def test_the_whole_map_earns_2_6_percent():
 
 def test_interest_falls_above_100_a_cell_and_stops_at_150_a_cell():
     config, land, num_land = GameConfig(), 100, 65_536
-    rates = [
-        interest_rate(config, 2000, t, land, num_land) for t in (10_000, 12_500, 14_900, 15_000)
-    ]
+    rates = [interest_rate(config, 2000, t, land, num_land) for t in (10_000, 12_500, 14_900, 15_000)]
     assert rates == [100, 50, 2, 0]
     gains = [
-        interest_gain(config, 2000, t, land, num_land)
-        for t in (0, 10_000, 14_990, 14_999, 15_000, 20_000)
+        interest_gain(config, 2000, t, land, num_land) for t in (0, 10_000, 14_990, 14_999, 15_000, 20_000)
     ]
     assert gains == [1, 100, 1, 1, 0, 0]
 
