@@ -1,0 +1,315 @@
+"""Each bot's idea on a board drawn by hand, and what all promise: legal launches, one board, no favour."""
+
+import random
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, bots
+from tests.engine.differential import random_config
+from tests.engine.support import NEVER, board, digests, game_on, rows_of, seat_values
+
+LATER = 1000
+"""A tick at which every bot is awake and the opening is over."""
+CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
+"""Rules under which a step shows nothing but the launches that were made in it."""
+
+
+def after_a_decision(drawing, troops, seats, tick=LATER, pools=None):
+    """Return the game after one step from this position, in which every bot has decided once."""
+    seats, waiting = [*seats, *["external"] * (len(troops) - len(seats))], [NEVER] * len(troops)
+    game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, next_step=waiting, **CALM)
+    game.step()
+    assert not game.state.illegal.any()
+    return game
+
+
+def launches_of(game, p, pools=None):
+    """Return {target: troops} of what ``p`` has sent since the position."""
+    before = dict(pools or {})
+    sent = game.state.pools[0, p].copy()
+    for (q, target), amount in before.items():
+        if q == p:
+            sent[target] -= amount
+    return {target: int(amount) for target, amount in enumerate(sent) if amount}
+
+
+def percent(amount, troops):
+    return round(100 * amount / troops)
+
+
+FREE_LAND = rows_of(*["11....22"] * 16)
+FACE_TO_FACE = rows_of(*["112233"] * 16)
+"""2 lies between 1 and 3, 32 cells each."""
+
+
+# ---- novice ---------------------------------------------------------------------------------------
+
+
+def test_novice_sends_nearly_everything_at_free_land():
+    game = after_a_decision(FREE_LAND, (2000, 2000), ["novice"])
+    (target, amount), *others = launches_of(game, 1).items()
+    assert (target, percent(amount, 2000), others) == (0, 98, [])
+    assert game.state.troops[0, 1] < 60
+
+
+def test_novice_attacks_whoever_is_nearest_when_no_land_is_free():
+    """2 is stronger, but its middle is nearer to that of 1 than the middle of 3."""
+    drawing = rows_of(*["2211" + "3" * 16] * 16)
+    game = after_a_decision(drawing, (3000, 20_000, 10), ["novice"])
+    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {2: 98}
+
+
+# ---- metronome ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tick", "share"), [(590, 40), (600, 10)])
+def test_metronome_sends_40_percent_at_free_land_and_10_after_the_opening(tick, share):
+    game = after_a_decision(FREE_LAND, (3000, 3000), ["metronome"], tick=tick)
+    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: share}
+
+
+def test_metronome_strikes_at_the_weakest_neighbour_with_what_is_above_100_a_cell():
+    """2 in the middle has 4,200 on 32 cells: 1,000 too much. 3 looks weaker, but for its pool against 2."""
+    pools = {(3, 2): 2500}
+    game = after_a_decision(FACE_TO_FACE, (3000, 4200, 1000), ["external", "metronome"], pools=pools)
+    (target, amount), *others = launches_of(game, 2).items()
+    assert (target, others) == (1, [])
+    assert 1000 <= amount <= 1000 + 5, "fractions are whole 1024ths, rounded up"
+
+
+def test_metronome_keeps_60_a_cell_from_players_but_not_from_free_land():
+    poor = 60 * 32
+    game = after_a_decision(FACE_TO_FACE, (100, poor, 100), ["external", "metronome"])
+    assert launches_of(game, 2) == {}
+    game = after_a_decision(FREE_LAND, (poor, poor), ["metronome"])
+    assert {t: percent(n, poor) for t, n in launches_of(game, 1).items()} == {0: 10}
+
+
+# ---- banker ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tick", "share"), [(290, 8), (300, 12)])
+def test_banker_sends_8_percent_at_free_land_and_12_later(tick, share):
+    game = after_a_decision(FREE_LAND, (3000, 3000), ["banker"], tick=tick)
+    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: share}
+
+
+def test_banker_saves_until_it_has_95_a_cell():
+    game = after_a_decision(FACE_TO_FACE, (10, 95 * 32 - 1, 10), ["external", "banker"])
+    assert launches_of(game, 2) == {}
+
+
+def test_banker_then_spends_all_above_70_a_cell_where_the_defence_is_thinnest():
+    """1 has more troops than 3 but on four times the land."""
+    drawing = rows_of(*["1" * 8 + "2233"] * 16)
+    game = after_a_decision(drawing, (3000, 95 * 32, 2000), ["external", "banker"])
+    (target, amount), *others = launches_of(game, 2).items()
+    assert (target, others) == (1, [])
+    assert 25 * 32 <= amount <= 25 * 32 + 3
+
+
+def test_banker_waits_where_free_land_costs_too_much():
+    """Free land it cannot afford (50 for a front of 16, of 199 troops) still is free land."""
+    game = after_a_decision(FREE_LAND, (199, 10), ["banker"])
+    assert launches_of(game, 1) == {}
+
+
+# ---- turtle ---------------------------------------------------------------------------------------
+
+
+def test_turtle_takes_free_land_in_small_bites():
+    game = after_a_decision(FREE_LAND, (3000, 3000), ["turtle"])
+    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: 10}
+
+
+def test_turtle_answers_the_strongest_attacker_that_is_weaker_than_itself_with_half_its_troops():
+    """1 attacks with 900 and 3 with 1,500, but 3 is stronger than 2."""
+    pools = {(1, 2): 900, (3, 2): 1500}
+    troops = (1000, 10_000, 9000)
+    game = after_a_decision(FACE_TO_FACE, troops, ["external", "turtle"], pools=pools)
+    assert {t: percent(n, 10_000) for t, n in launches_of(game, 2).items()} == {1: 50}
+
+
+def test_turtle_answers_attacks_before_it_takes_free_land():
+    drawing = rows_of(*["1122.."] * 16)
+    game = after_a_decision(drawing, (100, 6000), ["external", "turtle"], pools={(1, 2): 50})
+    assert set(launches_of(game, 2)) == {1}
+
+
+def test_turtle_stays_at_home_while_nobody_attacks_and_nothing_rots():
+    game = after_a_decision(FACE_TO_FACE, (10, 120 * 32 - 1, 10), ["external", "turtle"])
+    assert launches_of(game, 2) == {}
+
+
+def test_turtle_spends_what_it_has_above_100_a_cell_once_there_are_120_a_cell():
+    game = after_a_decision(FACE_TO_FACE, (1000, 120 * 32, 900), ["external", "turtle"])
+    (target, amount), *others = launches_of(game, 2).items()
+    assert (target, others) == (3, [])
+    tax = 12 * 120 * 32 // 1024
+    assert 20 * 32 - tax <= amount <= 20 * 32 + 4
+
+
+# ---- random ---------------------------------------------------------------------------------------
+
+
+def decisions(drawing, troops, seats, p, count, **fields):
+    """Return what ``p`` sends in ``count`` decisions from the same position, at one tick after another."""
+    game = game_on(drawing, troops, seats=seats, max_ticks=10_000_000, **(CALM | fields))
+    owner, sent = board(game), []
+    for i in range(count):
+        game.set_position(0, owner, tick=LATER + 10 * i, troops=troops)
+        game.state.wake[0] = 0
+        game.step()
+        sent.append(launches_of(game, p))
+    assert not game.state.illegal.any()
+    return sent
+
+
+def test_random_holds_nine_times_in_ten_and_else_chooses_any_legal_target_as_often_as_any_other():
+    drawing = rows_of(*["112233..", "112222.."] * 8)
+    sent = decisions(drawing, (5000,) * 3, ["external", "random", "external"], 2, 6000)
+    chosen = [next(iter(launches)) for launches in sent if launches]
+    assert 500 < len(chosen) < 700
+    counts = np.bincount(chosen, minlength=4)
+    assert counts[2] == 0
+    assert counts[[0, 1, 3]].min() > 150
+
+
+def test_random_uses_every_fraction():
+    sent = decisions(FREE_LAND, (102_400, 0), ["random", "external"], 1, 2000)
+    amounts = {launches[0] for launches in sent if launches}
+    assert len(amounts) == 10
+
+
+# ---- all of them ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["metronome", "banker"])
+def test_between_equals_the_lot_decides_and_no_seat_number(name):
+    """1 and 3 are alike, so that either is attacked about half of the time."""
+    sent = decisions(FACE_TO_FACE, (500, 4400, 500), ["external", name, "external"], 2, 200)
+    chosen = [next(iter(launches)) for launches in sent]
+    assert 60 < chosen.count(1) < 140
+    assert chosen.count(1) + chosen.count(3) == 200
+
+
+@pytest.mark.parametrize("attacker", [1, 2])
+def test_bots_decide_on_the_board_as_it_was_before_anybody_launched(attacker):
+    """The turtle sees the novice's attack at its next decision only, whichever of them sits first."""
+    turtle = 3 - attacker
+    drawing = rows_of(*["1122"] * 16)
+    seats = ["novice", "turtle"] if attacker == 1 else ["turtle", "novice"]
+    troops = (3000, 3700) if attacker == 1 else (3700, 3000)
+    game = after_a_decision(drawing, troops, seats)
+    assert set(launches_of(game, attacker)) == {turtle}
+    assert launches_of(game, turtle) == {}
+    game.state.wake[0, turtle] = 0
+    game.step()
+    assert set(launches_of(game, turtle)) == {attacker}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bots_make_no_illegal_launch_whatever_the_rules(seed):
+    rng = random.Random(seed)
+    config = random_config(rng)
+    seats = [rng.choice(bots.NAMES) for _ in range(config.num_players)]
+    game = VecGame(config, 3, seed=seed, seats=seats, autoreset="disabled", observe=False)
+    game.reset()
+    for _ in range(300):
+        game.step()
+        assert not game.state.illegal.any()
+        if game.state.over.all():
+            break
+
+
+def test_the_games_above_are_fought():
+    taken = 0
+    for seed in range(30):
+        rng = random.Random(seed)
+        config = random_config(rng)
+        seats = [rng.choice(bots.NAMES) for _ in range(config.num_players)]
+        game = VecGame(config, 1, seed=seed, seats=seats, autoreset="disabled", observe=False)
+        game.reset()
+        for _ in range(100):
+            game.step()
+        taken += int(game.state.taken[0, 1:, 1:].sum())
+    assert taken > 3000
+
+
+@pytest.mark.parametrize("name", bots.NAMES)
+def test_a_bot_decides_once_an_interval_and_begins_at_a_phase_of_its_own(name):
+    interval = bots.make(name).interval
+    config = GameConfig(height=24, width=24, num_players=4, map="open", decision_every=1)
+    game = VecGame(config, 16, seed=1, seats=[name] * 4, autoreset="disabled", observe=False)
+    game.reset()
+    wake = game.state.wake[:, 1:].copy()
+    assert ((wake >= 0) & (wake < interval)).all()
+    assert interval == 1 or len(np.unique(wake)) > 20
+    for _ in range(2 * interval + 3):
+        now, is_due = game.state.tick[0], (wake <= game.state.tick[0]) & (game.state.alive[:, 1:] == 1)
+        game.step()
+        wake = np.where(is_due, now + interval, wake)
+        assert np.array_equal(game.state.wake[:, 1:], wake)
+
+
+def test_bots_decide_only_at_decision_points():
+    config = GameConfig(height=24, width=24, num_players=4, map="open", decision_every=50)
+    game = VecGame(config, 4, seats=["novice", "turtle", "banker", "random"], observe=False)
+    game.reset()
+    for _ in range(20):
+        tax = game.state.tax.copy()
+        game.tick(0)
+        assert np.array_equal(game.state.tax, tax)
+        game.step()
+
+
+def test_bots_play_the_same_game_twice():
+    batches = [VecGame(GameConfig(height=30, width=30, num_players=5), 2, seats=bots.NAMES) for _ in range(2)]
+    for game in batches:
+        game.reset(seed=4)
+        for _ in range(60):
+            game.step()
+    assert digests(batches[0]) == digests(batches[1])
+
+
+def test_those_who_plan_do_better_than_those_who_do_not():
+    """By mean places over 40 games of ten."""
+    config = GameConfig(height=72, width=72, num_players=10, map="lakes", num_maps=4, max_ticks=4000)
+    seats = list(bots.NAMES) * 2
+    game = VecGame(config, 40, seed=2, seats=seats, autoreset="disabled", observe=False, num_threads=2)
+    game.reset()
+    while not game.state.over.all():
+        game.step()
+    places = game.state.place2[:, 1:] / 2
+    mean = {name: places[:, [i for i, s in enumerate(seats) if s == name]].mean() for name in bots.NAMES}
+    planners, others = ("metronome", "banker", "turtle"), ("random", "novice")
+    assert max(mean[name] for name in planners) + 1 < min(mean[name] for name in others), mean
+
+
+# ---- the registry ---------------------------------------------------------------------------------
+
+
+def test_bots_are_listed_by_name_in_a_fixed_order():
+    assert bots.NAMES == ("random", "novice", "metronome", "banker", "turtle")
+
+
+@pytest.mark.parametrize("name", bots.NAMES)
+def test_a_bot_can_be_asked_what_it_does(name):
+    bot = bots.make(name)
+    assert bot.name == name
+    assert bot.interval >= 1
+    assert bot.idea.startswith(f"{name}: ")
+
+
+def test_an_unknown_bot_is_refused_with_the_names_there_are():
+    with pytest.raises(
+        ValueError, match="no bot 'wizard'; there are random, novice, metronome, banker, turtle"
+    ):
+        bots.make("wizard")
+
+
+def test_seats_of_a_position_keep_their_bots():
+    game = game_on(FREE_LAND, (500, 500), seats=["novice", "turtle"])
+    assert game.seats_of(0) == ("novice", "turtle")
+    assert seat_values(game, "troops") == [500, 500]

@@ -1,0 +1,595 @@
+"""Random games of the engine and of the slow twin side by side: every field, after every tick.
+
+One whole number, the seed, decides everything about a game: size, map, rules, position, launches. The
+games of a run are those of seeds S, S + 1, ..., so that one game is repeated by naming its seed:
+
+    python -m tests.engine.differential --seed 17 --ticks 1
+
+and a long run is, say,
+
+    python -m tests.engine.differential --ticks 1000000 --processes 2
+
+Half of the games are driven by ``VecGame.tick``, with launches of any fraction and several a seat. The
+others are driven by ``VecGame.step``, so that what the engine keeps from tick to tick is looked at as
+well; those are compared after every environment step, which is one tick where ``decision_every`` is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import multiprocessing.pool
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from territorial import GameConfig, VecGame
+from territorial.constants import BLOCKED, FRACTIONS, STREAM_EPISODE, STREAM_MAP
+from territorial.maps import capacity, make_maps
+from territorial.reference import H, ReferenceGame
+from territorial.reference.game import LEDGER_KEYS
+from territorial.rules import NEVER
+
+Alter = Callable[[ReferenceGame], None]
+"""Changes the twin after a tick: how the tests find out whether a comparison can fail."""
+
+
+class Outcome(NamedTuple):
+    """What one game that agreed to the end was like."""
+
+    seed: int
+    ticks: int
+    """Ticks compared, over all games of the batch."""
+    events: dict[str, int]
+    """What happened in them."""
+    changed: frozenset[str]
+    """Config fields that were not at their default."""
+
+
+class Mismatch(AssertionError):  # noqa: N818 - it is what an assertion of this module raises
+    """The engine and the twin disagree; the message says where and how to see it again."""
+
+    def __init__(self, setting: Setting, tick: int, k: int, differences: list[Difference]) -> None:
+        first = differences[0]
+        others = sorted({difference.field for difference in differences[1:]} - {first.field})
+        lines = [
+            f"the engine and the twin differ in {first.field}{first.where} at tick {tick}",
+            f"  engine {first.engine}",
+            f"  twin   {first.twin}",
+            f"  also   {', '.join(others) if others else 'nothing else'}",
+            f"  seed   {setting.seed}, driven by {setting.mode}, game {k} of {setting.num_games}"
+            f"{', from a position' if setting.has_position else ''}",
+            f"  config {config_call(setting.config)}",
+            f"repeat with: {repeat_command(setting)}",
+        ]
+        super().__init__("\n".join(lines))
+        self.field, self.tick = first.field, tick
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let it travel between processes, with its message only."""
+        return AssertionError, (str(self),)
+
+
+class Difference(NamedTuple):
+    """One place in which the two differ."""
+
+    field: str
+    where: str
+    engine: object
+    twin: object
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What a seed stands for."""
+
+    seed: int
+    config: GameConfig
+    mode: str
+    num_games: int
+    autoreset: str
+    has_position: bool
+    eagerness: float
+    """Chance that a seat launches at a decision (and once more, and so on, with tick)."""
+    ticks: int
+    """The comparison stops after so many ticks."""
+
+
+def repeat_command(setting: Setting) -> str:
+    """Return the command that plays this game alone."""
+    if setting != setting_of(setting.seed):
+        return "the test that made this setting by hand"
+    return f"python -m tests.engine.differential --seed {setting.seed} --ticks 1"
+
+
+def config_call(config: GameConfig) -> str:
+    """Return a call that makes this config, naming only what is not the default."""
+    return f"GameConfig({', '.join(f'{n}={getattr(config, n)!r}' for n in sorted(changed(config)))})"
+
+
+def changed(config: GameConfig) -> frozenset[str]:
+    """Return the names of the fields that are not at their default."""
+    specs = dataclasses.fields(config)
+    return frozenset(spec.name for spec in specs if getattr(config, spec.name) != spec.default)
+
+
+# ---- from a seed to a setting ---------------------------------------------------------------------
+
+
+def setting_of(seed: int) -> Setting:
+    """Return the setting of a seed."""
+    rng = random.Random(seed)
+    config = random_config(rng)
+    mode = rng.choice(("tick", "step"))
+    return Setting(
+        seed=seed,
+        config=config,
+        mode=mode,
+        num_games=rng.choice((1, 1, 2, 3)),
+        autoreset=rng.choice(("disabled", "same_step")),
+        has_position=rng.random() < 0.3,
+        eagerness=rng.choice((0.05, 0.2, 0.5)) if config.num_players < 60 else 0.03,
+        ticks=rng.choice((60, 200, 400)) if config.num_players < 60 else 40,
+    )
+
+
+def random_config(rng: random.Random) -> GameConfig:
+    """Return a random size, map and number of seats, and the default rules or random ones."""
+    fields = random_board(rng)
+    fields["decision_every"] = rng.choice((1, 1, 3, 10, 10, 50))
+    fields["max_ticks"] = rng.choice((1, 50, 150, 300, 10_000))
+    if rng.random() < 0.75:
+        fields |= random_rules(rng)
+    config = GameConfig(**fields)
+    room = min(capacity(land, config.num_players) for land in make_maps(config))
+    return config.replace(num_players=max(2, min(config.num_players, room)))
+
+
+def random_board(rng: random.Random) -> dict[str, object]:
+    """Return the fields that say where a game is played: most boards small, some wide, some crowded."""
+    height, width = rng.randint(16, 40), rng.randint(16, 40)
+    num_players = rng.randint(2, 12)
+    shape = rng.random()
+    if shape < 0.25:
+        height, width = rng.randint(16, 20), rng.choice((63, 64, 65, 70, 127, 128, 130))
+    elif shape < 0.29:
+        height, width, num_players = rng.randint(40, 48), rng.choice((48, 66)), rng.randint(62, 75)
+    elif shape < 0.293:
+        height, width, num_players = 72, 70, 250
+    return {
+        "height": height,
+        "width": width,
+        "num_players": num_players,
+        "map": rng.choice(("open", "lakes", "mountains")),
+        "map_seed": rng.choice((0, rng.getrandbits(64))),
+        "num_maps": rng.choice((1, 1, 1, 2, 3)),
+    }
+
+
+def random_rules(rng: random.Random) -> dict[str, object]:
+    """Return every number of the rules, moved."""
+    min_layers = rng.randint(1, 4)
+    soft_cap = rng.randint(1, 120)
+    return {
+        "starting_troops": rng.randint(50, 2000),
+        "spawn_spacing_percent": rng.choice((0, 30, 70, 100, 200)),
+        "launch_tax": rng.choice((0, 12, 100, 1023)),
+        "launch_delay": rng.choice((0, 1, rng.randint(0, 12))),
+        "layer_cost": rng.randint(1, 4),
+        "layer_growth_divisor": rng.randint(1, 9),
+        "need_divisor": rng.randint(1, 5),
+        "interest_every": rng.randint(1, 12),
+        "interest_base": rng.randint(0, 300),
+        "interest_levels": rng.choice((1, 511, 4095)),
+        "interest_land_scale": rng.choice((0, 25_600, 1_000_000)),
+        "interest_land_divisor": rng.randint(1, 1000),
+        "early_interest_ticks": rng.choice((1, 100, 1920)),
+        "early_interest_multiple": rng.randint(1, 9),
+        "soft_cap": soft_cap,
+        "hard_cap": soft_cap + rng.randint(0, 60),
+        "over_cap_slope": rng.randint(0, 3),
+        "income_every": rng.randint(1, 100),
+        "income_per_cell": rng.randint(0, 3),
+        "cadence_land": rng.choice(((1000, 10_000, 60_000), (20, 60, 120), (13, 14, 400))),
+        "min_layers": min_layers,
+        "neutral_cost": rng.randint(0, min_layers),
+        "attack_cost": rng.randint(0, min_layers),
+        "defence_tenths": rng.randint(1, 30),
+        "attackers_per_defender": rng.randint(1, 3),
+        "deaths": rng.random() < 0.75,
+        "death_divisor": rng.choice((4, 4, rng.randint(2, 6))),
+        "peak_decay_divisor": rng.choice((1, 50, 1000)),
+        "win_percent": rng.choice((90, rng.randint(30, 100))),
+    }
+
+
+# ---- playing both ---------------------------------------------------------------------------------
+
+
+def compare_game(seed: int, alter: Alter | None = None) -> Outcome:
+    """Play the game of ``seed`` with both; raise Mismatch where they differ."""
+    setting = setting_of(seed)
+    return Pair(setting, alter).play()
+
+
+class Pair:
+    """A batch of the engine and a twin for each of its games."""
+
+    def __init__(self, setting: Setting, alter: Alter | None) -> None:
+        self.setting, self.config, self.alter = setting, setting.config, alter
+        self.rng = random.Random(f"play {setting.seed}")
+        self.batch_seed = self.rng.getrandbits(64)
+        self.engine = VecGame(
+            setting.config,
+            setting.num_games,
+            seed=self.batch_seed,
+            autoreset=setting.autoreset,
+            observe=self.rng.random() < 0.2,
+        )
+        self.engine.reset()
+        self.twins = [self.new_twin(k, episode=0) for k in range(setting.num_games)]
+        self.episodes = [0] * setting.num_games
+        self.ticks = 0
+        self.events: dict[str, int] = {}
+
+    def new_twin(self, k: int, episode: int) -> ReferenceGame:
+        """Return the twin of game ``k`` as it begins, its seed and map worked out here."""
+        seed = H(self.batch_seed, STREAM_EPISODE, k, episode)
+        map_id = H(seed, STREAM_MAP, 0, 0) % self.config.num_maps
+        return ReferenceGame(self.config, self.engine.maps[map_id], seed)
+
+    def play(self) -> Outcome:
+        for k in range(self.setting.num_games):
+            self.compare(k)
+            if self.setting.has_position:
+                self.take_position(k)
+                self.compare(k)
+        steps = self.tick_by_tick() if self.setting.mode == "tick" else self.step_by_step()
+        for _ in steps:
+            if self.ticks >= self.setting.ticks * self.setting.num_games:
+                break
+        for k in range(self.setting.num_games):
+            self.count_events(k)
+        return Outcome(self.setting.seed, self.ticks, self.events, changed(self.config))
+
+    def tick_by_tick(self) -> Iterator[None]:
+        """Play one game after another with launches of all kinds, a tick at a time."""
+        while not all(twin.over for twin in self.twins):
+            for k, twin in enumerate(self.twins):
+                if not twin.over:
+                    launches = self.launches(k) if twin.tick % self.config.decision_every == 0 else []
+                    self.engine.tick(k, launches)
+                    twin.step_tick(launches)
+                    self.ticks += 1
+                    self.altered(k)
+                    self.compare(k)
+            yield
+
+    def step_by_step(self) -> Iterator[None]:
+        """Play all games with actions, an environment step at a time, and compare rewards and ends."""
+        is_replaced = self.setting.autoreset == "same_step"
+        while is_replaced or not all(twin.over for twin in self.twins):
+            actions = [self.actions(k) for k in range(self.setting.num_games)]
+            _, rewards, terminated, truncated, info = self.engine.step(actions)
+            for k, twin in enumerate(self.twins):
+                results = (rewards[k], terminated[k], truncated[k], info["ended"][k], info["was_reset"][k])
+                self.step_twin(k, twin, actions[k], results, info)
+            yield
+
+    def step_twin(self, k: int, twin: ReferenceGame, actions: object, results: tuple, info: dict) -> None:
+        """Play one environment step of the twin and compare it with what the engine gave back."""
+        rewards, terminated, truncated, ended, was_reset = results
+        was_over, was_alive, before = twin.over, twin.alive[1:], twin.tick
+        expected = [0.0] * self.config.num_players
+        if not was_over:
+            expected = twin.environment_step(self.twin_launches(actions))
+            self.ticks += twin.tick - before
+            self.altered(k)
+        is_last = [
+            not was_over and alive and (twin.over or not twin.alive[p])
+            for p, alive in enumerate(was_alive, start=1)
+        ]
+        is_replaced = self.setting.autoreset == "same_step" and twin.over
+        pairs = [
+            ("terminated", terminated, np.array(is_last)),
+            ("truncated", truncated, np.zeros(len(is_last), bool)),
+            ("ended", np.array([ended]), np.array([twin.over and not was_over])),
+            ("was_reset", np.array([was_reset]), np.array([is_replaced])),
+        ]
+        if twin.over and not was_over:
+            pairs += [
+                ("final_place", info["final_place"][k], np.array(twin.placements(), np.float32)),
+                ("final_land", info["final_land"][k], np.array(twin.land[1:])),
+                ("final_length", info["final_length"][k : k + 1], np.array([twin.tick])),
+            ]
+        found = [d for name, a, b in pairs for d in differences(name, a, b)]
+        if not np.allclose(rewards, expected, rtol=0, atol=1e-6):
+            found.append(Difference("rewards", "", rewards.tolist(), expected))
+        if found:
+            raise Mismatch(self.setting, twin.tick, k, found)
+        if is_replaced:
+            self.count_events(k)
+            self.episodes[k] += 1
+            self.twins[k] = self.new_twin(k, self.episodes[k])
+        self.compare(k)
+
+    def altered(self, k: int) -> None:
+        if self.alter is not None:
+            self.alter(self.twins[k])
+
+    # what is sent
+
+    def launches(self, k: int) -> list[tuple[int, int, int]]:
+        """Return launches of some seats, most of them legal, several a seat possible."""
+        players = self.config.num_players
+        legal = self.engine.fronts(k)[2]
+        chosen = []
+        for p in range(1, players + 1):
+            while self.rng.random() < self.setting.eagerness:
+                targets = np.flatnonzero(legal[p]).tolist()
+                is_legal = targets and self.rng.random() < 0.8
+                target = self.rng.choice(targets) if is_legal else self.rng.randint(0, players)
+                chosen.append((p, target, self.rng.randint(1, self.rng.choice((32, 256, 1024)))))
+        self.rng.shuffle(chosen)
+        return chosen
+
+    def actions(self, k: int) -> np.ndarray:
+        """Return actions (P, 2), most of them legal."""
+        players = self.config.num_players
+        legal = self.engine.fronts(k)[2]
+        actions = np.zeros((players, 2), np.int64)
+        for p in range(1, players + 1):
+            actions[p - 1, 1] = self.rng.randrange(len(FRACTIONS))
+            if self.rng.random() < self.setting.eagerness:
+                targets = np.flatnonzero(legal[p]).tolist()
+                if targets and self.rng.random() < 0.8:
+                    target = self.rng.choice(targets)
+                    actions[p - 1, 0] = 1 if target == 0 else 2 + (target - p) % players
+                else:
+                    actions[p - 1, 0] = self.rng.randint(0, players + 1)
+        return actions
+
+    def twin_launches(self, actions: object) -> list[tuple[int, int, int]]:
+        """Return the launches that actions mean: ego index 2 is oneself, 3 the next seat, and round."""
+        players, launches = self.config.num_players, []
+        for p, (what, how_much) in enumerate(np.asarray(actions).tolist(), start=1):
+            if what == 1:
+                launches.append((p, 0, FRACTIONS[how_much]))
+            elif what > 1:
+                seats = [*range(p, players + 1), *range(1, p)]
+                launches.append((p, seats[what - 2], FRACTIONS[how_much]))
+        return launches
+
+    # positions
+
+    def take_position(self, k: int) -> None:
+        """Put game ``k`` and its twin into a random position with territories, pools and peaks."""
+        rng, config, twin = self.rng, self.config, self.twins[k]
+        seats = range(1, config.num_players + 1)
+        owner = self.random_owner(twin)
+        land = [int((owner == p).sum()) for p in range(config.num_players + 1)]
+        troops = [rng.choice((0, rng.randint(0, 500), rng.randint(0, 200 * land[p] + 1))) for p in seats]
+        peak = [land[p] + rng.choice((0, 0, rng.randint(0, 3 * land[p] + 4))) for p in seats]
+        horizon = min(config.max_ticks, 3000) // config.decision_every
+        tick = rng.randint(0, max(0, horizon - 1)) * config.decision_every
+        next_step = [tick + rng.randint(0, 9) for _ in seats]
+        pools = {
+            (p, t): rng.randint(0, rng.choice((20, 400, 10_000)))
+            for p in seats
+            for t in [0, *seats]
+            if p != t and rng.random() < 0.4
+        }
+        self.engine.set_position(
+            k, owner, tick=tick, troops=troops, pools=pools, peak=peak, next_step=next_step
+        )
+        twin.tick = tick
+        twin.owner = [[int(code) for code in row] for row in owner]
+        twin.land, twin.num_land = land, int((owner != BLOCKED).sum())
+        twin.troops, twin.peak, twin.next_step = [0, *troops], [0, *peak], [0, *next_step]
+        for (p, t), amount in pools.items():
+            twin.pools[p][t] = amount
+
+    def random_owner(self, twin: ReferenceGame) -> np.ndarray:
+        """Return owner codes of patches of land, ragged, with neutral gaps; some seats may own nothing."""
+        rng, config = self.rng, self.config
+        numbers = np.random.default_rng(rng.getrandbits(32))
+        side = rng.choice((1, 3, 6, 12))
+        coarse = (-(-config.height // side), -(-config.width // side))
+        patches = numbers.integers(0, config.num_players + 1, coarse)
+        owner = np.kron(patches, np.ones((side, side), np.int64))[: config.height, : config.width]
+        noise = numbers.random(owner.shape) < rng.choice((0.0, 0.1))
+        owner = np.where(noise, numbers.integers(0, config.num_players + 1, owner.shape), owner)
+        blocked = np.array(twin.owner) == BLOCKED
+        return np.where(blocked, BLOCKED, owner).astype(np.uint8)
+
+    # comparing
+
+    def compare(self, k: int) -> None:
+        """Raise Mismatch unless game ``k`` equals its twin in every field."""
+        twin = self.twins[k]
+        found = [
+            difference
+            for name, values in twin_fields(twin).items()
+            for difference in differences(name, engine_field(self.engine, name, k), values)
+        ]
+        if not found:
+            found = differences("digest", self.engine.digest(k).hex(), twin.digest().hex())
+        if found:
+            raise Mismatch(self.setting, twin.tick, k, found)
+
+    def count_events(self, k: int) -> None:
+        """Add what happened in game ``k``, so that a run can tell that its games were not dull."""
+        twin = self.twins[k]
+        happened = {
+            "games": 1,
+            "over": int(twin.over),
+            "neutral land taken": sum(row[0] for row in twin.taken),
+            "players' land taken": sum(sum(row[1:]) for row in twin.taken),
+            "deaths": twin.alive[1:].count(False),
+            "living without land": sum(
+                alive and not land for alive, land in zip(twin.alive[1:], twin.land[1:], strict=True)
+            ),
+            "illegal": sum(twin.illegal),
+            "raised": sum(twin.raised),
+            "bounced": sum(twin.bounced),
+            **{key: sum(values) for key, values in twin.ledger.items()},
+        }
+        for name, count in happened.items():
+            self.events[name] = self.events.get(name, 0) + count
+
+
+def twin_fields(twin: ReferenceGame) -> dict[str, object]:
+    """Return every field of the twin under the engine's names, indexed by owner code."""
+    place2 = [0] * len(twin.alive)
+    if twin.over:
+        place2[1:] = [round(2 * place) for place in twin.placements()]
+    for p in twin.seats:
+        if not twin.alive[p]:
+            place2[p] = round(2 * twin.place_of_dead(p))
+    return {
+        "seed": twin.seed,
+        "tick": twin.tick,
+        "over": int(twin.over),
+        "num_land": twin.num_land,
+        "owner": twin.owner,
+        "land": twin.land,
+        "alive": [int(alive) for alive in twin.alive],
+        "troops": twin.troops,
+        "pools": twin.pools,
+        "peak": twin.peak,
+        "next_step": twin.next_step,
+        "death_tick": twin.death_tick,
+        "taken": twin.taken,
+        "place2": place2,
+        "illegal": twin.illegal,
+        "raised": twin.raised,
+        "bounced": twin.bounced,
+        **{key: twin.ledger[key] for key in LEDGER_KEYS},
+        "due": [
+            step if any(pools) else NEVER for step, pools in zip(twin.next_step, twin.pools, strict=True)
+        ],
+        "active": [[pool > 0 for pool in row] for row in twin.pools],
+        "fresh": twin.is_fresh,
+    }
+
+
+def engine_field(engine: VecGame, name: str, k: int) -> np.ndarray:
+    """Return a field of game ``k`` of the engine in the twin's form."""
+    if name == "owner":
+        return engine.state.owner[k, 1:-1, 1:-1]
+    values = getattr(engine.state, name)[k]
+    if name in ("active", "fresh"):
+        bits = np.unpackbits(np.ascontiguousarray(values).view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : engine.config.num_players + 1]
+    return values
+
+
+def differences(name: str, engine: object, twin: object) -> list[Difference]:
+    """Return the first difference of two arrays, numbers or strings, or nothing."""
+    left, right = np.asarray(engine), np.asarray(twin)
+    if name == "seed":
+        left, right = np.asarray(engine, np.uint64), np.asarray(twin, np.uint64)
+    if left.shape != right.shape:
+        return [Difference(name, " (shape)", left.shape, right.shape)]
+    if np.array_equal(left, right):
+        return []
+    index = tuple(np.argwhere(left != right)[0].tolist())
+    where = "".join(f"[{i}]" for i in index)
+    return [Difference(name, where, left[index].item(), right[index].item())]
+
+
+# ---- long runs ------------------------------------------------------------------------------------
+
+
+class Report(NamedTuple):
+    """What a run compared."""
+
+    ticks: int
+    games: int
+    first_seed: int
+    last_seed: int
+    events: dict[str, int]
+    changed: frozenset[str]
+    mismatches: list[str]
+
+
+def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False) -> Report:
+    """Compare the games of ``first_seed``, + 1, ... until there are ``ticks`` ticks; stops at a mismatch."""
+    done, seed, started = 0, first_seed, time.perf_counter()
+    events: dict[str, int] = {}
+    changed_fields: set[str] = set()
+    mismatches: list[str] = []
+    with outcomes(first_seed, processes) as results:
+        for seed, result in zip(itertools.count(first_seed), results, strict=False):
+            if isinstance(result, str):
+                mismatches.append(result)
+                break
+            done += result.ticks
+            changed_fields |= result.changed
+            for name, count in result.events.items():
+                events[name] = events.get(name, 0) + count
+            if show and (seed - first_seed) % 100 == 99:
+                rate = done / (time.perf_counter() - started)
+                sys.stderr.write(f"{done:,} of {ticks:,} ticks, seed {seed}, {rate:,.0f} ticks/s\n")
+            if done >= ticks:
+                break
+    return Report(
+        done, seed - first_seed + 1, first_seed, seed, events, frozenset(changed_fields), mismatches
+    )
+
+
+def outcome_or_message(seed: int) -> Outcome | str:
+    """Return the outcome of a seed, or the message of its mismatch."""
+    try:
+        return compare_game(seed)
+    except Mismatch as mismatch:
+        return str(mismatch)
+
+
+class outcomes:  # noqa: N801 - used as a function in a with statement
+    """The outcomes of the seeds from ``first_seed`` on, in order, worked out by ``processes`` processes."""
+
+    def __init__(self, first_seed: int, processes: int) -> None:
+        self.seeds = itertools.count(first_seed)
+        self.processes = processes
+        self.pool: multiprocessing.pool.Pool | None = None
+
+    def __enter__(self) -> Iterator[Outcome | str]:
+        if self.processes == 1:
+            return map(outcome_or_message, self.seeds)
+        self.pool = multiprocessing.get_context("spawn").Pool(self.processes)
+        return self.in_parallel(self.pool)
+
+    def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[Outcome | str]:
+        while True:  # in portions, as a pool would read an endless iterator to its end
+            yield from pool.imap(outcome_or_message, itertools.islice(self.seeds, 200))
+
+    def __exit__(self, *_exception: object) -> None:
+        if self.pool is not None:
+            self.pool.terminate()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.engine.differential", description=__doc__)
+    parser.add_argument("--ticks", type=int, default=10_000, help="stop after so many ticks")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first game")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args(arguments)
+    report = run(options.ticks, options.seed, options.processes, show=True)
+    if report.mismatches:
+        sys.stderr.write(report.mismatches[0] + "\n")
+        return 1
+    sys.stdout.write(
+        f"{report.ticks:,} ticks of {report.games:,} games agree, seeds {report.first_seed} to "
+        f"{report.last_seed}: {', '.join(f'{n:,} {name}' for name, n in report.events.items())}\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

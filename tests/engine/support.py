@@ -1,0 +1,172 @@
+"""What the engine's tests share: boards drawn in text, games put on them, and slow counts to compare with.
+
+A drawing has one line a row: ``1`` to ``9`` and then ``A`` to ``Z`` are seats, ``.`` is neutral land, ``#``
+is blocked. A drawing smaller than the smallest map is padded with blocked cells on the right and below.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from territorial import GameConfig, VecGame
+from territorial.constants import BLOCKED, MIN_SIDE
+
+ROOT = Path(__file__).resolve().parents[2]
+SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The symbol of each owner code that can be drawn."""
+
+NEVER = 10**6
+"""A next_step that no test reaches."""
+
+
+def rows_of(*rows):
+    """Return the drawing with these rows."""
+    return "\n".join(rows)
+
+
+def parse(drawing):
+    """Return the owner codes of a drawing, uint8 (H, W), at least as large as the smallest map."""
+    rows = drawing.split()
+    height, width = max(MIN_SIDE, len(rows)), max(MIN_SIDE, len(rows[0]))
+    owner = np.full((height, width), BLOCKED, np.uint8)
+    for r, row in enumerate(rows):
+        for c, symbol in enumerate(row):
+            owner[r, c] = BLOCKED if symbol == "#" else SYMBOLS.index(symbol)
+    return owner
+
+
+def draw(owner):
+    """Return the drawing of owner codes (H, W)."""
+    symbols = dict(enumerate(SYMBOLS)) | {BLOCKED: "#"}
+    return "\n".join("".join(symbols[code] for code in row) for row in np.asarray(owner).tolist())
+
+
+def trimmed(drawing):
+    """Return a drawing without the blocked rows at the bottom and the blocked columns at the right."""
+    rows = drawing.rstrip("#\n").split()
+    width = max(len(row.rstrip("#")) for row in drawing.split())
+    return "\n".join(row[:width].ljust(width, "#") for row in rows)
+
+
+def board(game, k=0):
+    """Return a copy of the owner codes of game ``k``, without the wall ring."""
+    return game.state.owner[k, 1:-1, 1:-1].copy()
+
+
+def drawn(game, k=0):
+    """Return the drawing of the board of game ``k``, trimmed."""
+    return trimmed(draw(board(game, k)))
+
+
+def game_on(
+    drawing,
+    troops=None,
+    *,
+    pools=None,
+    peak=None,
+    next_step=None,
+    tick=0,
+    num_players=None,
+    seats=None,
+    observe=True,
+    **fields,
+):
+    """Return a VecGame of one game that stands on this drawing."""
+    owner = parse(drawing) if isinstance(drawing, str) else np.asarray(drawing, np.uint8)
+    if num_players is None:
+        num_players = max(2, int(owner[owner != BLOCKED].max()))
+    height, width = owner.shape
+    config = GameConfig(height=height, width=width, num_players=num_players, map="open", **fields)
+    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe)
+    game.reset()
+    game.set_position(0, owner, troops=troops, pools=pools, peak=peak, next_step=next_step, tick=tick)
+    return game
+
+
+def seat_values(game, name, k=0):
+    """Return a field of seats 1..P of game ``k`` as a list."""
+    return getattr(game.state, name)[k, 1:].tolist()
+
+
+def slow_fronts(owner, num_players):
+    """Return front sizes int64 (P+1, P+1) of owner codes (H, W): cells of t beside a cell of p."""
+    owner = np.asarray(owner)
+    walled = np.full((owner.shape[0] + 2, owner.shape[1] + 2), BLOCKED, np.int64)
+    walled[1:-1, 1:-1] = owner
+    around = [walled[:-2, 1:-1], walled[2:, 1:-1], walled[1:-1, :-2], walled[1:-1, 2:]]
+    sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
+    for p in range(1, num_players + 1):
+        touches = np.logical_or.reduce([side == p for side in around])
+        codes = owner[touches & (owner != BLOCKED) & (owner != p)]
+        sizes[p] = np.bincount(codes, minlength=num_players + 1)
+    return sizes
+
+
+def slow_needs(sizes, pools, config):
+    """Return what a launch needs, int64 (P+1, P+1), 0 without a front."""
+    needs = config.layer_cost * sizes + sizes // config.layer_growth_divisor - pools
+    return np.where(sizes > 0, np.maximum(1, needs), 0)
+
+
+def play(game, steps, seed=0):
+    """Play ``steps`` environment steps with random actions that lean towards legal ones."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        game.step(random_actions(game, rng))
+
+
+def random_actions(game, rng, share=0.3):
+    """Return actions (E, P, 2) in which about ``share`` of the seats launch, mostly at legal targets."""
+    games, seats = game.num_games, game.config.num_players
+    actions = np.zeros((games, seats, 2), np.int64)
+    for k in range(games):
+        legal = game.fronts(k)[2]
+        for p in np.flatnonzero(rng.random(seats) < share) + 1:
+            targets = np.flatnonzero(legal[p])
+            if len(targets) and rng.random() < 0.8:
+                actions[k, p - 1, 0] = what_of_owner(int(rng.choice(targets)), int(p), seats)
+            else:
+                actions[k, p - 1, 0] = rng.integers(seats + 2)
+            actions[k, p - 1, 1] = rng.integers(10)
+    return actions
+
+
+def what_of_owner(owner, p, num_players):
+    """Return the first part of player ``p``'s action that names an owner code."""
+    return 1 if owner == 0 else (owner - p) % num_players + 2
+
+
+def digests(game):
+    """Return the digests of all games of a batch."""
+    return [game.digest(k).hex() for k in range(game.num_games)]
+
+
+def state_equal(a, b, k=0, other=None):
+    """Return whether game ``k`` of ``a`` and game ``other`` (the same) of ``b`` are equal, bit for bit.
+
+    Planes and rows are compared as boards, as rows may span more than they need.
+    """
+    other = k if other is None else other
+    names = [name for name in a.blocks._fields if name not in ("planes", "rows")]
+    equal = all(np.array_equal(getattr(a.blocks, name)[k], getattr(b.blocks, name)[other]) for name in names)
+    return equal and np.array_equal(a.state.owner[k], b.state.owner[other])
+
+
+def interpreted(script, *arguments):
+    """Return what a script prints when all kernels run as plain Python."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", script, *arguments],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,224 @@
+"""The engine against the slow twin, field by field; games are drawn in tests/engine/differential.py."""
+
+import dataclasses
+import json
+
+import pytest
+
+from territorial import GameConfig
+from tests.engine import differential
+from tests.engine.differential import Mismatch, compare_game, random_config, setting_of
+
+TICKS = 12_000
+GAMES_FOR_COVERAGE = 400
+
+
+@pytest.fixture(scope="module")
+def report():
+    return differential.run(TICKS)
+
+
+def test_engine_and_twin_agree_in_every_field_for_ten_thousand_ticks(report):
+    assert report.mismatches == []
+    assert report.ticks >= TICKS
+
+
+def test_the_games_compared_are_not_dull(report):
+    assert min(report.events.values()) >= 10, report.events
+
+
+def test_the_games_compared_move_every_field_of_the_config(report):
+    assert report.changed == {spec.name for spec in dataclasses.fields(GameConfig)}
+
+
+def test_the_seeds_cover_every_kind_of_game():
+    settings = [setting_of(seed) for seed in range(GAMES_FOR_COVERAGE)]
+    configs = [setting.config for setting in settings]
+    assert {config.decision_every for config in configs} == {1, 3, 10, 50}
+    assert {config.map for config in configs} == {"open", "lakes", "mountains"}
+    assert {65, 70, 130} <= {config.width for config in configs}
+    assert any(config.width % 8 for config in configs)
+    assert {config.num_players for config in configs} >= set(range(2, 13))
+    assert any(config.num_players >= 64 for config in configs), "sets of owners of two words"
+    assert any(config.num_maps > 1 for config in configs)
+    assert {setting.mode for setting in settings} == {"tick", "step"}
+    assert {setting.autoreset for setting in settings} == {"disabled", "same_step"}
+    assert {setting.has_position for setting in settings} == {False, True}
+
+
+def setting_for(config, mode, **changes):
+    fields = {"num_games": 1, "autoreset": "disabled", "has_position": False, "eagerness": 0.0, "ticks": 60}
+    return differential.Setting(seed=1, config=config, mode=mode, **(fields | changes))
+
+
+@pytest.mark.parametrize("mode", ["tick", "step"])
+@pytest.mark.parametrize(("num_players", "height", "width"), [(70, 44, 48), (250, 72, 70)])
+def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, height, width, mode):
+    config = GameConfig(height=height, width=width, num_players=num_players, map="open", decision_every=3)
+    outcome = differential.Pair(setting_for(config, mode, eagerness=0.08), None).play()
+    assert outcome.events["players' land taken"] > 0
+
+
+@pytest.mark.verify
+def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
+    from benchmarks import differential as long_run
+
+    path = tmp_path / "differential.json"
+    assert long_run.main(["--ticks", "1_000_000", "--processes", "2", "--out", str(path)]) == 0
+    result = json.loads(path.read_text())
+    assert result["ticks"] >= 1_000_000
+    assert result["mismatches"] == []
+
+
+def test_a_long_run_writes_down_what_it_compared_and_on_what(tmp_path):
+    from benchmarks import differential as long_run
+
+    path = tmp_path / "results" / "differential.json"
+    assert long_run.main(["--ticks", "300", "--seed", "5", "--processes", "1", "--out", str(path)]) == 0
+    result = json.loads(path.read_text())
+    assert result["ticks"] >= 300
+    assert (result["first_seed"], result["mismatches"]) == (5, [])
+    assert result["last_seed"] == 5 + result["games"] - 1
+    assert {"versions", "machine", "rules_version", "seconds", "events"} <= set(result)
+
+
+# ---- the comparison can fail ----------------------------------------------------------------------
+
+
+def first_seed(mode):
+    """Return the first seed whose game is driven this way and lasts long enough to be altered."""
+    return next(
+        seed
+        for seed in range(1000)
+        if (setting := setting_of(seed)).mode == mode
+        and setting.config.max_ticks >= 50
+        and setting.config.decision_every == 1
+        and not setting.has_position
+    )
+
+
+def alter_owner(twin):
+    row = next(r for r in range(len(twin.owner)) if twin.owner[r][0] != 255)
+    twin.owner[row][0] = twin.owner[row][0] % 2 + 1
+
+
+def add_one(name):
+    def alter(twin):
+        getattr(twin, name)[2] += 1
+
+    return alter
+
+
+def alter_pool(twin):
+    twin.pools[1][2] += 1
+
+
+def alter_taken(twin):
+    twin.taken[2][1] += 1
+
+
+def alter_ledger(twin):
+    twin.ledger["capped"][1] += 1
+
+
+def alter_fresh(twin):
+    twin.is_fresh[1][2] = not twin.is_fresh[1][2]
+
+
+def alter_alive(twin):
+    twin.alive[2] = not twin.alive[2]
+
+
+def alter_over(twin):
+    twin.over = not twin.over
+
+
+def alter_seed(twin):
+    twin.seed ^= 1
+
+
+ALTERATIONS = {
+    "owner": alter_owner,
+    "alive": alter_alive,
+    "pools": alter_pool,
+    "taken": alter_taken,
+    "capped": alter_ledger,
+    "fresh": alter_fresh,
+    "over": alter_over,
+    "seed": alter_seed,
+} | {
+    name: add_one(name)
+    for name in ("troops", "land", "peak", "next_step", "death_tick", "illegal", "raised", "bounced")
+}
+
+
+@pytest.mark.parametrize("field", ALTERATIONS)
+def test_a_change_of_any_field_of_the_twin_is_noticed_at_once(field):
+    def alter(twin):
+        if twin.tick == 4:
+            ALTERATIONS[field](twin)
+
+    with pytest.raises(Mismatch) as caught:
+        compare_game(first_seed("tick"), alter)
+    assert (caught.value.field, caught.value.tick) == (field, 4)
+
+
+def test_a_wrong_reward_is_noticed():
+    seed = first_seed("step")
+    pair = differential.Pair(setting_of(seed), None)
+    twin = pair.twins[0]
+    honest = twin.environment_step
+    twin.environment_step = lambda launches: [reward + 0.001 for reward in honest(launches)]
+    with pytest.raises(Mismatch, match="differ in rewards at tick 1"):
+        pair.play()
+
+
+def test_a_changed_rule_is_noticed(monkeypatch):
+    """A defence of 1.7 instead of 1.6 times the density shows within a few games."""
+    from territorial.reference import formulas
+
+    def stronger(config, front_size, troops, land):
+        return front_size * troops // (1 + 10 * land // (config.defence_tenths + 1))
+
+    monkeypatch.setattr(formulas, "defence", stronger)
+    assert len(differential.run(TICKS).mismatches) == 1
+
+
+def test_the_report_names_the_seed_the_config_the_tick_and_both_values():
+    seed = first_seed("tick")
+
+    def alter(twin):
+        if twin.tick == 4:
+            twin.troops[2] += 7
+
+    with pytest.raises(Mismatch) as caught:
+        compare_game(seed, alter)
+    message = str(caught.value)
+    values = [int(line.split()[1]) for line in message.splitlines()[1:3]]
+    assert "differ in troops[2] at tick 4" in message
+    assert values[1] - values[0] == 7
+    assert f"seed   {seed}, driven by tick" in message
+    assert f"height={setting_of(seed).config.height}" in message
+    assert f"python -m tests.engine.differential --seed {seed} --ticks 1" in message
+
+
+def test_the_config_in_a_report_can_be_pasted_into_python():
+    import random
+
+    for seed in range(20):
+        config = random_config(random.Random(seed))
+        assert eval(differential.config_call(config)) == config
+
+
+def test_several_processes_compare_the_same_games_as_one():
+    one = differential.run(600, first_seed=50)
+    two = differential.run(600, first_seed=50, processes=2)
+    assert one == two
+
+
+def test_the_command_reports_success_and_failure(capsys, monkeypatch):
+    assert differential.main(["--ticks", "1", "--seed", "3"]) == 0
+    assert "agree, seeds 3 to 3" in capsys.readouterr().out
+    monkeypatch.setattr(differential, "outcome_or_message", lambda seed: f"no good: {seed}")
+    assert differential.main(["--seed", "3"]) == 1
+    assert "no good: 3" in capsys.readouterr().err

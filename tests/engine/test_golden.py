@@ -1,0 +1,229 @@
+"""Games written down: boards, standings, ledgers and digests in text, which a change of the rules changes.
+
+The files lie in tests/golden. They are written anew with
+
+    python -m tests.engine.test_golden --write
+
+which refuses to overwrite a game that plays out differently while RULES_VERSION is still the same; where only
+the form of the text has changed, say --same-rules as well.
+"""
+
+import argparse
+import difflib
+import sys
+
+import pytest
+
+from territorial import LINEUPS, RULES_VERSION, GameConfig, VecGame
+from territorial.reference.game import LEDGER_KEYS
+from tests.engine.differential import config_call
+from tests.engine.support import ROOT, board, draw, game_on, rows_of
+
+FOLDER = ROOT / "tests" / "golden"
+WRITE = "python -m tests.engine.test_golden --write"
+VERSION_LINE = f"rules version {RULES_VERSION}"
+
+
+def header(title, game):
+    return [title, VERSION_LINE, f"config {config_call(game.config)}", f"seed {int(game.state.seed[0])}", ""]
+
+
+def standings(game):
+    """Return a table with a line a seat: numbers, pools by target, and whether it lives."""
+    state = game.state
+    lines = [f"{'seat':>4} {'land':>6} {'troops':>8} {'peak':>6} {'next':>5} {'died':>5}  pools"]
+    for p in range(1, game.config.num_players + 1):
+        pools = [f"{t}:{amount}" for t, amount in enumerate(state.pools[0, p].tolist()) if amount]
+        numbers = (
+            f"{p:>4} {state.land[0, p]:>6} {state.troops[0, p]:>8} {state.peak[0, p]:>6} "
+            f"{state.next_step[0, p]:>5} {state.death_tick[0, p]:>5}  {' '.join(pools) or '-'}"
+        )
+        lines.append(numbers)
+    return lines
+
+
+def ledger(game):
+    """Return a table with a line a seat: every gain and loss of troops, and the place."""
+    lines = ["seat " + " ".join(f"{key:>12}" for key in LEDGER_KEYS) + "  place"]
+    for p in range(1, game.config.num_players + 1):
+        amounts = " ".join(f"{getattr(game.state, key)[0, p]:>12}" for key in LEDGER_KEYS)
+        lines.append(f"{p:>4} {amounts}  {game.state.place2[0, p] / 2:>5}")
+    return lines
+
+
+def moment(game):
+    return f"tick {game.state.tick[0]}  digest {game.digest(0).hex()}  neutral {game.state.land[0, 0]}"
+
+
+def scene(game):
+    return [moment(game), draw(board(game)), *standings(game), ""]
+
+
+# ---- the games ------------------------------------------------------------------------------------
+
+
+def bots_on_lakes():
+    """Return a whole game of five bots, with the board every 100 ticks."""
+    config = GameConfig(height=24, width=24, num_players=5, map="lakes", map_seed=3, max_ticks=1500)
+    seats = ("metronome", "banker", "turtle", "novice", "random")
+    game = VecGame(config, 1, seed=8, seats=seats, autoreset="disabled", observe=False)
+    game.reset()
+    lines = [*header("five bots on 24 x 24 cells with lakes", game), f"seats {' '.join(seats)}", ""]
+    lines += scene(game)
+    while not game.state.over[0]:
+        game.step()
+        if game.state.tick[0] % 100 == 0 and not game.state.over[0]:
+            lines += scene(game)
+    return [*lines, "the end", *scene(game), *ledger(game)]
+
+
+SCRIPT_BOARD = rows_of(
+    "11............22",
+    "11............22",
+    "11............22",
+    "11....####....22",
+    "11....####....22",
+    "......#####.....",
+    "................",
+    "................",
+    ".......333......",
+    ".......333......",
+    ".......333......",
+    "................",
+    "####............",
+    "####........####",
+    "....44......####",
+    "....44..........",
+)
+SCRIPT = {
+    0: [(1, 0, 300), (2, 0, 512), (3, 0, 100), (4, 0, 1024)],
+    10: [(3, 0, 1), (4, 3, 512), (1, 4, 512)],
+    20: [(1, 0, 200), (2, 0, 512), (3, 0, 512), (4, 0, 512)],
+    30: [(1, 3, 1), (3, 1, 1), (3, 4, 1), (4, 3, 1), (2, 3, 1)],
+    40: [(1, 3, 700), (2, 3, 1), (3, 1, 1), (4, 0, 900), (1, 4, 1)],
+    50: [(2, 1, 1024), (3, 2, 500), (4, 3, 1), (4, 0, 16), (4, 1, 1)],
+    60: [(1, 2, 100), (2, 2, 100), (3, 0, 900), (4, 3, 800)],
+    80: [(1, 3, 512), (2, 3, 512), (3, 4, 400), (4, 1, 400)],
+    100: [(1, 0, 256), (2, 1, 900), (3, 1, 900), (4, 2, 900)],
+    120: [(1, 4, 1024), (2, 4, 1024), (3, 4, 1024), (4, 3, 1024)],
+    140: [(1, 2, 600), (2, 3, 600), (3, 0, 600)],
+    160: [(1, 3, 900), (2, 3, 900), (3, 2, 300)],
+}
+
+
+def scripted_launches():
+    """Return 200 ticks of four seats with launches from a list, with the board every 10 ticks."""
+    game = game_on(SCRIPT_BOARD, (900, 900, 600, 400), max_ticks=200)
+    lines = [*header("four seats with launches from a list (seat, target, 1024ths)", game), *scene(game)]
+    while not game.state.over[0]:
+        now = int(game.state.tick[0])
+        launches = SCRIPT.get(now, ())
+        if launches:
+            lines.append(f"launches {' '.join(map(str, launches))}")
+        game.tick(0, launches)
+        if game.state.tick[0] % 10 == 0:
+            lines += scene(game)
+    counters = (f"{name} {getattr(game.state, name)[0, 1:].tolist()}" for name in COUNTERS)
+    return [*lines, "the end", *ledger(game), *counters]
+
+
+COUNTERS = ("illegal", "raised", "bounced")
+
+
+def mixed_at_full_size():
+    """Return a whole game of the line-up mixed-1, with a line every 500 ticks."""
+    lineup = LINEUPS["mixed-1"]
+    game = VecGame(GameConfig(), 1, seats=lineup.seats, autoreset="disabled", observe=False)
+    game.reset(seeds=lineup.seeds[:1])
+    lines = header("the line-up mixed-1 on 256 x 256 cells", game)
+    while not game.state.over[0]:
+        if game.state.tick[0] % 500 == 0:
+            lines.append(full_size_line(game))
+        game.step()
+    return [*lines, "", "the end", full_size_line(game), *standings(game), *ledger(game)]
+
+
+def full_size_line(game):
+    alive, land = int(game.state.alive[0].sum()), game.state.land[0, 1:]
+    return f"{moment(game)}  alive {alive}  first is {int(land.argmax()) + 1} with {int(land.max())}"
+
+
+GAMES = {
+    "bots_on_lakes.txt": bots_on_lakes,
+    "scripted_launches.txt": scripted_launches,
+    "mixed_at_full_size.txt": mixed_at_full_size,
+}
+
+
+def text_of(lines):
+    return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
+
+
+# ---- the tests ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_plays_out_as_it_is_written_down(name):
+    written, played = (FOLDER / name).read_text(), text_of(GAMES[name]())
+    difference = "\n".join(
+        difflib.unified_diff(
+            written.splitlines(), played.splitlines(), name, "as played now", lineterm="", n=2
+        )
+    )
+    assert not difference, (
+        f"\n{difference}\n\nIf the rules were meant to change, move RULES_VERSION and say `{WRITE}`; "
+        "if only the text was, add --same-rules; else the engine has a bug."
+    )
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_written_game_belongs_to_the_present_version_of_the_rules(name):
+    assert (FOLDER / name).read_text().splitlines()[1] == VERSION_LINE, f"write it anew: `{WRITE}`"
+
+
+def test_every_written_game_is_played():
+    assert {path.name for path in FOLDER.iterdir()} == set(GAMES)
+
+
+def test_the_scripted_game_shows_legal_illegal_raised_and_bounced_launches_and_a_death():
+    text = (FOLDER / "scripted_launches.txt").read_text()
+    for counter in COUNTERS:
+        line = next(line for line in text.splitlines() if line.startswith(counter))
+        assert any(character in "123456789" for character in line), line
+
+
+def test_writing_refuses_other_games_under_the_same_version_of_the_rules(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(globals(), "FOLDER", tmp_path)
+    monkeypatch.setitem(globals(), "GAMES", {"a.txt": lambda: ["title", VERSION_LINE, "new"]})
+    path = tmp_path / "a.txt"
+    path.write_text(f"title\n{VERSION_LINE}\nold\n")
+    assert main(["--write"]) == 1
+    assert "RULES_VERSION" in capsys.readouterr().err
+    assert main(["--write", "--same-rules"]) == 0
+    assert path.read_text() == f"title\n{VERSION_LINE}\nnew\n"
+    path.write_text("title\nrules version 0\nold\n")
+    assert main(["--write"]) == 0
+    assert path.read_text() == f"title\n{VERSION_LINE}\nnew\n"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog=WRITE.removesuffix(" --write"), description=__doc__)
+    parser.add_argument("--write", action="store_true", required=True, help="write tests/golden anew")
+    parser.add_argument("--same-rules", action="store_true", help="only the form of the text has changed")
+    options = parser.parse_args(arguments)
+    FOLDER.mkdir(exist_ok=True)
+    for name, play in GAMES.items():
+        path, text = FOLDER / name, text_of(play())
+        old = path.read_text() if path.exists() else ""
+        if old != text and VERSION_LINE in old.splitlines() and not options.same_rules:
+            sys.stderr.write(
+                f"{path}: the game plays out differently but the rules are still version {RULES_VERSION}. "
+                "Move RULES_VERSION if that was meant, or add --same-rules if only the text has changed\n"
+            )
+            return 1
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

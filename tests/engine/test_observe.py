@@ -1,0 +1,267 @@
+"""Every column of every table against a slow oracle: state arrays, a byte board, and plain Python numbers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+from territorial.constants import NEUTRAL
+from territorial.decode.layout import scale_of
+from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, index
+from territorial.observe import column
+from territorial.reference import formulas
+from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
+
+BOTS = ("metronome", "banker", "turtle", "novice", "random")
+SETTINGS = {
+    "default rules": {},
+    "decisions every 3 ticks": {"decision_every": 3, "launch_delay": 20},
+    "no deaths": {"deaths": False, "starting_troops": 3000, "win_percent": 100},
+    "other payouts": {"interest_every": 7, "income_every": 30, "early_interest_ticks": 40, "soft_cap": 20},
+}
+
+
+# ---- the oracle -----------------------------------------------------------------------------------
+
+
+def log2_straight(amount):
+    """log2(1 + amount) at powers of two, straight lines between them."""
+    exponent = int(math.log2(amount + 1))
+    return exponent + (amount + 1) / 2**exponent - 1
+
+
+def oracle_players(game, k, p):
+    state, config = game.state, game.config
+    land, troops = int(state.land[k, p]), int(state.troops[k, p])
+    alive, peak = int(state.alive[k, p]), int(state.peak[k, p])
+    tick, num_land = int(state.tick[k]), int(state.num_land[k])
+    pools_out, pools_in = int(state.pools[k, p].sum()), int(state.pools[k, :, p].sum())
+    rate = formulas.interest_rate(config, tick, troops, land, num_land) if alive and land else 0
+    return {
+        "alive": alive,
+        "land": land,
+        "troops": troops,
+        "log_land": log2_straight(land),
+        "log_troops": log2_straight(troops),
+        "density": troops / max(1, land),
+        "fill": troops / max(1, config.soft_cap * land),
+        "interest": rate / 100,
+        "land_share": land / num_land,
+        "troops_share": troops / max(1, int(state.troops[k].sum())),
+        "rank": oracle_rank(game, k, p),
+        "pools_out": pools_out,
+        "pools_in": pools_in,
+        "log_pools_out": log2_straight(pools_out),
+        "log_pools_in": log2_straight(pools_in),
+        "peak": peak,
+        "peak_ratio": land / peak if peak else 0,
+        "ticks_to_step": max(0, int(state.next_step[k, p]) - tick) if pools_out else 0,
+        "cadence": formulas.cadence(config, land),
+    }
+
+
+def oracle_rank(game, k, p):
+    """The final place where it is known, else the place among the living by land and troops."""
+    state = game.state
+    if state.place2[k, p]:
+        return state.place2[k, p] / 2
+    living = [q for q in range(1, game.config.num_players + 1) if state.alive[k, q]]
+    strength = {q: (state.land[k, q], state.troops[k, q]) for q in living}
+    better = sum(strength[q] > strength[p] for q in living)
+    equal = sum(strength[q] == strength[p] for q in living)
+    return better + (equal + 1) / 2
+
+
+def oracle_borders(game, k):
+    state, config = game.state, game.config
+    pools, alive = state.pools[k], state.alive[k].astype(bool)
+    possible = np.outer(alive, alive | (np.arange(len(alive)) == NEUTRAL))
+    sizes = np.where(possible, slow_fronts(board(game, k), config.num_players), 0)
+    needs = slow_needs(sizes, pools, config)
+    return {
+        "front": sizes,
+        "pool": pools,
+        "log_front": np.vectorize(log2_straight)(sizes),
+        "log_pool": np.vectorize(log2_straight)(pools),
+        "taken": state.taken[k],
+        "need": np.minimum(4, needs / np.maximum(1, state.troops[k])[:, None]),
+    }
+
+
+def oracle_globals(game, k):
+    config, tick = game.config, int(game.state.tick[k])
+    to_payout = {
+        name: next(wait for wait in range(every) if (tick + wait) % every == every - 1)
+        for name, every in (("interest", config.interest_every), ("income", config.income_every))
+    }
+    return {
+        "tick": tick,
+        "ticks_to_interest": to_payout["interest"],
+        "ticks_to_income": to_payout["income"],
+        "neutral_share": (board(game, k) == NEUTRAL).sum() / game.state.num_land[k],
+        "opening": max(0, 1 - tick / config.early_interest_ticks),
+        "alive_share": game.state.alive[k].sum() / config.num_players,
+    }
+
+
+def assert_tables(game):
+    tables = game.observations
+    for table in tables:
+        assert np.isfinite(table).all()
+    for k in range(game.num_games):
+        for name, value in oracle_globals(game, k).items():
+            assert_close(tables.globals[k, index(GLOBALS, name)], value, name)
+        for name, values in oracle_borders(game, k).items():
+            shown = tables.borders[k, index(BORDERS, name)]
+            assert not shown[NEUTRAL].any(), "row 0 is zero"
+            assert_close(shown[1:], values[1:], name)
+        for p in range(1, game.config.num_players + 1):
+            for name, value in oracle_players(game, k, p).items():
+                assert_close(tables.players[k, p - 1, index(PLAYERS, name)], value, f"{name} of {p}")
+        assert_masks(game, k)
+
+
+def assert_close(shown, value, name):
+    assert np.allclose(shown, np.asarray(value, np.float32), rtol=1e-6, atol=1e-7), name
+
+
+def assert_masks(game, k):
+    """Bit 0 is always set, bit t + 1 where a launch at t is legal, and the padding is zero."""
+    masks, players = game.observations.masks[k], game.config.num_players
+    assert masks.shape == (players, -(-(players + 2) // 8))
+    bits = np.unpackbits(masks, axis=1, bitorder="little")
+    state = game.state
+    alive = state.alive[k].astype(bool)
+    sizes = slow_fronts(board(game, k), players)
+    needs = slow_needs(sizes, state.pools[k], game.config)
+    for p in range(1, players + 1):
+        assert bits[p - 1, 0] == 1
+        for t in range(players + 1):
+            is_target = alive[p] and (t == NEUTRAL or alive[t])
+            affordable = 0 < needs[p, t] <= state.troops[k, p] // game.config.need_divisor
+            assert bits[p - 1, t + 1] == (is_target and affordable), (p, t)
+    assert not bits[:, players + 2 :].any()
+
+
+# ---- the tests ------------------------------------------------------------------------------------
+
+
+def test_the_oracle_knows_every_column():
+    game = game_on(rows_of(*["1..2"] * 16))
+    assert list(oracle_players(game, 0, 1)) == [column.name for column in PLAYERS]
+    assert list(oracle_borders(game, 0)) == [column.name for column in BORDERS]
+    assert list(oracle_globals(game, 0)) == [column.name for column in GLOBALS]
+
+
+@pytest.mark.parametrize("rules", SETTINGS.values(), ids=SETTINGS.keys())
+@pytest.mark.parametrize("seats", [BOTS + BOTS[:2], ("agent",) * 7], ids=["bots", "agents"])
+def test_every_column_is_what_the_state_says_after_every_step(rules, seats):
+    config = GameConfig(height=18, width=70, num_players=7, map="lakes", **rules)
+    game = VecGame(config, 2, seed=3, seats=seats)
+    game.reset()
+    assert_tables(game)
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        game.step(random_actions(game, rng))
+        assert_tables(game)
+
+
+def test_every_column_is_what_the_state_says_with_70_seats():
+    config = GameConfig(height=48, width=66, num_players=70, map="open")
+    game = VecGame(config, 1, seed=3, seats=BOTS * 14)
+    game.reset()
+    for step in range(60):
+        game.step()
+        if step % 12 == 0:
+            assert_tables(game)
+
+
+def test_every_column_is_current_after_tick_restore_and_set_position():
+    config = GameConfig(height=18, width=30, num_players=5, map="lakes")
+    game = VecGame(config, 2, seed=3, seats=BOTS)
+    game.reset()
+    for _ in range(10):
+        game.step()
+    saved = game.save(0)
+    for _ in range(13):
+        game.tick(0)
+        assert_tables(game)
+    game.restore(0, saved)
+    assert_tables(game)
+    game.restore(1, saved)
+    assert_tables(game)
+    game.set_position(1, board(game, 0), troops=[0, 1, 10**6, 5, 5], pools={(1, 0): 7, (3, 1): 900})
+    assert_tables(game)
+
+
+def test_the_dead_keep_their_place_and_may_only_hold():
+    game = game_on(rows_of(*["1123"] * 16), (500, 500, 500), peak=(32, 64, 16))
+    game.tick(0)
+    assert game.state.alive[0].tolist() == [0, 1, 0, 1]
+    assert_tables(game)
+    assert game.observations.masks[0, 1].tolist() == [1]
+    row = dict(
+        zip([column.name for column in PLAYERS], game.observations.players[0, 1].tolist(), strict=True)
+    )
+    assert (row["alive"], row["rank"], row["land"], row["interest"]) == (0, 3, 0, 0)
+
+
+def test_a_player_that_never_owned_land_again_is_observed_with_numbers():
+    """With deaths off, a peak sinks to the land: to 0, where a ratio of both says nothing."""
+    drawing = rows_of("." * 16, *["2" * 16] * 15)
+    game = game_on(drawing, (512, 512), peak=(3, 240), deaths=False, win_percent=100)
+    for _ in range(5):
+        game.tick(0)
+    assert game.state.peak[0, 1] == 0
+    assert np.isfinite(game.observations.players).all()
+
+
+def test_large_amounts_do_not_overflow_and_small_ones_are_exact():
+    game = game_on(rows_of(*["1..2"] * 16), (2**40, 3))
+    tables = game.observations
+    log_troops = tables.players[0, :, index(PLAYERS, "log_troops")]
+    assert log_troops.tolist() == [40.0, 2.0]
+
+
+@pytest.mark.parametrize("amount", [0, 1, 2, 3, 4, 5, 100, 1023, 1024, 10**6])
+def test_the_logarithm_is_within_nine_hundredths_of_the_true_one(amount):
+    assert log2_straight(amount) == pytest.approx(math.log2(1 + amount), abs=0.09)
+
+
+def test_columns_are_found_by_name():
+    config = GameConfig(height=18, width=30, num_players=5, map="lakes")
+    game = VecGame(config, 3, seed=3)
+    tables = game.reset()
+    assert column(tables, "players", "land").shape == (3, 5)
+    assert (column(tables, "players", "land") == 12).all()
+    assert column(tables, "borders", "front").shape == (3, 6, 6)
+    assert column(tables, "globals", "alive_share").tolist() == [1, 1, 1]
+    assert np.shares_memory(column(tables, "players", "land"), tables.players)
+    with pytest.raises(KeyError, match="no column 'gold'"):
+        column(tables, "players", "gold")
+    with pytest.raises(KeyError, match="no table 'seats'; there are players, borders, globals"):
+        column(tables, "seats", "land")
+
+
+def test_names_of_columns_are_unique():
+    for table in (PLAYERS, BORDERS, GLOBALS):
+        assert len({column.name for column in table}) == len(table)
+
+
+def test_scaled_columns_stay_near_the_unit_interval():
+    config = GameConfig(height=24, width=24, num_players=5, map="lakes")
+    game = VecGame(config, 4, seed=3, seats=BOTS)
+    tables, largest = game.reset(), {}
+    for _ in range(150):
+        game.step()
+        for table, columns in (("players", PLAYERS), ("borders", BORDERS), ("globals", GLOBALS)):
+            for entry in columns:
+                scaled = column(tables, table, entry.name) * scale_of(entry, config)
+                assert scaled.min() >= 0
+                largest[entry.name] = max(largest.get(entry.name, 0), float(scaled.max()))
+    # A column in per cent or in layers may exceed 1, as its range says: interest 7, need 4.
+    assert max(size for name, size in largest.items() if name not in ("interest", "need")) <= 2
+    assert largest["interest"] <= 7
+    assert largest["need"] <= 4
+    assert min(largest.values()) > 0

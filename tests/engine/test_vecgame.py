@@ -1,0 +1,784 @@
+"""VecGame as its users see it: resets, rewards, ends, seats, seeds, memory, errors that say what is wrong."""
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, LandMask, VecGame
+from territorial.actions import owner_of_target
+from territorial.constants import FRACTIONS, STREAM_EPISODE
+from territorial.reference import H
+from tests.engine.support import (
+    NEVER,
+    board,
+    digests,
+    game_on,
+    random_actions,
+    rows_of,
+    seat_values,
+    what_of_owner,
+)
+
+CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
+LONG = CONFIG.replace(max_ticks=10_000)
+BOTS = ("metronome", "banker", "turtle", "novice")
+INFO_KEYS = {
+    "ended",
+    "was_reset",
+    "final_place",
+    "final_land",
+    "final_length",
+    "final_obs",
+    "illegal",
+    "raised",
+    "bounced",
+}
+
+
+def new_game(num_games=3, config=CONFIG, seed=5, seats=BOTS, **options):
+    game = VecGame(config, num_games, seed=seed, seats=seats, **options)
+    game.reset()
+    return game
+
+
+# ---- a step ---------------------------------------------------------------------------------------
+
+
+def test_a_step_plays_up_to_the_next_decision():
+    game = new_game(config=CONFIG.replace(decision_every=7))
+    game.step()
+    assert game.state.tick.tolist() == [7, 7, 7]
+    for _ in range(2):
+        game.tick(0)
+    game.step()
+    assert game.state.tick.tolist() == [14, 14, 14], "the first game plays what is left to the next decision"
+
+
+def test_the_last_step_of_a_game_is_cut_short_by_its_end():
+    game = new_game(config=CONFIG.replace(max_ticks=25), autoreset="disabled")
+    lengths = []
+    for _ in range(4):
+        game.step()
+        lengths.append(game.state.tick.tolist())
+    assert lengths == [[10] * 3, [20] * 3, [25] * 3, [25] * 3]
+
+
+def test_shapes_and_dtypes_are_as_documented():
+    game = new_game()
+    tables, rewards, terminated, truncated, info = game.step()
+    assert (rewards.shape, rewards.dtype) == ((3, 4), np.float32)
+    for flags in (terminated, truncated):
+        assert (flags.shape, flags.dtype) == ((3, 4), np.bool_)
+    for name in ("ended", "was_reset"):
+        assert (info[name].shape, info[name].dtype) == ((3,), np.bool_)
+    assert (info["final_place"].shape, info["final_place"].dtype) == ((3, 4), np.float32)
+    for name in ("final_land", "illegal", "raised", "bounced"):
+        assert (info[name].shape, info[name].dtype) == ((3, 4), np.int64)
+    assert (info["final_length"].shape, info["final_length"].dtype) == ((3,), np.int64)
+    assert tables.players.shape[:2] == (3, 4)
+    assert tables.borders.shape[0] == 3
+    assert tables.borders.shape[2:] == (5, 5)
+    assert tables.masks.shape == (3, 4, 1)
+    assert type(info["final_obs"]) is type(tables)
+
+
+def test_info_has_the_same_keys_in_every_step():
+    game = new_game()
+    for _ in range(60):
+        assert set(game.step()[4]) == INFO_KEYS
+
+
+def test_actions_name_targets_in_ego_order():
+    """With 4 seats, for seat 3: 0 holds, 1 is neutral land, 2 oneself, then 4, 1, 2."""
+    named = [owner_of_target(what, 3, 4) for what in range(6)]
+    assert named == [-1, 0, 3, 4, 1, 2]
+    drawing = rows_of(*["44433311122"] * 16)
+    for p in range(1, 5):
+        for what in range(6):
+            game = game_on(drawing, (900,) * 4, next_step=(NEVER,) * 4)
+            actions = np.zeros((1, 4, 2), np.int64)
+            actions[0, p - 1] = what, 6
+            legal = game.fronts(0)[2]
+            game.step(actions)
+            opened = np.flatnonzero(game.state.tax[0]).tolist()
+            target = owner_of_target(what, p, 4)
+            is_legal = what > 0 and legal[p, target]
+            assert opened == ([p] if is_legal else [])
+            assert game.state.illegal[0, p] == (what > 0 and not is_legal)
+            assert not is_legal or what == what_of_owner(target, p, 4)
+
+
+@pytest.mark.parametrize("how_much", range(10))
+def test_the_second_part_of_an_action_is_a_fraction_of_the_balance(how_much):
+    game = game_on(rows_of(*["1...............2"] * 16), (100_000, 0), launch_delay=10, interest_every=1000)
+    actions = np.zeros((1, 2, 2), np.int64)
+    actions[0, 0] = 1, how_much
+    game.step(actions)
+    troops, tax = 100_000, 12 * 100_000 // 1024
+    amount = min(troops - tax, FRACTIONS[how_much] * troops // 1024)
+    assert game.state.pools[0, 1, 0] == amount
+    assert game.state.troops[0, 1] == troops - tax - amount
+
+
+def test_actions_of_bots_are_ignored():
+    game, other = new_game(), new_game()
+    for _ in range(30):
+        game.step()
+        other.step(random_actions(other, np.random.default_rng(0), share=1.0))
+        assert digests(game) == digests(other)
+    assert not game.state.illegal.any()
+
+
+def test_external_seats_are_driven_by_actions_like_agents():
+    agents, externals = new_game(seats=None), new_game(seats=["external"] * 4)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = random_actions(agents, rng)
+        agents.step(actions)
+        externals.step(actions)
+        assert digests(agents) == digests(externals)
+
+
+def test_no_actions_hold_everywhere():
+    held, zeros = new_game(seats=None), new_game(seats=None)
+    held.step(np.ones((3, 4, 2), np.int64))
+    zeros.step(np.ones((3, 4, 2), np.int64))
+    for _ in range(5):
+        held.step()
+        zeros.step(np.zeros((3, 4, 2), np.int64))
+    assert digests(held) == digests(zeros)
+
+
+# ---- ends and rewards -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
+def test_every_seat_terminates_once_a_game_and_its_rewards_add_up(autoreset):
+    """Land parts add up to the land at the end less the spawn; placements are what is left, zero in sum."""
+    num_games = 6
+    game = new_game(num_games, autoreset=autoreset)
+    totals, ends = np.zeros((num_games, 4)), np.zeros((num_games, 4), int)
+    alive = np.ones((num_games, 4), bool)
+    finished = 0
+    num_land = game.state.num_land.copy()
+    for _ in range(100):
+        was_over = game.state.over.astype(bool)
+        _, rewards, terminated, truncated, info = game.step()
+        totals += rewards
+        ends += terminated
+        assert not truncated.any()
+        assert not rewards[~alive].any(), "the dead get nothing"
+        alive &= ~terminated
+        for k in np.flatnonzero(info["ended"]):
+            assert ends[k].tolist() == [1, 1, 1, 1]
+            places = info["final_place"][k].astype(float)
+            assert places.sum() == 10
+            placements = 1 - 2 * (places - 1) / 3
+            assert placements.sum() == pytest.approx(0)
+            share = (info["final_land"][k] - 12) / num_land[k]
+            assert totals[k] == pytest.approx(share + placements, abs=1e-5)
+            assert info["was_reset"][k] == (autoreset == "same_step")
+            totals[k], ends[k], alive[k] = 0, 0, autoreset == "same_step"
+            finished += 1
+        assert not rewards[was_over].any()
+        assert not terminated[was_over].any()
+        assert not info["ended"][was_over].any()
+    assert finished >= num_games
+    assert autoreset == "same_step" or finished == num_games
+
+
+def test_a_game_that_ended_stays_as_it_is_without_autoreset():
+    game = new_game(autoreset="disabled")
+    while not game.state.over.all():
+        game.step()
+    before = digests(game)
+    game.step()
+    assert digests(game) == before
+    assert game.state.episode.tolist() == [0, 0, 0]
+
+
+def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
+    """A batch without autoreset shows what the end was like."""
+    game, shadow = new_game(1), new_game(1, autoreset="disabled")
+    while True:
+        tables, _, _, _, info = game.step()
+        shadow_tables, *_ = shadow.step()
+        if info["ended"][0]:
+            break
+        assert not info["was_reset"][0]
+    assert (info["was_reset"][0], game.state.episode[0], game.state.tick[0]) == (True, 1, 0)
+    assert info["final_length"][0] == shadow.state.tick[0]
+    assert info["final_land"][0].tolist() == seat_values(shadow, "land")
+    assert (info["final_place"][0] * 2).tolist() == seat_values(shadow, "place2")
+    for kept, shown in zip(info["final_obs"], shadow_tables, strict=True):
+        assert np.array_equal(kept, shown)
+    fresh = new_game(1)
+    fresh.reset(seeds=[int(game.state.seed[0])])
+    assert digests(game) == digests(fresh)
+    for now, begun in zip(tables, fresh.observations, strict=True):
+        assert np.array_equal(now, begun)
+    assert not info["illegal"].any()
+
+
+def test_a_game_of_a_batch_is_replaced_without_touching_the_others():
+    game = new_game(5, config=LONG)
+    lengths = set()
+    for _ in range(600):
+        info = game.step()[4]
+        lengths |= set(info["final_length"][info["was_reset"]].tolist())
+        if len(set(game.state.episode.tolist())) > 1:
+            break
+    assert len(set(game.state.episode.tolist())) > 1, "games end at different times"
+    assert lengths
+
+
+def test_a_game_without_living_agents_is_replaced_if_that_is_asked_for():
+    """The agent never acts and dies long before the end; nobody's place but the dead's is known."""
+    seats = ("agent", "metronome", "banker", "novice")
+    game = new_game(4, config=LONG, seats=seats, end_when="no_agents")
+    other = new_game(4, config=LONG, seats=seats)
+    seen = 0
+    for _ in range(400):
+        _, _, terminated, _, info = game.step()
+        other.step()
+        for k in np.flatnonzero(info["was_reset"] & ~info["ended"]):
+            seen += 1
+            assert terminated[k, 0]
+            assert info["final_place"][k, 0] > 0
+            assert (info["final_place"][k] == 0).any()
+            assert game.state.tick[k] == 0
+    assert seen > 0
+    assert game.state.episode.sum() > other.state.episode.sum()
+
+
+def test_the_bots_of_a_game_that_was_left_do_not_terminate():
+    seats = ("agent", "metronome", "banker", "novice")
+    game = new_game(4, config=LONG, seats=seats, end_when="no_agents")
+    for _ in range(400):
+        _, _, terminated, _, info = game.step()
+        left = info["was_reset"] & ~info["ended"]
+        places = info["final_place"]
+        assert not terminated[left][places[left] == 0].any()
+
+
+# ---- seats ----------------------------------------------------------------------------------------
+
+
+def test_seats_are_those_asked_for_and_new_ones_play_from_the_next_reset_on():
+    game = new_game(2, seats=BOTS)
+    assert game.seats_of(0) == BOTS
+    changed = ("agent", "external", "random", "turtle")
+    game.set_seats(1, changed)
+    game.step()
+    assert game.seats_of(1) == BOTS, "the game that is being played goes on as it is"
+    game.reset()
+    assert (game.seats_of(0), game.seats_of(1)) == (BOTS, changed)
+
+
+def test_new_seats_also_come_with_autoreset():
+    game = new_game(1, config=CONFIG.replace(max_ticks=20))
+    game.set_seats(0, ("random",) * 4)
+    game.step()
+    assert game.seats_of(0) == BOTS
+    game.step()
+    assert game.seats_of(0) == ("random",) * 4
+
+
+def test_without_seats_everybody_is_an_agent():
+    assert new_game(1, seats=None).seats_of(0) == ("agent",) * 4
+
+
+# ---- seeds ----------------------------------------------------------------------------------------
+
+
+def seeds_of(batch_seed, episodes):
+    return [H(batch_seed, STREAM_EPISODE, k, e) for k, e in enumerate(episodes)]
+
+
+def test_game_k_plays_episode_e_with_the_seed_of_the_rules():
+    game = new_game(3, seed=77)
+    assert game.state.seed.tolist() == seeds_of(77, (0, 0, 0))
+    game.reset()
+    assert game.state.seed.tolist() == seeds_of(77, (1, 1, 1))
+    game.reset(seed=2**64 - 1)
+    assert game.state.seed.tolist() == seeds_of(2**64 - 1, (0, 0, 0))
+    assert game.state.episode.tolist() == [0, 0, 0]
+
+
+def test_autoreset_goes_on_to_the_next_episode_of_its_slot():
+    game = new_game(3, seed=77)
+    for _ in range(200):
+        game.step()
+        assert game.state.seed.tolist() == seeds_of(77, game.state.episode.tolist())
+    assert game.state.episode.min() > 1
+
+
+def test_every_game_can_be_given_its_own_seed():
+    game = new_game(3)
+    game.reset(seeds=[5, 5, 2**64 - 1])
+    assert game.state.seed.tolist() == [5, 5, 2**64 - 1]
+    assert game.digest(0) == game.digest(1) != game.digest(2)
+
+
+def test_the_same_seed_plays_the_same_game_and_another_one_another():
+    a, b, c = new_game(seed=3), new_game(seed=3), new_game(seed=4)
+    for game in (a, b, c):
+        for _ in range(20):
+            game.step()
+    assert digests(a) == digests(b)
+    assert not set(digests(a)) & set(digests(c))
+
+
+def test_a_reset_leaves_nothing_of_the_game_before():
+    used, fresh = new_game(2), new_game(2)
+    for _ in range(23):
+        used.step()
+    used.tick(0)
+    used.reset(seed=9)
+    fresh.reset(seed=9)
+    assert digests(used) == digests(fresh)
+    for name in used.blocks._fields:
+        if name != "rows":
+            assert np.array_equal(getattr(used.blocks, name), getattr(fresh.blocks, name)), name
+    for a, b in zip(used.observations, fresh.observations, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_games_draw_their_map_from_the_bank():
+    game = new_game(40, config=CONFIG.replace(num_maps=3))
+    assert len(game.maps) == 3
+    assert set(game.state.map_id.tolist()) == {0, 1, 2}
+    for k in range(40):
+        land = game.maps[game.state.map_id[k]].to_array()
+        assert np.array_equal(board(game, k) != 255, land)
+
+
+def test_a_map_of_ones_own_is_played_on():
+    land = LandMask.from_text("\n".join(["." * 20 + "#" * 4] * 16))
+    game = new_game(1, config=GameConfig.for_map(land, num_players=4))
+    assert np.array_equal(board(game) != 255, land.to_array())
+
+
+# ---- tick and set_position ------------------------------------------------------------------------
+
+
+def test_launches_are_refused_between_decisions():
+    game = new_game(seats=None)
+    game.tick(0, [(1, 0, 100)])
+    before = digests(game)
+    with pytest.raises(ValueError, match="launches at tick 1 of game 0: decisions are at multiples of 10"):
+        game.tick(0, [(1, 0, 100)])
+    assert digests(game) == before
+    game.tick(0)
+    assert game.state.tick.tolist() == [2, 0, 0]
+
+
+def test_bots_do_not_act_in_tick():
+    game = new_game(1, seats=["novice"] * 4)
+    for _ in range(100):
+        game.tick(0)
+    assert not game.state.tax.any()
+
+
+def test_a_position_begins_with_clean_books():
+    game = new_game(1)
+    for _ in range(20):
+        game.step()
+    start = board(game)
+    game.set_position(0, start, tick=50, pools={(1, 0): 77})
+    assert not game.blocks.ledger[0].any()
+    for name in ("taken", "place2", "illegal", "raised", "bounced"):
+        assert not getattr(game.state, name)[0].any()
+    assert (game.state.alive[0, 1:] == 1).all()
+    assert seat_values(game, "troops") == [512] * 4
+    assert seat_values(game, "peak") == seat_values(game, "land")
+    assert seat_values(game, "next_step") == [50] * 4
+    assert game.state.pools[0].sum() == 77
+    assert np.array_equal(board(game), start)
+
+
+def test_arrays_of_the_state_can_be_written_to_between_ticks():
+    game = game_on(rows_of(*["1..2"] * 16), (100, 100))
+    game.state.pools[0, 1, 0] = 48
+    game.tick(0)
+    assert game.state.taken[0, 1, 0] == 16
+
+
+# ---- looking --------------------------------------------------------------------------------------
+
+
+def test_the_owner_board_is_current_and_read_only():
+    game = new_game(2)
+    owner = game.state.owner
+    assert (owner.shape, owner.dtype) == ((2, 26, 32), np.uint8)
+    with pytest.raises(ValueError, match="read-only"):
+        owner[0, 1, 1] = 3
+    changes = (
+        game.step,
+        lambda: game.tick(0),
+        lambda: game.restore(0, game.save(1)),
+        lambda: game.set_position(0, np.zeros((24, 30), np.uint8)),
+        lambda: game.reset(seed=1),
+    )
+    for change in changes:
+        for _ in range(5):
+            change()
+        land = [np.bincount(board(game, k)[board(game, k) < 255], minlength=5) for k in range(2)]
+        assert np.array_equal(land, game.state.land)
+        assert not game.state.owner.flags.writeable
+
+
+def test_fields_of_the_state_are_listed_and_others_are_refused():
+    game = new_game(1)
+    assert {"troops", "pools", "owner", "tick"} <= set(dir(game.state))
+    with pytest.raises(AttributeError, match="no field 'gold'; it has seed, tick"):
+        _ = game.state.gold
+
+
+def test_a_game_of_32_players_on_256_x_256_cells_takes_at_most_512_kilobytes():
+    game = VecGame(GameConfig(), 16)
+    game.reset()
+    without_board = game.bytes_per_game
+    assert game.state.owner.nbytes == 16 * 258 * 258
+    assert game.bytes_per_game == pytest.approx(without_board + 258 * 258)
+    assert game.bytes_per_game <= 512 * 1024
+
+
+def test_the_representation_names_size_and_players():
+    assert repr(new_game(2)) == "VecGame(2 games, 24 x 30, 4 players)"
+
+
+def test_a_closed_batch_starts_new_threads():
+    game, other = new_game(num_threads=2), new_game()
+    game.step()
+    game.close()
+    game.step()
+    game.close()
+    game.close()
+    other.step()
+    other.step()
+    assert digests(game) == digests(other)
+
+
+# ---- errors ---------------------------------------------------------------------------------------
+
+
+def bad_actions(**changes):
+    actions = np.zeros((3, 4, 2), np.int64)
+    for position, value in changes.items():
+        k, seat = (int(number) for number in position[1:].split("_"))
+        actions[k, seat] = value
+    return actions
+
+
+SPACIOUS = np.zeros((24, 30), np.int64)
+BAD_CALLS = {
+    "actions of the wrong shape": (
+        lambda game: game.step(np.zeros((3, 4), int)),
+        ValueError,
+        r"actions has shape \(3, 4\); it must be \(3, 4, 2\)",
+    ),
+    "actions of one game only": (
+        lambda game: game.step(np.zeros((1, 4, 2), int)),
+        ValueError,
+        r"shape \(1, 4, 2\)",
+    ),
+    "actions that are floats": (
+        lambda game: game.step(np.zeros((3, 4, 2))),
+        TypeError,
+        "actions has dtype float64",
+    ),
+    "actions that are bools": (
+        lambda game: game.step(np.zeros((3, 4, 2), bool)),
+        TypeError,
+        "actions has dtype bool",
+    ),
+    "a target too large": (
+        lambda game: game.step(bad_actions(a2_1=(6, 0))),
+        ValueError,
+        r"actions\[2, 1\] is \[6, 0\]; the first part must be from 0 to 5, the second from 0 to 9",
+    ),
+    "a target below 0": (
+        lambda game: game.step(bad_actions(a0_3=(-1, 0))),
+        ValueError,
+        r"actions\[0, 3\] is \[-1, 0\]",
+    ),
+    "a fraction too large": (
+        lambda game: game.step(bad_actions(a1_0=(0, 10))),
+        ValueError,
+        r"actions\[1, 0\] is \[0, 10\]",
+    ),
+    "a fraction below 0": (
+        lambda game: game.step(bad_actions(a1_0=(1, -1))),
+        ValueError,
+        r"actions\[1, 0\] is \[1, -1\]",
+    ),
+    "an unsigned number beyond int64": (
+        lambda game: game.step(np.full((3, 4, 2), 2**64 - 1, np.uint64)),
+        ValueError,
+        r"actions\[0, 0\]",
+    ),
+    "a launch of seat 0": (
+        lambda game: game.tick(0, [(0, 1, 5)]),
+        ValueError,
+        r"seat of launch \(0, 1, 5\) is 0; it must be a whole number from 1 to 4",
+    ),
+    "a launch of a seat too large": (
+        lambda game: game.tick(0, [(1, 0, 5), (5, 1, 5)]),
+        ValueError,
+        r"seat of launch \(5, 1, 5\) is 5",
+    ),
+    "a launch at a code too large": (
+        lambda game: game.tick(0, [(1, 5, 5)]),
+        ValueError,
+        r"target of launch \(1, 5, 5\) is 5; .* from 0 to 4",
+    ),
+    "a launch of nothing": (
+        lambda game: game.tick(0, [(1, 0, 0)]),
+        ValueError,
+        r"fraction of launch \(1, 0, 0\) is 0; .* from 1 to 1024",
+    ),
+    "a launch of more than everything": (
+        lambda game: game.tick(0, [(1, 0, 1025)]),
+        ValueError,
+        "is 1025",
+    ),
+    "a launch that is no whole number": (
+        lambda game: game.tick(0, [(1, 0, 0.5)]),
+        TypeError,
+        "fraction of launch",
+    ),
+    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, "it must be"),
+    "a tick of a game that is not there": (
+        lambda game: game.tick(3),
+        IndexError,
+        "game 3: this batch has the games 0 to 2",
+    ),
+    "a game counted from behind": (lambda game: game.digest(-1), IndexError, "game -1"),
+    "fronts of a game that is not there": (lambda game: game.fronts(3), IndexError, "game 3"),
+    "saving a game that is not there": (lambda game: game.save(3), IndexError, "game 3"),
+    "restoring into a game that is not there": (
+        lambda game: game.restore(3, game.save(0)),
+        IndexError,
+        "game 3",
+    ),
+    "restoring something else": (
+        lambda game: game.restore(0, "a snapshot"),
+        TypeError,
+        "snapshot is a str; it must come from VecGame.save",
+    ),
+    "restoring a game of another config": (
+        lambda game: game.restore(0, new_game(1, config=CONFIG.replace(max_ticks=401)).save(0)),
+        ValueError,
+        "the snapshot is of a game with config",
+    ),
+    "restoring a game of another size": (
+        lambda game: game.restore(0, new_game(1, config=CONFIG.replace(width=31)).save(0)),
+        ValueError,
+        "the snapshot is of a game with config",
+    ),
+    "seats of a game that is not there": (lambda game: game.set_seats(3, BOTS), IndexError, "game 3"),
+    "too few seats": (
+        lambda game: game.set_seats(0, BOTS[:3]),
+        ValueError,
+        "seats has 3 entries; this game has num_players = 4",
+    ),
+    "a seat of no bot": (
+        lambda game: game.set_seats(0, ("agent", "wizard", "agent", "agent")),
+        ValueError,
+        r"seats\[1\] is 'wizard'; it must be one of agent, external, random",
+    ),
+    "seats in one string": (lambda game: game.set_seats(0, "random"), TypeError, "seats is the string"),
+    "too few seeds": (
+        lambda game: game.reset(seeds=[1, 2]),
+        ValueError,
+        "seeds has 2 entries; this batch has 3 games",
+    ),
+    "a seed below 0": (lambda game: game.reset(seed=-1), ValueError, "seed is -1"),
+    "a seed beyond 64 bits": (lambda game: game.reset(seed=2**64), ValueError, "seed is"),
+    "a seed that is no whole number": (lambda game: game.reset(seed=0.5), TypeError, "seed is 0.5"),
+    "a seed of a game below 0": (lambda game: game.reset(seeds=[1, -1, 1]), ValueError, "is -1"),
+    "a seed and too few seeds": (
+        lambda game: game.reset(seed=1, seeds=[1, 2]),
+        ValueError,
+        "seeds has 2 entries",
+    ),
+    "a position of another size": (
+        lambda game: game.set_position(0, np.zeros((24, 31), int)),
+        ValueError,
+        r"owner has shape \(24, 31\); it must be \(24, 30\)",
+    ),
+    "a position with an owner too large": (
+        lambda game: game.set_position(0, SPACIOUS + 5),
+        ValueError,
+        r"owner\[0, 0\] is 5; it must be 0 to 4, or 255",
+    ),
+    "a position with an owner below 0": (
+        lambda game: game.set_position(0, SPACIOUS - 1),
+        ValueError,
+        r"owner\[0, 0\] is -1",
+    ),
+    "a position with too few balances": (
+        lambda game: game.set_position(0, SPACIOUS, troops=[1, 2]),
+        ValueError,
+        "troops has 2 entries; it needs 4",
+    ),
+    "a position with too many peaks": (
+        lambda game: game.set_position(0, SPACIOUS, peak=[1] * 5),
+        ValueError,
+        "peak has 5 entries",
+    ),
+    "a position with a pool against oneself": (
+        lambda game: game.set_position(0, SPACIOUS, pools={(2, 2): 5}),
+        ValueError,
+        r"pools\[\(2, 2\)\] = 5",
+    ),
+    "a position with a pool of seat 0": (
+        lambda game: game.set_position(0, SPACIOUS, pools={(0, 2): 5}),
+        ValueError,
+        r"pools\[\(0, 2\)\] = 5",
+    ),
+    "a position with a negative pool": (
+        lambda game: game.set_position(0, SPACIOUS, pools={(1, 2): -5}),
+        ValueError,
+        r"pools\[\(1, 2\)\] = -5",
+    ),
+    "a position with a balance below 0": (
+        lambda game: game.set_position(0, SPACIOUS, troops=[-1, 1, 1, 1]),
+        ValueError,
+        "troops",
+    ),
+    "a position with a balance that is no whole number": (
+        lambda game: game.set_position(0, SPACIOUS, troops=[0.5, 1, 1, 1]),
+        (TypeError, ValueError),
+        "troops",
+    ),
+    "a position with a pool that is no whole number": (
+        lambda game: game.set_position(0, SPACIOUS, pools={(1, 2): 0.5}),
+        (TypeError, ValueError),
+        "pools",
+    ),
+    "a position at a tick below 0": (
+        lambda game: game.set_position(0, SPACIOUS, tick=-1),
+        ValueError,
+        "tick",
+    ),
+    "a position without land": (
+        lambda game: game.set_position(0, SPACIOUS + 255),
+        ValueError,
+        "land",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(name):
+    call, error, message = BAD_CALLS[name]
+    game, twin = new_game(3, seats=None), new_game(3, seats=None)
+    for _ in range(2):
+        game.step()
+        twin.step()
+    before = digests(game)
+    with pytest.raises(error, match=message):
+        call(game)
+    assert digests(game) == before
+    for _ in range(60):
+        game.step()
+        twin.step()
+        assert digests(game) == digests(twin), "and it goes on as if nothing had happened"
+    game.reset()
+    twin.reset()
+    assert digests(game) == digests(twin)
+
+
+BAD_BATCHES = {
+    "no config": (
+        lambda: VecGame("lakes"),
+        TypeError,
+        "config is 'lakes'; it must be a territorial.GameConfig",
+    ),
+    "no games": (lambda: VecGame(CONFIG, 0), ValueError, "num_games is 0; it must be a whole number from 1"),
+    "half a game": (lambda: VecGame(CONFIG, 0.5), TypeError, "num_games is 0.5"),
+    "true games": (lambda: VecGame(CONFIG, True), ValueError, "num_games is True"),
+    "no threads": (lambda: VecGame(CONFIG, num_threads=0), ValueError, "num_threads is 0"),
+    "a seed below 0": (lambda: VecGame(CONFIG, seed=-1), ValueError, "seed is -1"),
+    "too few seats": (lambda: VecGame(CONFIG, seats=["agent"]), ValueError, "seats has 1 entries"),
+    "an unknown autoreset": (
+        lambda: VecGame(CONFIG, autoreset="next_step"),
+        ValueError,
+        "autoreset is 'next_step'; it must be one of same_step, disabled",
+    ),
+    "an unknown end": (
+        lambda: VecGame(CONFIG, end_when="never"),
+        ValueError,
+        "end_when is 'never'; it must be one of game, no_agents",
+    ),
+    "an end without agents": (
+        lambda: VecGame(CONFIG, seats=BOTS, end_when="no_agents"),
+        ValueError,
+        'no seat is called "agent"',
+    ),
+    "land in two parts": (
+        lambda: VecGame(
+            GameConfig.for_map(LandMask.from_text("\n".join(["." * 8 + "#" + "." * 8] * 16)), num_players=2)
+        ),
+        ValueError,
+        "2 regions",
+    ),
+    "more spawns than fit on an open map": (
+        lambda: VecGame(GameConfig(height=16, width=16, num_players=21, map="open")),
+        ValueError,
+        "spawns fit",
+    ),
+    "more spawns than fit on land of one's own": (
+        lambda: VecGame(
+            GameConfig.for_map(
+                LandMask.from_text("\n".join(["." * 8 + "#" * 12] * 4 + ["#" * 20] * 12)), num_players=3
+            )
+        ),
+        ValueError,
+        "spawns fit",
+    ),
+    "spawns that fit on one map of a bank only": (
+        lambda: VecGame(GameConfig(height=16, width=16, num_players=16, map="mountains", num_maps=5)),
+        ValueError,
+        "spawns fit",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BATCHES)
+def test_a_batch_that_cannot_be_says_why(name):
+    make, error, message = BAD_BATCHES[name]
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_game_that_ends_without_agents_keeps_an_agent():
+    game = new_game(2, seats=("agent", *BOTS[:3]), end_when="no_agents")
+    with pytest.raises(ValueError, match='no seat is called "agent"'):
+        game.set_seats(0, BOTS)
+    game.reset()
+    assert game.seats_of(0) == ("agent", *BOTS[:3])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda game: game.step(),
+        lambda game: game.tick(0),
+        lambda game: game.digest(0),
+        lambda game: game.save(0),
+        lambda game: game.fronts(0),
+        lambda game: game.set_position(0, SPACIOUS),
+    ],
+)
+def test_nothing_can_be_played_before_the_first_reset(call):
+    with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
+        call(VecGame(CONFIG))
+
+
+def test_a_game_that_is_over_cannot_be_ticked():
+    game = new_game(1, config=CONFIG.replace(max_ticks=5), autoreset="disabled")
+    game.step()
+    with pytest.raises(ValueError, match="game 0 is over since tick 5; reset it first"):
+        game.tick(0)

@@ -1,0 +1,200 @@
+"""GameConfig: ranges, errors that name field, value and range, copies, digests, the numbers for kernels."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, LandMask
+from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
+from territorial.reference import formulas
+
+LAND = LandMask.from_array(np.ones((20, 24), bool))
+SPECS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
+NUMBERS = [name for name, spec in SPECS.items() if "low" in spec.metadata]
+
+# A value at the end of a range may need others: the caps, and costs that attacks can always pay.
+COMPANIONS = {
+    "soft_cap": {"hard_cap": 10_000},
+    "hard_cap": {"soft_cap": 1},
+    "min_layers": {"neutral_cost": 0, "attack_cost": 0},
+    "neutral_cost": {"min_layers": 100},
+    "attack_cost": {"min_layers": 100},
+    "height": {"num_players": 2},
+    "width": {"num_players": 2},
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_both_ends_of_a_range_are_allowed_and_what_lies_beyond_is_not(name):
+    low, high = SPECS[name].metadata["low"], SPECS[name].metadata["high"]
+    for value in (low, high):
+        config = GameConfig(**COMPANIONS.get(name, {}) | {name: value})
+        assert getattr(config, name) == value
+        make_params(config)
+    for value in (low - 1, high + 1):
+        with pytest.raises(ValueError, match=f"^{name} is {value}; it must be from {low} to {high}$"):
+            GameConfig(**{name: value})
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", [1.0, "1", None, True, np.True_, (1,)])
+def test_a_number_must_be_a_whole_number(name, value):
+    with pytest.raises(TypeError, match=f"^{name} is .*; it must be a whole number from"):
+        GameConfig(**{name: value})
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_field_says_what_it_means(name):
+    assert len(SPECS[name].metadata["help"]) > 10
+
+
+def test_whole_numbers_of_numpy_become_those_of_python():
+    config = GameConfig(height=np.int64(32), num_players=np.uint8(4))
+    assert type(config.height) is int
+    assert config == GameConfig(height=32, num_players=4)
+    assert hash(config) == hash(GameConfig(height=32, num_players=4))
+
+
+BAD = {
+    "an unknown kind of map": (
+        {"map": "swamp"},
+        ValueError,
+        "map is 'swamp'; it must be one of open, lakes, mountains, or a LandMask",
+    ),
+    "a map that is no map": ({"map": 3}, TypeError, "map is 3; it must be one of"),
+    "a map of another size": (
+        {"map": LAND},
+        ValueError,
+        r"map is 20 x 24 but height x width is 256 x 256; use GameConfig.for_map\(land, \.\.\.\)",
+    ),
+    "several maps of one's own": (
+        {"map": LAND, "height": 20, "width": 24, "num_maps": 2},
+        ValueError,
+        "num_maps is 2; it must be 1 when a map is given",
+    ),
+    "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
+    "two cadence borders": (
+        {"cadence_land": (1, 2)},
+        TypeError,
+        r"cadence_land is \(1, 2\); it must be a tuple of three whole numbers",
+    ),
+    "a list of cadence borders": ({"cadence_land": [1, 2, 3]}, TypeError, "cadence_land"),
+    "cadence borders that are no numbers": ({"cadence_land": (1, 2, 3.0)}, TypeError, "cadence_land"),
+    "cadence borders that do not rise": (
+        {"cadence_land": (1, 5, 5)},
+        ValueError,
+        r"cadence_land is \(1, 5, 5\); it must rise and start above 0",
+    ),
+    "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "start above 0"),
+    "a hard cap below the soft one": (
+        {"hard_cap": 99},
+        ValueError,
+        "hard_cap is 99; it must be at least soft_cap, which is 100",
+    ),
+    "neutral land dearer than a layer": (
+        {"neutral_cost": 4},
+        ValueError,
+        "neutral_cost is 4; it must be at most min_layers, which is 3",
+    ),
+    "an attack dearer than a layer": ({"attack_cost": 4}, ValueError, "attack_cost is 4"),
+    "more spawns than cells": (
+        {"height": 16, "width": 16, "num_players": 22},
+        ValueError,
+        "num_players is 22: their spawns take 12 cells each .* at most 21 can ever fit",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_config_that_makes_no_sense_says_why(name):
+    fields, error, message = BAD[name]
+    with pytest.raises(error, match=message):
+        GameConfig(**fields)
+
+
+def test_replace_changes_some_fields_and_checks_all():
+    config = GameConfig(width=64)
+    changed = config.replace(height=48, deaths=False)
+    assert (changed.height, changed.width, changed.deaths) == (48, 64, False)
+    assert (config.height, config.deaths) == (256, True)
+    with pytest.raises(ValueError, match="height is 3"):
+        config.replace(height=3)
+    with pytest.raises(TypeError, match="GameConfig has no field 'hieght'; it has attack_cost,"):
+        config.replace(hieght=48)
+
+
+def test_a_config_cannot_be_changed_and_takes_keywords_only():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        GameConfig().height = 32
+    with pytest.raises(TypeError):
+        GameConfig(32)
+
+
+def test_for_map_takes_the_size_of_the_map():
+    config = GameConfig.for_map(LAND, num_players=3)
+    assert (config.height, config.width, config.map, config.num_players) == (20, 24, LAND, 3)
+
+
+def test_equal_configs_are_one_value():
+    a, b = GameConfig.for_map(LAND, num_players=3), GameConfig.for_map(LAND, num_players=3)
+    assert a == b
+    assert len({a, b}) == 1
+    assert a.hexdigest == b.hexdigest
+    assert pickle.loads(pickle.dumps(a)) == a
+    assert len(a.hexdigest) == 16
+    assert int(a.hexdigest, 16) >= 0
+
+
+def test_every_field_has_a_part_in_the_digest():
+    base = GameConfig(height=64, width=64, num_players=3, soft_cap=50, min_layers=5)
+    others = {
+        "map": "open",
+        "cadence_land": (1, 2, 3),
+        "deaths": False,
+    } | {name: getattr(base, name) + 1 for name in NUMBERS}
+    assert set(others) == set(SPECS)
+    digests = {base.replace(**{name: value}).hexdigest for name, value in others.items()}
+    assert len(digests | {base.hexdigest}) == len(SPECS) + 1
+
+
+def test_the_version_of_the_rules_has_a_part_in_the_digest(monkeypatch):
+    before = GameConfig().hexdigest
+    monkeypatch.setattr("territorial.config.RULES_VERSION", 10**6)
+    assert GameConfig().hexdigest != before
+
+
+def test_kinds_of_map_are_those_that_can_be_generated():
+    from territorial.maps.generate import GENERATORS
+
+    assert set(GENERATORS) == set(MAP_KINDS)
+
+
+# ---- numbers for the kernels ----------------------------------------------------------------------
+
+
+def test_every_number_of_the_rules_reaches_the_kernels():
+    config = GameConfig(deaths=False, cadence_land=(5, 6, 7), launch_tax=99)
+    params = make_params(config)
+    assert all(type(value) is int for value in params)
+    assert (params.deaths, params.launch_tax) == (0, 99)
+    assert (params.cadence_land_small, params.cadence_land_medium, params.cadence_land_large) == (5, 6, 7)
+    for name in set(Params._fields) & set(NUMBERS):
+        assert getattr(params, name) == getattr(config, name)
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 50, 999, 1000, 1023, 4096, 65_537, 999_983, 1_000_000])
+def test_the_reciprocal_divides_every_distance_exactly(divisor):
+    reciprocal = make_params(GameConfig(peak_decay_divisor=divisor)).peak_decay_reciprocal
+    distances = np.arange(2**20 + 1, dtype=np.int64)
+    assert np.array_equal((distances * reciprocal) >> RECIPROCAL_BITS, distances // divisor)
+
+
+def test_the_table_of_interest_rates_is_the_formula_for_every_share_of_land():
+    config, late = GameConfig(), 10_000
+    rates = interest_rates(config)
+    assert (len(rates), rates[0], rates[-1]) == (512, 100, 260)
+    for land in range(1, 65_537, 97):
+        level = config.interest_levels * land // 65_536
+        assert rates[level] == formulas.interest_rate(config, late, 0, land, 65_536)
