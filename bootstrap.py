@@ -259,9 +259,7 @@ def remove_broken_venv():
     except OSError as error:
         raise SetupError(
             ".venv could not be removed ({}).\n"
-            "Is a program of it still running? End that, then give the same command again.".format(
-                error
-            )
+            "Is a program of it still running? End that, then give the same command again.".format(error)
         ) from error
 
 
