@@ -12,8 +12,10 @@ an array to Python, and a kernel must not call code compiled in the ordinary way
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -63,14 +65,18 @@ def _user_cache() -> Path:
 
 
 def _usable_cache() -> Path:
-    """Return the folder for compiled code, or one below the temporary folder if it cannot be written."""
-    folder = _user_cache() / f"kernels-{_source_digest()}"
+    """Return the folder for compiled code; one that only this process uses if the usual cannot be written."""
+    name = f"kernels-{_source_digest()}"
     try:
+        folder = _user_cache() / name
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"territorial-env-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    except (OSError, RuntimeError):  # RuntimeError: there is no home directory
+        # Numba unpickles what lies there, so it must be a folder that nobody else could have made.
+        private = Path(tempfile.mkdtemp(prefix="territorial-env-"))
+        atexit.register(shutil.rmtree, private, ignore_errors=True)
+        return private / name
 
 
 CACHE_DIR: Path = _usable_cache()

@@ -102,7 +102,7 @@ class GameConfig:
         _check_map_kind(self.map, self.height, self.width, self.num_maps)
         if not isinstance(self.deaths, bool):
             raise TypeError(f"deaths is {self.deaths!r}; it must be True or False")
-        _check_cadence(self.cadence_land)
+        object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         if self.hard_cap < self.soft_cap:
             raise ValueError(
                 f"hard_cap is {self.hard_cap}; it must be at least soft_cap, which is {self.soft_cap}"
@@ -145,6 +145,8 @@ class GameConfig:
     @classmethod
     def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
         """Return a config of the given map's size that plays on that map."""
+        if not isinstance(land, LandMask):
+            raise TypeError(f"land is a {type(land).__name__}; LandMask.from_array(...) makes a map of one")
         return cls(height=land.height, width=land.width, map=land, **fields)
 
     @property
@@ -174,11 +176,16 @@ def _check_map_kind(kind: str | LandMask, height: int, width: int, num_maps: int
         raise ValueError(f"map is {kind!r}; it must be one of {', '.join(MAP_KINDS)}, or a LandMask")
 
 
-def _check_cadence(steps: tuple[int, ...]) -> None:
-    if not isinstance(steps, tuple) or len(steps) != 3 or not all(type(step) is int for step in steps):
-        raise TypeError(f"cadence_land is {steps!r}; it must be a tuple of three whole numbers")
-    if not 0 < steps[0] < steps[1] < steps[2]:
-        raise ValueError(f"cadence_land is {steps!r}; it must rise and start above 0")
+def _checked_cadence(steps: Any) -> tuple[int, ...]:
+    """Return ``steps`` as a tuple of ints; an error says what they must be."""
+    wanted = f"three whole numbers from 1 to {MAX_SIDE**2} that rise"
+    try:
+        whole = tuple(operator.index(step) for step in steps)
+    except TypeError:
+        raise TypeError(f"cadence_land is {steps!r}; it must be {wanted}") from None
+    if len(whole) != 3 or not 0 < whole[0] < whole[1] < whole[2] <= MAX_SIDE**2:
+        raise ValueError(f"cadence_land is {steps!r}; it must be {wanted}")
+    return whole
 
 
 class Params(NamedTuple):

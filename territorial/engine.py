@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +21,25 @@ from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     FRACTION_UNIT,
+    MAX_SIDE,
     NUM_FRACTIONS,
 )
 from territorial.maps import make_maps
 from territorial.observe import Tables, allocate_tables
-from territorial.rules import make_work
+from territorial.rules import Work, make_work
 from territorial.seats import SEAT_NAMES, seat_codes
 from territorial.spawning import make_bank
 from territorial.state import (
     FIELDS,
+    SEATS,
     State,
     allocate,
+    check_blocks,
     digest,
     state_bytes,
     view,
 )
-from territorial.stepping import Options, allocate_results
+from territorial.stepping import Options, Results, allocate_results
 
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
@@ -42,6 +47,26 @@ SEED_LIMIT = 2**64
 MAX_GAMES = 1_000_000
 LARGEST_NUMBER = 2**40
 """Largest number of troops or ticks that a position may be given."""
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _exclusive(method: Method) -> Method:
+    """Refuse the call while another thread is within one: they would share buffers and scratch memory."""
+
+    @wraps(method)
+    def locked(self: VecGame, *args: Any, **kwargs: Any) -> Any:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                f"{method.__name__}() while another thread is using this VecGame: give every thread its own"
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._lock.release()
+
+    return cast(Method, locked)
 
 
 class Snapshot(NamedTuple):
@@ -66,6 +91,13 @@ class GameArrays:
         if name.startswith("_"):
             raise AttributeError(name)
         return view(self._game.blocks, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(
+                f"state.{name} cannot be replaced; write into the array: state.{name}[...] = x"
+            )
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return [*(field.name for field in FIELDS), "owner"]
@@ -114,6 +146,8 @@ class VecGame:
         self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
+        if not isinstance(observe, (bool, np.bool_)):
+            raise TypeError(f"observe is {observe!r}; it must be True or False")
         self.observes = bool(observe)
         codes = seat_codes(seats, config.num_players)
         self._check_agents(codes)
@@ -122,28 +156,45 @@ class VecGame:
         self._bank = make_bank(self._maps)
         self._params = make_params(config)
         self._works = [make_work(config) for _ in range(self.num_threads)]
-        self.blocks: State = allocate(self.num_games, config.num_players, config.height, config.width)
+        try:
+            self._allocate()
+        except MemoryError:
+            raise MemoryError(
+                f"num_games is {self.num_games}: there is not enough memory for so many"
+            ) from None
         view(self.blocks, "next_seats")[:, 1:] = codes
-        self._tables = allocate_tables(config, self.num_games if self.observes else 0)
-        self._final_tables = allocate_tables(config, self.num_games if self.observes else 0)
-        self._results = allocate_results(self.num_games, config.num_players)
-        self._actions = np.zeros((self.num_games, config.num_players, 2), np.int64)
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
+        self._may_be_off_grid = False
+        self._lock = threading.Lock()
         self.state = GameArrays(self)
         warmup.announce()
 
+    def _allocate(self) -> None:
+        """Allocate everything whose size depends on the number of games."""
+        config, games = self.config, self.num_games
+        self.blocks: State = allocate(games, config.num_players, config.height, config.width)
+        self._tables = allocate_tables(config, games if self.observes else 0)
+        # A game that is not replaced keeps its last observation where it is.
+        keeps_final = self.observes and self.autoreset == "same_step"
+        self._final_tables = allocate_tables(config, games) if keeps_final else self._tables
+        self._results = allocate_results(games, config.num_players)
+        self._actions = np.zeros((games, config.num_players, 2), np.int64)
+
     # ---- playing ----------------------------------------------------------------------------------
 
+    @_exclusive
     def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Tables:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
         seed instead; with neither, every game goes on to its next episode.
         """
+        if seed is not None and seeds is not None:
+            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
         batch_seed = self._batch_seed if seed is None else _whole("seed", seed, 0, SEED_LIMIT - 1)
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
@@ -154,6 +205,7 @@ class VecGame:
             game_seeds = np.zeros(self.num_games, np.uint64)
             stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
         self._batch_seed = batch_seed
+        self._owner_is_current = self._may_be_off_grid = False
         self._run(
             lambda work, first, end: stepping.reset_games(
                 self.blocks,
@@ -169,9 +221,9 @@ class VecGame:
             )
         )
         self._has_begun = True
-        self._owner_is_current = False
         return self._tables
 
+    @_exclusive
     def step(
         self, actions: npt.ArrayLike | None = None
     ) -> tuple[
@@ -184,16 +236,22 @@ class VecGame:
         """Play one environment step of all games.
 
         ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
-        territorial.actions); those of bots are ignored. None holds everywhere.
+        territorial.actions); those of bots must be in range too, but do nothing. None holds everywhere.
+        A game that ``tick`` or ``set_position`` left between two decisions takes no actions: step it
+        with None, which plays the ticks up to its next decision.
 
         Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
         info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
-        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,), ``final_obs``, and the
-        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P). ``final_*`` of a game are meaningful in a
+        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the
+        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
+        ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         """
         self._need_reset()
         checked = self._check_actions(actions)
+        if self._may_be_off_grid:
+            self._check_grid(actions)
+        self._owner_is_current = self._may_be_off_grid = False
         options = Options(
             np.uint64(self._batch_seed),
             int(self.autoreset == "same_step"),
@@ -215,7 +273,6 @@ class VecGame:
                 end,
             )
         )
-        self._owner_is_current = False
         results = self._results
         info = {
             "ended": results.ended,
@@ -223,6 +280,9 @@ class VecGame:
             "final_place": results.final_place,
             "final_land": results.final_land,
             "final_length": results.final_length,
+            "final_illegal": results.final_illegal,
+            "final_raised": results.final_raised,
+            "final_bounced": results.final_bounced,
             "final_obs": self._final_tables,
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
@@ -230,6 +290,7 @@ class VecGame:
         }
         return self._tables, results.rewards, results.terminated, results.truncated, info
 
+    @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
         """Play one tick of game ``k``, for tests and analysis; bots do not act.
 
@@ -238,8 +299,8 @@ class VecGame:
         is over cannot go on; launches that are merely not legal are counted.
         """
         self._need_reset()
-        self._check_game(k)
-        rows = self._check_launches(list(launches))
+        k = self._check_game(k)
+        rows = self._check_launches(launches)
         now = int(view(self.blocks, "tick")[k])
         if view(self.blocks, "over")[k]:
             raise ValueError(f"game {k} is over since tick {now}; reset it first")
@@ -253,16 +314,17 @@ class VecGame:
 
     def set_seats(self, k: int, seats: Sequence[str]) -> None:
         """Let ``seats``, one name per seat, play game ``k`` from its next reset on."""
-        self._check_game(k)
+        k = self._check_game(k)
         codes = seat_codes(seats, self.config.num_players)
         self._check_agents(codes)
         view(self.blocks, "next_seats")[k, 1:] = codes
 
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
-        self._check_game(k)
+        k = self._check_game(k)
         return tuple(SEAT_NAMES[code] for code in view(self.blocks, "seats")[k, 1:])
 
+    @_exclusive
     def set_position(
         self,
         k: int,
@@ -278,22 +340,18 @@ class VecGame:
 
         ``owner``: (H, W) owner codes, 0 neutral, 1..P, 255 blocked. ``troops``, ``peak``, ``next_step``
         have one entry per seat (starting troops, the land, ``tick``). ``pools`` maps (seat, target)
-        to troops. All seats are alive, ledgers and counts begin anew, and the game goes on from there.
+        to troops. All seats are alive, ledgers and counts begin anew, bots decide at the
+        next decision point and remember nothing, and the game goes on from there.
         """
         self._need_reset()
-        self._check_game(k)
+        k = self._check_game(k)
         board = self._check_board(owner)
         config = self.config
-        _whole("tick", tick, 0, config.max_ticks)
-        for name, values in {"troops": troops, "peak": peak, "next_step": next_step}.items():
-            if values is not None and len(values) != config.num_players:
-                raise ValueError(f"{name} has {len(values)} entries; it needs {config.num_players}")
-            for seat, value in enumerate(() if values is None else values, start=1):
-                _whole(f"{name} of seat {seat}", value, 0, LARGEST_NUMBER)
-        for (p, target), amount in (pools or {}).items():
-            if not (1 <= p <= config.num_players and 0 <= target <= config.num_players) or p == target:
-                raise ValueError(f"pools[{p, target}] = {amount}: there is no such pair")
-            _whole(f"pools[{p, target}] = {amount}: it", amount, 0, LARGEST_NUMBER)
+        tick = _whole("tick", tick, 0, config.max_ticks)
+        troops = self._check_per_seat("troops", troops, LARGEST_NUMBER)
+        peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
+        next_step = self._check_per_seat("next_step", next_step, LARGEST_NUMBER)
+        checked_pools = self._check_pools({} if pools is None else pools)
         get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
         for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
             get[name][...] = 0
@@ -303,8 +361,8 @@ class VecGame:
         get["alive"][1:], get["death_tick"][:] = 1, -1
         get["troops"][1:] = config.starting_troops if troops is None else troops
         get["next_step"][1:] = tick if next_step is None else next_step
-        for (p, target), amount in (pools or {}).items():
-            get["pools"][p, target] = amount
+        for pair, amount in checked_pools.items():
+            get["pools"][pair] = amount
         stepping.place_position(self.blocks, self._params, board, k)
         get["peak"][1:] = get["land"][1:] if peak is None else peak
         self._refresh(k)
@@ -316,19 +374,21 @@ class VecGame:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
         return self._tables
 
+    @_exclusive
     def digest(self, k: int) -> bytes:
         """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
         self._need_reset()
-        self._check_game(k)
+        k = self._check_game(k)
         return digest(self.blocks, k, self._owner_codes()[k, 1:-1, 1:-1])
 
+    @_exclusive
     def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return front sizes, launch needs and legality of all pairs of game ``k``.
 
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool.
         """
         self._need_reset()
-        self._check_game(k)
+        k = self._check_game(k)
         shape = (self.config.num_players + 1,) * 2
         sizes, needs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         stepping.measure_fronts(self.blocks, self._works[0], self._params, k, sizes, needs)
@@ -345,20 +405,26 @@ class VecGame:
         """All memory of this batch over the number of games, the owner board and scratch included."""
         groups = (self._bank, self._tables, self._final_tables, self._results, *self._works)
         arrays: list[npt.NDArray[Any]] = [self._actions, *(array for group in groups for array in group)]
-        owner = 0 if self._owner is None else self._owner.nbytes
-        return (state_bytes(self.blocks) + owner + sum(a.nbytes for a in arrays)) / self.num_games
+        arrays += [] if self._owner is None else [self._owner]
+        distinct = {id(array): array.nbytes for array in arrays}
+        return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
 
     # ---- saving -----------------------------------------------------------------------------------
 
+    @_exclusive
     def save(self, k: int) -> Snapshot:
         """Return a copy of game ``k``."""
         self._need_reset()
-        self._check_game(k)
+        k = self._check_game(k)
         return Snapshot(self.config.hexdigest, tuple(block[k].copy() for block in self.blocks))
 
+    @_exclusive
     def restore(self, k: int, snapshot: Snapshot) -> None:
-        """Put a saved game into slot ``k``; it goes on exactly as it would have."""
-        self._check_game(k)
+        """Put a saved game into slot ``k``; it goes on exactly as it would have.
+
+        Who plays from the slot's next reset on is up to the slot (see ``set_seats``), not to the saved game.
+        """
+        k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
             raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from VecGame.save")
         if snapshot.config_digest != self.config.hexdigest:
@@ -367,8 +433,16 @@ class VecGame:
                 f"{self.config.hexdigest}. Make a VecGame with the config it was saved with"
             )
         self._need_reset()
+        check_blocks(self.blocks, snapshot.blocks)
+        seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
+        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES):
+            raise ValueError(
+                f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
+            )
+        next_seats = view(self.blocks, "next_seats")[k].copy()
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
+        view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
 
     def clone(self) -> VecGame:
@@ -383,7 +457,7 @@ class VecGame:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state["_pool"] = None
+        state["_pool"] = state["_lock"] = None
         state["_owner"] = None
         state["_owner_is_current"] = False
         del state["state"]
@@ -391,7 +465,18 @@ class VecGame:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
+        self.blocks = State(*_writable(self.blocks))
+        self._tables, self._final_tables = (
+            Tables(*_writable(tables)) for tables in (self._tables, self._final_tables)
+        )
+        self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
+        self._works = [Work(*_writable(work)) for work in self._works]
+        self._lock = threading.Lock()
         self.state = GameArrays(self)
+
+    def __copy__(self) -> VecGame:
+        return self.clone()
 
     def __repr__(self) -> str:
         config = self.config
@@ -412,12 +497,14 @@ class VecGame:
             self._pool_process = os.getpid()
         bounds = [self.num_games * i // threads for i in range(threads + 1)]
         jobs = [self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1]) for i in range(1, threads)]
-        call(self._works[0], bounds[0], bounds[1])
-        for job in jobs:
-            job.result()
+        try:
+            call(self._works[0], bounds[0], bounds[1])
+        finally:
+            for job in jobs:
+                job.result()
 
     def _refresh(self, k: int) -> None:
-        self._owner_is_current = False
+        self._owner_is_current, self._may_be_off_grid = False, True
         if self.observes:
             stepping.observe_games(self.blocks, self._params, self._works[0], self._tables, k, k + 1)
 
@@ -437,16 +524,39 @@ class VecGame:
         if not self._has_begun:
             raise RuntimeError("no game has begun yet: call reset() first")
 
-    def _check_game(self, k: int) -> None:
-        if not 0 <= operator.index(k) < self.num_games:
-            raise IndexError(f"game {k}: this batch has the games 0 to {self.num_games - 1}")
+    def _check_game(self, k: Any) -> int:
+        """Return ``k`` as an int: a numpy scalar would compile kernels anew, True would pick all games."""
+        wanted = f"this batch has the games 0 to {self.num_games - 1}"
+        try:
+            whole = operator.index(k)
+        except TypeError:
+            raise TypeError(f"game {k!r}: {wanted}") from None
+        if isinstance(k, bool):
+            raise TypeError(f"game {k!r}: {wanted}")
+        if not 0 <= whole < self.num_games:
+            raise IndexError(f"game {k}: {wanted}")
+        return whole
+
+    def _check_grid(self, actions: npt.ArrayLike | None) -> None:
+        ticks, over = view(self.blocks, "tick"), view(self.blocks, "over")
+        off_grid = (ticks % self.config.decision_every != 0) & (over == 0)
+        if actions is not None and off_grid.any():
+            k = int(off_grid.argmax())
+            raise ValueError(
+                f"game {k} stands at tick {ticks[k]}, between two decisions (every "
+                f"{self.config.decision_every} ticks): step(None) plays on to the next"
+            )
 
     def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
         if self.end_when == "no_agents" and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
 
     def _check_seeds(self, seeds: Iterable[int]) -> npt.NDArray[np.uint64]:
-        values = [_whole("seeds[...]", seed, 0, SEED_LIMIT - 1) for seed in seeds]
+        try:
+            listed = list(seeds)
+        except TypeError:
+            raise TypeError(f"seeds is {seeds!r}; it must be one seed per game") from None
+        values = [_whole(f"seeds[{i}]", seed, 0, SEED_LIMIT - 1) for i, seed in enumerate(listed)]
         if len(values) != self.num_games:
             raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
         return np.array(values, np.uint64)
@@ -455,7 +565,10 @@ class VecGame:
         if actions is None:
             self._actions.fill(0)
             return self._actions
-        array = np.asarray(actions)
+        try:
+            array = np.asarray(actions)
+        except ValueError as error:
+            raise ValueError(f"actions is no array: {error}") from None
         expected = (self.num_games, self.config.num_players, 2)
         if array.shape != expected:
             raise ValueError(f"actions has shape {array.shape}; it must be {expected}: games, seats, 2")
@@ -472,18 +585,51 @@ class VecGame:
             )
         return self._actions
 
-    def _check_launches(self, launches: list[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
+    def _check_launches(self, launches: Iterable[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
         players = self.config.num_players
+        wanted = "(seat, target owner code, 1024ths)"
+        try:
+            rows = [tuple(entry) for entry in launches]
+        except TypeError:
+            raise TypeError(f"launches is {launches!r}; it must be a list of {wanted}") from None
         ranges = (("seat", 1, players), ("target", 0, players), ("fraction", 1, FRACTION_UNIT))
-        for entry in launches:
+        for entry in rows:
             if len(entry) != 3:
-                raise ValueError(f"launch {entry!r}: it must be (seat, target owner code, 1024ths)")
+                raise ValueError(f"launch {entry!r}: it must be {wanted}")
             for value, (name, low, high) in zip(entry, ranges, strict=True):
                 _whole(f"{name} of launch {tuple(entry)!r}", value, low, high)
-        return np.array(launches, np.int64).reshape(-1, 3)
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def _check_per_seat(self, name: str, values: Any, largest: int) -> list[int] | None:
+        players = self.config.num_players
+        if values is None:
+            return None
+        try:
+            listed = list(values)
+        except TypeError:
+            raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
+        if len(listed) != players:
+            raise ValueError(f"{name} has {len(listed)} entries; it needs {players}")
+        return [_whole(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
+
+    def _check_pools(self, pools: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+        if not isinstance(pools, Mapping):
+            raise TypeError(f"pools is {pools!r}; it must map (seat, target) to troops")
+        players, checked = self.config.num_players, {}
+        for pair, amount in pools.items():
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
+            p = _whole(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
+            target = _whole(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
+            if p == target:
+                raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
+            checked[p, target] = _whole(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
+        return checked
 
     def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         board = np.asarray(owner)
+        if board.dtype.kind not in "iu":
+            raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
         if board.shape != (self.config.height, self.config.width):
             raise ValueError(
                 f"owner has shape {board.shape}; it must be {(self.config.height, self.config.width)}"
@@ -510,7 +656,11 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     return whole
 
 
+def _writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    return [array if array.flags.writeable else array.copy() for array in arrays]
+
+
 def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
     return value

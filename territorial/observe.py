@@ -21,7 +21,8 @@ from territorial.rules import (
     has_pools,
     need_for,
     opening_rate,
-    place_doubled,
+    rank_doubled,
+    rate_for_land,
     rate_over_cap,
 )
 from territorial.state import NUM_LAND, TICK, Game
@@ -147,7 +148,7 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         row[_INTEREST] = rate_now(game, params, work, p) * 100 / BASIS_POINTS
         row[_LAND_SHARE] = land / game.clock[NUM_LAND]
         row[_TROOPS_SHARE] = troops / max(1, total)
-        row[_RANK] = rank_doubled(game, p) / 2
+        row[_RANK] = (game.place2[p] if game.place2[p] != 0 else rank_doubled(game, p)) / 2
         row[_POOLS_OUT], row[_POOLS_IN] = pools_out, pools_in
         row[_LOG_POOLS_OUT], row[_LOG_POOLS_IN] = log2_of(pools_out), log2_of(pools_in)
         row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
@@ -172,25 +173,9 @@ def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
     land = game.land[p]
     if game.alive[p] == 0 or land == 0:
         return 0
-    level = params.interest_levels * land // game.clock[NUM_LAND]
-    rate = max(work.interest_rate[level], opening_rate(game.clock[TICK], params))
+    rate = rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate)
+    rate = max(rate, opening_rate(game.clock[TICK], params))
     return rate_over_cap(rate, game.troops[p], params.soft_cap * land, params.over_cap_slope)
-
-
-@njit
-def rank_doubled(game: Game, p: int) -> int:
-    """Return twice the place of ``p``: the final one where it is known, else that among the living."""
-    if game.place2[p] != 0:
-        return game.place2[p]
-    better, equal = 0, 0
-    for q in range(1, len(game.alive)):
-        if game.alive[q] != 0:
-            ahead = game.land[q] - game.land[p]
-            if ahead == 0:
-                ahead = game.troops[q] - game.troops[p]
-            better += ahead > 0
-            equal += ahead == 0
-    return place_doubled(better, equal)
 
 
 @njit

@@ -32,8 +32,3 @@ def is_finished(game: Game, p: int) -> bool:
 def placement_reward(place2: int, num_players: int) -> float:
     """Return the value of a place, given as twice the place."""
     return 1.0 - (place2 - 2) / (num_players - 1)
-
-
-def reward_range() -> tuple[float, float]:
-    """Return the least and the largest reward of one step."""
-    return -2.0, 2.0

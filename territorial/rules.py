@@ -168,8 +168,7 @@ def pay_interest(game: Game, params: Params, work: Work) -> None:
     for p in range(1, len(game.troops)):
         land, troops = game.land[p], game.troops[p]
         if game.alive[p] != 0 and land > 0:
-            level = params.interest_levels * land // game.clock[NUM_LAND]
-            rate = max(work.interest_rate[level], opening)
+            rate = max(rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate), opening)
             rate = rate_over_cap(rate, troops, params.soft_cap * land, params.over_cap_slope)
             room = room_under_cap(troops, land, params)
             gain = min(max(1, rate * troops // BASIS_POINTS), room)
@@ -411,15 +410,21 @@ def place_the_living(game: Game) -> None:
     """The living are placed by land, then by troops; equals share the mean of their places."""
     for p in range(1, len(game.alive)):
         if game.alive[p] != 0:
-            better, equal = 0, 0
-            for q in range(1, len(game.alive)):
-                if game.alive[q] != 0:
-                    ahead = game.land[q] - game.land[p]
-                    if ahead == 0:
-                        ahead = game.troops[q] - game.troops[p]
-                    better += ahead > 0
-                    equal += ahead == 0
-            game.place2[p] = place_doubled(better, equal)
+            game.place2[p] = rank_doubled(game, p)
+
+
+@njit
+def rank_doubled(game: Game, p: int) -> int:
+    """Return twice the place that ``p`` has among the living by land, then by troops."""
+    better, equal = 0, 0
+    for q in range(1, len(game.alive)):
+        if game.alive[q] != 0:
+            ahead = game.land[q] - game.land[p]
+            if ahead == 0:
+                ahead = game.troops[q] - game.troops[p]
+            better += ahead > 0
+            equal += ahead == 0
+    return place_doubled(better, equal)
 
 
 # ---- pools ----------------------------------------------------------------------------------------
@@ -494,6 +499,12 @@ def opening_rate(now: int, params: Params) -> int:
     if now >= length:
         return 0
     return params.interest_base * (multiple * length - (multiple - 1) * now) // length
+
+
+@njit
+def rate_for_land(land: int, num_land: int, params: Params, rates: Any) -> int:
+    """Return the interest rate in basis points for the share of ``land``; never outside the table."""
+    return rates[min(params.interest_levels * land // num_land, params.interest_levels)]
 
 
 @njit

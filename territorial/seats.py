@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,24 +30,49 @@ class LineUp(NamedTuple):
     """Seeds of the games that figures are taken over."""
 
 
-LINEUPS: dict[str, LineUp] = {
-    "mixed-1": LineUp(
-        seats=("metronome",) * 10 + ("banker",) * 6 + ("turtle",) * 2 + ("novice",) * 10 + ("random",) * 4,
-        seeds=tuple(range(64)),
-    ),
-}
+LINEUPS: Mapping[str, LineUp] = MappingProxyType(
+    {
+        "mixed-1": LineUp(
+            seats=("metronome",) * 10
+            + ("banker",) * 6
+            + ("turtle",) * 2
+            + ("novice",) * 10
+            + ("random",) * 4,
+            seeds=tuple(range(64)),
+        ),
+    }
+)
 """Named line-ups; what a name means never changes."""
 
 
 def seat_codes(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.int64]:
-    """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent."""
+    """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent.
+
+    A sequence is a list, a tuple or the like, or a 1-D array of strings. Raises TypeError for what is
+    no sequence or holds other things than strings, and ValueError for a wrong number or unknown names.
+    """
     if seats is None:
         return np.full(num_players, AGENT_CODE, np.int64)
-    if isinstance(seats, str):
-        raise TypeError(f"seats is the string {seats!r}; it must be a sequence of one name per seat")
+    _check_is_sequence(seats)
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     for seat, name in enumerate(seats, start=1):
+        if not isinstance(name, str):
+            raise TypeError(f"seats[{seat - 1}] is {name!r}; it must be one of {', '.join(SEAT_NAMES)}")
         if name not in SEAT_NAMES:
-            raise ValueError(f"seats[{seat - 1}] is {name!r}; it must be one of {', '.join(SEAT_NAMES)}")
+            raise ValueError(f"seats[{seat - 1}] is {str(name)!r}; it must be one of {', '.join(SEAT_NAMES)}")
     return np.array([SEAT_NAMES.index(name) for name in seats], np.int64)
+
+
+def _check_is_sequence(seats: Any) -> None:
+    """Raise an error unless ``seats`` has an order and a length, and is not a single string."""
+    wanted = "it must be a sequence of one name per seat"
+    if isinstance(seats, (str, bytes, bytearray)):
+        raise TypeError(f"seats is the string {seats!r}; {wanted}")
+    if isinstance(seats, np.ndarray):
+        if seats.ndim != 1:
+            raise ValueError(f"seats is an array of shape {seats.shape}; it must be 1-D, one name per seat")
+    elif isinstance(seats, (int, float, complex, np.generic)):
+        raise TypeError(f"seats is {seats!r}; {wanted}")
+    elif not isinstance(seats, Sequence):
+        raise TypeError(f"seats is of type {type(seats).__name__}; {wanted}, such as a list or a tuple")

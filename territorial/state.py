@@ -225,3 +225,26 @@ def digest(state: State, k: int, owner: npt.NDArray[np.uint8]) -> bytes:
     parts += [view(state, name)[k, 1:].astype("<i8") for name in DIGEST_FIELDS]
     parts.append(view(state, "pools")[k].astype("<i8"))
     return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).digest()
+
+
+def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
+    """Raise ValueError unless ``blocks`` could be one game of ``state``: shapes, types, safe indices."""
+    if not isinstance(blocks, tuple) or len(blocks) != len(state):
+        raise ValueError(f"a saved game has {len(state)} arrays: {', '.join(state._fields)}")
+    for name, block, own in zip(state._fields, blocks, state, strict=True):
+        if not isinstance(block, np.ndarray) or (block.shape, block.dtype) != (own.shape[1:], own.dtype):
+            found = f"{block.dtype} {block.shape}" if isinstance(block, np.ndarray) else repr(block)
+            raise ValueError(f"the saved game's {name} is {found}; it must be {own.dtype} {own.shape[1:]}")
+    saved = State(*blocks)
+    last, cells = state.planes.shape[-1], 64 * state.planes.shape[-1] * state.planes.shape[-2]
+    bounds = {
+        "rows": (saved.rows, 0, last),
+        "land": (saved.players[_LAND], 0, cells),
+        "alive": (saved.players[_ALIVE], 0, 1),
+        "clock": (saved.clock, 0, 2**62),
+    }
+    for name, (values, low, high) in bounds.items():
+        if values.min() < low or values.max() > high:
+            raise ValueError(
+                f"the saved game's {name} hold {values.min()} to {values.max()}, not {low} to {high}"
+            )

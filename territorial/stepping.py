@@ -68,6 +68,9 @@ class Results(NamedTuple):
     final_place: npt.NDArray[np.float32]  # (E, P) 1..P of the game that was replaced, 0 if not known
     final_land: npt.NDArray[np.int64]  # (E, P)
     final_length: npt.NDArray[np.int64]  # (E,) ticks
+    final_illegal: npt.NDArray[np.int64]  # (E, P) launches that were not legal
+    final_raised: npt.NDArray[np.int64]  # (E, P)
+    final_bounced: npt.NDArray[np.int64]  # (E, P)
 
 
 class Options(NamedTuple):
@@ -91,6 +94,9 @@ def allocate_results(num_games: int, num_players: int) -> Results:
         final_place=np.zeros(seats, np.float32),
         final_land=np.zeros(seats, np.int64),
         final_length=np.zeros(num_games, np.int64),
+        final_illegal=np.zeros(seats, np.int64),
+        final_raised=np.zeros(seats, np.int64),
+        final_bounced=np.zeros(seats, np.int64),
     )
 
 
@@ -220,6 +226,7 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
 def place_position(state: State, params: Params, owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     game = game_of(state, k)
+    wake_bots(state.seating[k], state.memory[k], game.clock[TICK])
     for code in range(game.planes.shape[0]):
         clear_rows(game.planes, game.rows, code)
         game.land[code] = 0
@@ -264,7 +271,7 @@ def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any
         style = seating[SEATS, p] - FIRST_BOT_CODE
         target, fraction = bots.decide(style, game, params, work, p, memory[p])
         work.launches[p, 0], work.launches[p, 1] = target, fraction
-        seating[WAKE, p] = now + bots.INTERVALS[style]
+        seating[WAKE, p] = max(seating[WAKE, p] + bots.INTERVALS[style], now + 1)
 
 
 @njit
@@ -324,6 +331,9 @@ def keep_final(game: Game, results: Results, k: int) -> None:
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2
         results.final_land[k, p - 1] = game.land[p]
+        results.final_illegal[k, p - 1] = game.illegal[p]
+        results.final_raised[k, p - 1] = game.raised[p]
+        results.final_bounced[k, p - 1] = game.bounced[p]
     results.final_length[k] = game.clock[TICK]
 
 
@@ -335,8 +345,18 @@ def start(
     game.seed[0] = seed
     begin_game(game, params, bank, work.anchors)
     for p in range(1, len(game.alive)):
+        seating[SEATS, p] = seating[NEXT_SEATS, p]
+    wake_bots(seating, memory, 0)
+    for p in range(1, len(game.alive)):
+        style = seating[SEATS, p] - FIRST_BOT_CODE
+        if style >= 0:
+            seating[WAKE, p] = bots.first_wake(style, seed, p)
+
+
+@njit
+def wake_bots(seating: Any, memory: Any, tick_now: int) -> None:
+    """Every bot forgets what it knew and decides at the next decision point."""
+    for p in range(1, seating.shape[1]):
+        seating[WAKE, p] = tick_now
         for i in range(memory.shape[1]):
             memory[p, i] = 0
-        seating[SEATS, p] = seating[NEXT_SEATS, p]
-        style = seating[SEATS, p] - FIRST_BOT_CODE
-        seating[WAKE, p] = bots.first_wake(style, seed, p) if style >= 0 else 0

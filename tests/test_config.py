@@ -77,17 +77,14 @@ BAD = {
     "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
     "two cadence borders": (
         {"cadence_land": (1, 2)},
-        TypeError,
-        r"cadence_land is \(1, 2\); it must be a tuple of three whole numbers",
-    ),
-    "a list of cadence borders": ({"cadence_land": [1, 2, 3]}, TypeError, "cadence_land"),
-    "cadence borders that are no numbers": ({"cadence_land": (1, 2, 3.0)}, TypeError, "cadence_land"),
-    "cadence borders that do not rise": (
-        {"cadence_land": (1, 5, 5)},
         ValueError,
-        r"cadence_land is \(1, 5, 5\); it must rise and start above 0",
+        r"cadence_land is \(1, 2\); it must be three whole numbers from 1 to 1048576 that rise",
     ),
-    "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "start above 0"),
+    "cadence borders that are no numbers": ({"cadence_land": (1, 2, 3.0)}, TypeError, "cadence_land is"),
+    "a cadence border alone": ({"cadence_land": 5}, TypeError, "cadence_land is 5"),
+    "cadence borders that do not rise": ({"cadence_land": (1, 5, 5)}, ValueError, "that rise"),
+    "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "from 1 to"),
+    "a cadence border beyond all maps": ({"cadence_land": (1, 2, 1048577)}, ValueError, "to 1048576"),
     "a hard cap below the soft one": (
         {"hard_cap": 99},
         ValueError,
@@ -135,6 +132,18 @@ def test_a_config_cannot_be_changed_and_takes_keywords_only():
 def test_for_map_takes_the_size_of_the_map():
     config = GameConfig.for_map(LAND, num_players=3)
     assert (config.height, config.width, config.map, config.num_players) == (20, 24, LAND, 3)
+
+
+def test_for_map_takes_a_land_mask_only():
+    with pytest.raises(TypeError, match="land is a ndarray; LandMask"):
+        GameConfig.for_map(np.ones((20, 24), bool))
+
+
+def test_cadence_borders_become_a_tuple_of_whole_numbers():
+    config = GameConfig(cadence_land=[10, np.int64(20), 30])
+    assert config.cadence_land == (10, 20, 30)
+    assert [type(border) for border in config.cadence_land] == [int, int, int]
+    assert hash(config) == hash(GameConfig(cadence_land=(10, 20, 30)))
 
 
 def test_equal_configs_are_one_value():

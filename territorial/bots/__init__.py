@@ -1,8 +1,8 @@
 """Heuristic players compiled into the engine: a seat of theirs costs no Python.
 
-To add one: write a file like its neighbours here (NAME, INTERVAL in ticks, ``decide``), import it, and
-give it a line in ``_STYLES`` and one in ``decide``. Names stay for ever, so that results stay
-meaningful; a changed idea gets a new name.
+To add one: write a file like its neighbours here (NAME, INTERVAL in ticks, ``decide``), import it and add
+it at the end of ``_STYLES``. Names stay for ever, so that results stay meaningful; a changed idea gets
+a new name.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ import numpy as np
 from territorial._jit import njit
 from territorial.bots import banker, metronome, novice, random_launch, turtle
 from territorial.bots.common import HOLD_ALL
-from territorial.config import Params
 from territorial.constants import STREAM_BOT_SETUP
 from territorial.rng import draw_below
-from territorial.rules import Work
-from territorial.state import Game
 
 _STYLES: tuple[Any, ...] = (random_launch, novice, metronome, banker, turtle)
 
@@ -29,23 +26,26 @@ NAMES: tuple[str, ...] = tuple(style.NAME for style in _STYLES)
 INTERVALS = np.array([style.INTERVAL for style in _STYLES], np.int64)
 """Ticks from one decision of each bot to its next."""
 
-RANDOM, NOVICE, METRONOME, BANKER, TURTLE = range(len(_STYLES))
+
+def _dispatcher() -> Any:
+    """Return ``decide(style, game, params, work, p, memory)``, which calls the bot of that code.
+
+    It is written out as one function with a branch per bot: numba cannot index functions of several
+    types, and a chain of closures takes longer to compile with every bot.
+    """
+    arguments = "game, params, work, p, memory"
+    lines = [f"def decide(style, {arguments}):"]
+    for code in range(len(_STYLES)):
+        lines += [f"    if style == {code}:", f"        return decide_{code}({arguments})"]
+    lines += ["    return HOLD_ALL, 0"]
+    names: dict[str, Any] = {f"decide_{code}": style.decide for code, style in enumerate(_STYLES)}
+    names["HOLD_ALL"] = HOLD_ALL
+    exec("\n".join(lines), names)
+    return njit(names["decide"])
 
 
-@njit
-def decide(style: int, game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the bot on seat ``p`` whose turn to decide it is."""
-    if style == RANDOM:
-        return random_launch.decide(game, params, work, p, memory)
-    if style == NOVICE:
-        return novice.decide(game, params, work, p, memory)
-    if style == METRONOME:
-        return metronome.decide(game, params, work, p, memory)
-    if style == BANKER:
-        return banker.decide(game, params, work, p, memory)
-    if style == TURTLE:
-        return turtle.decide(game, params, work, p, memory)
-    return HOLD_ALL, 0
+decide: Any = _dispatcher()
+"""The launch (target, 1024ths) of the bot with code ``style`` on seat ``p``, whose turn to decide it is."""
 
 
 @njit

@@ -15,6 +15,8 @@ def make_maps(config: GameConfig) -> list[LandMask]:
     Map i is generated from seed (map_seed + i) mod 2**64. Raises ValueError if a map of one's own
     is not one 4-connected region of land, or if the spawns of all players do not fit on every map.
     """
+    if not isinstance(config, GameConfig):
+        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
     if isinstance(config.map, LandMask):
         check_connected(config.map)
         maps, names = [config.map], ["the map given"]

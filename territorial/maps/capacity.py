@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from territorial.constants import SPAWN_SIDE
-from territorial.landmask import LandMask
+from territorial.constants import MAX_SIDE, SPAWN_SIDE
+from territorial.landmask import LandMask, check_is_mask, whole_number
 
 _ENDS = (0, SPAWN_SIDE - 1)
 _SHAPE = tuple(
@@ -24,6 +24,9 @@ def capacity(land: LandMask, enough: int | None = None) -> int:
     An anchor is the upper left cell of a 4 x 4 square without its corners; it is free while all 12
     cells are land and unused. Counting stops at ``enough``, where that is given.
     """
+    check_is_mask("land", land)
+    if enough is not None:
+        enough = whole_number("enough", enough, 0, MAX_SIDE**2)
     # Anchors have the map's own indices; those of the last three rows and columns are never free,
     # so the slices below stay inside the buffer and never clear an anchor of another row.
     is_free = _land_anchors(land)

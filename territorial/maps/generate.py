@@ -15,7 +15,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from territorial.landmask import LandMask
+from territorial.constants import MAX_SIDE, MIN_SIDE
+from territorial.landmask import LandMask, whole_number
 from territorial.maps.noise import NOISE_UNIT, Heights, draw, fractal_noise
 from territorial.maps.regions import Land, drop_small, keep_largest
 
@@ -35,12 +36,15 @@ def generate(kind: str, height: int, width: int, seed: int) -> LandMask:
     """Return the map that ``seed`` (0 to 2**64 - 1) gives for a kind of map, the same everywhere.
 
     Its land is one 4-connected region and at least MIN_LAND_PERCENT of the map. Raises ValueError
-    for an unknown kind, a size out of range, or a seed that is not a 64-bit number.
+    for an unknown kind, or a size or seed out of range, and TypeError for other types.
     """
+    if not isinstance(kind, str):
+        raise TypeError(f"map kind is {kind!r}; it must be one of {', '.join(GENERATORS)}")
     if kind not in GENERATORS:
         raise ValueError(f"map kind is {kind!r}; it must be one of {', '.join(GENERATORS)}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"map seed is {seed}; it must be from 0 to 2**64 - 1")
+    height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
+    width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
+    seed = whole_number("map seed", seed, 0, 2**64 - 1, "2**64 - 1")
     return LandMask.from_array(GENERATORS[kind](height, width, seed))
 
 

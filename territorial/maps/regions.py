@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from territorial.landmask import LandMask
+from territorial.landmask import LandMask, check_is_mask
 
 Land = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
@@ -86,6 +86,7 @@ def largest_region(mask: LandMask) -> LandMask:
     Of regions of the same size the first in reading order is kept. Raises ValueError for a map
     without any land.
     """
+    check_is_mask("mask", mask)
     if mask.num_land == 0:
         raise ValueError("the map has no land; a game needs one 4-connected region of it")
     return LandMask.from_array(keep_largest(mask.to_array()))
@@ -93,6 +94,7 @@ def largest_region(mask: LandMask) -> LandMask:
 
 def check_connected(mask: LandMask) -> None:
     """Raise ValueError unless the land of ``mask`` is one 4-connected region."""
+    check_is_mask("mask", mask)
     labels = label_regions(mask.to_array())
     num_regions = int(labels.max())
     if num_regions == 0:

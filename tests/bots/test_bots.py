@@ -19,6 +19,7 @@ def after_a_decision(drawing, troops, seats, tick=LATER, pools=None):
     """Return the game after one step from this position, in which every bot has decided once."""
     seats, waiting = [*seats, *["external"] * (len(troops) - len(seats))], [NEVER] * len(troops)
     game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, next_step=waiting, **CALM)
+    game.state.wake[...] = 0
     game.step()
     assert not game.state.illegal.any()
     return game
@@ -249,7 +250,7 @@ def test_a_bot_decides_once_an_interval_and_begins_at_a_phase_of_its_own(name):
     for _ in range(2 * interval + 3):
         now, is_due = game.state.tick[0], (wake <= game.state.tick[0]) & (game.state.alive[:, 1:] == 1)
         game.step()
-        wake = np.where(is_due, now + interval, wake)
+        wake = np.where(is_due, np.maximum(wake + interval, now + 1), wake)
         assert np.array_equal(game.state.wake[:, 1:], wake)
 
 

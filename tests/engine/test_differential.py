@@ -70,6 +70,7 @@ def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
     assert result["mismatches"] == []
 
 
+@pytest.mark.checkout  # benchmarks/ is no part of the wheel
 def test_a_long_run_writes_down_what_it_compared_and_on_what(tmp_path):
     from benchmarks import differential as long_run
 

@@ -1,9 +1,11 @@
 """VecGame as its users see it: resets, rewards, ends, seats, seeds, memory, errors that say what is wrong."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask, VecGame
+from territorial import GameConfig, LandMask, Snapshot, VecGame
 from territorial.actions import owner_of_target
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.reference import H
@@ -28,6 +30,9 @@ INFO_KEYS = {
     "final_land",
     "final_length",
     "final_obs",
+    "final_illegal",
+    "final_raised",
+    "final_bounced",
     "illegal",
     "raised",
     "bounced",
@@ -471,6 +476,15 @@ def bad_actions(**changes):
 
 
 SPACIOUS = np.zeros((24, 30), np.int64)
+
+
+def tampered(game, name, value):
+    """Return game 0 as saved, with one of its arrays filled with ``value``."""
+    saved = game.save(0)
+    saved.blocks[game.blocks._fields.index(name)][...] = value
+    return saved
+
+
 BAD_CALLS = {
     "actions of the wrong shape": (
         lambda game: game.step(np.zeros((3, 4), int)),
@@ -598,9 +612,49 @@ BAD_CALLS = {
     "a seed that is no whole number": (lambda game: game.reset(seed=0.5), TypeError, "seed is 0.5"),
     "a seed of a game below 0": (lambda game: game.reset(seeds=[1, -1, 1]), ValueError, "is -1"),
     "a seed and too few seeds": (
-        lambda game: game.reset(seed=1, seeds=[1, 2]),
+        lambda game: game.reset(seeds=[1, 2]),
         ValueError,
         "seeds has 2 entries",
+    ),
+    "a seed and seeds": (
+        lambda game: game.reset(seed=1, seeds=[1, 2]),
+        ValueError,
+        "but not both",
+    ),
+    "a game that is True": (lambda game: game.save(True), TypeError, "game True: this batch has the games 0"),
+    "half a game": (lambda game: game.digest(0.5), TypeError, "game 0.5: this batch has the games 0"),
+    "a saved game of other shapes": (
+        lambda game: game.restore(0, Snapshot(CONFIG.hexdigest, (np.zeros(1),) * 10)),
+        ValueError,
+        "the saved game's seed is float64",
+    ),
+    "a saved game with rows outside the board": (
+        lambda game: game.restore(0, tampered(game, "rows", 10**9)),
+        ValueError,
+        "the saved game's rows hold",
+    ),
+    "a saved game with seats that no bot has": (
+        lambda game: game.restore(0, tampered(game, "seating", 10**12)),
+        ValueError,
+        "the saved game's seats hold codes",
+    ),
+    "an owner board of floats": (
+        lambda game: game.set_position(0, SPACIOUS * 1.0),
+        TypeError,
+        "owner has dtype float64",
+    ),
+    "seeds that are one seed": (lambda game: game.reset(seeds=5), TypeError, "seeds is 5"),
+    "launches that are no list": (lambda game: game.tick(0, None), TypeError, "launches is None"),
+    "pools in a list": (
+        lambda game: game.set_position(0, SPACIOUS, pools=[1]),
+        TypeError,
+        r"pools is \[1\]",
+    ),
+    "ragged actions": (lambda game: game.step([[1], [1, 2]]), ValueError, "actions is no array"),
+    "a field replaced": (
+        lambda game: setattr(game.state, "troops", 5),
+        AttributeError,
+        "state.troops cannot be replaced",
     ),
     "a position of another size": (
         lambda game: game.set_position(0, np.zeros((24, 31), int)),
@@ -782,3 +836,35 @@ def test_a_game_that_is_over_cannot_be_ticked():
     game.step()
     with pytest.raises(ValueError, match="game 0 is over since tick 5; reset it first"):
         game.tick(0)
+
+
+def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
+    game = new_game()
+    game._lock.acquire()  # as another thread's step would hold it
+    before = game.state.tick.copy()
+    with pytest.raises(RuntimeError, match=r"step\(\) while another thread is using this VecGame"):
+        game.step()
+    game._lock.release()
+    game.step()
+    assert (game.state.tick == before + 10).all()
+
+
+def test_a_game_between_two_decisions_takes_no_actions():
+    game = new_game(1, seats=None)
+    game.tick(0)
+    with pytest.raises(ValueError, match=r"game 0 stands at tick 1, between two decisions"):
+        game.step(np.zeros((1, 4, 2), int))
+    game.step()
+    assert game.state.tick[0] == 10
+    game.step(np.zeros((1, 4, 2), int))
+    assert game.state.tick[0] == 20
+
+
+def test_a_game_unpickled_over_read_only_buffers_goes_on():
+    game = new_game()
+    buffers = []
+    data = pickle.dumps(game, protocol=5, buffer_callback=buffers.append)
+    copy = pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+    for both in (game, copy):
+        both.step()
+    assert digests(copy) == digests(game)

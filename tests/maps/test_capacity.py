@@ -56,3 +56,22 @@ def test_counting_stops_at_enough():
     assert capacity(mask, enough=everything + 1) == everything
     assert capacity(mask, enough=32) == 32
     assert capacity(mask, enough=0) == 0
+
+
+@pytest.mark.parametrize("land", [np.ones((16, 16), bool), [[1] * 16] * 16, None, "lakes"])
+def test_only_masks_have_room(land):
+    message = (
+        rf"land is of type {type(land).__name__}; it must be a LandMask \(LandMask.from_array\(...\) makes"
+    )
+    with pytest.raises(TypeError, match=message):
+        capacity(land)
+
+
+def test_enough_is_a_whole_number():
+    mask = generate("open", 16, 16, 0)
+    assert capacity(mask, enough=np.int64(3)) == 3
+    for enough in ("3", 3.0, True, [3]):
+        with pytest.raises(TypeError, match="enough is .*; it must be a whole number from 0 to"):
+            capacity(mask, enough=enough)
+    with pytest.raises(ValueError, match="enough is -1; it must be from 0 to"):
+        capacity(mask, enough=-1)

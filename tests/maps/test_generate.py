@@ -1,5 +1,6 @@
 """Generated maps: connected, the same everywhere, of the promised shares; and maps of one's own."""
 
+import re
 import sys
 from collections import deque
 
@@ -135,6 +136,39 @@ def test_unknown_kinds_and_seeds_are_named():
         generate("open", 32, 1025, 0)
 
 
+@pytest.mark.parametrize("kind", [None, 5, b"lakes", ["lakes"], {}, np.array(["lakes", "open"])])
+def test_kinds_that_are_no_names_are_refused(kind):
+    message = f"map kind is {kind!r}; it must be one of open, lakes, mountains"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        generate(kind, 32, 32, 0)
+
+
+@pytest.mark.parametrize("value", ["32", None, 32.0, True, False, np.True_, [32], np.float64(32), 32 + 0j])
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [("height", "from 16 to 1024"), ("width", "from 16 to 1024"), ("seed", "from 0 to 2**64 - 1")],
+)
+def test_sizes_and_seeds_are_whole_numbers(name, allowed, value):
+    message = f"map {name} is {value!r}; it must be a whole number {allowed}"
+    for kind in ("open", "lakes"):
+        with pytest.raises(TypeError, match=re.escape(message)):
+            generate(kind, **{"height": 32, "width": 32, "seed": 0, name: value})
+
+
+def test_input_is_checked_before_any_work(monkeypatch):
+    module = sys.modules[generate.__module__]
+    monkeypatch.setattr(module, "GENERATORS", {"lakes": lambda *_: pytest.fail("work was done")})
+    for size in ((15, 32), (32, 15), (2**40, 32), (32, -1)):
+        with pytest.raises(ValueError, match="it must be from 16 to 1024"):
+            generate("lakes", *size, 0)
+
+
+def test_numpy_integers_are_whole_numbers():
+    mask = generate("mountains", np.int32(17), np.uint8(33), np.int16(9))
+    assert mask == generate("mountains", 17, 33, 9)
+    assert (type(mask.height), type(mask.width)) == (int, int)
+
+
 def test_random_words_are_the_counter_rng_of_the_rules():
     indices = [0, 1, 2**32 + 5, WORD - 1]
     for seed in (0, 12345, WORD - 1):
@@ -214,6 +248,22 @@ def test_a_map_without_land_is_refused():
     for refuse in (check_connected, largest_region):
         with pytest.raises(ValueError, match="no land"):
             refuse(empty)
+
+
+@pytest.mark.parametrize("land", [np.ones((16, 16), bool), [[1] * 16] * 16, None, "lakes"])
+@pytest.mark.parametrize("function", [check_connected, largest_region])
+def test_only_masks_have_regions(function, land):
+    message = (
+        rf"mask is of type {type(land).__name__}; it must be a LandMask \(LandMask.from_array\(...\) makes"
+    )
+    with pytest.raises(TypeError, match=message):
+        function(land)
+
+
+@pytest.mark.parametrize("config", [None, "lakes", TWO_REGIONS])
+def test_a_bank_is_that_of_a_configuration(config):
+    with pytest.raises(TypeError, match="; it must be a territorial.GameConfig"):
+        make_maps(config)
 
 
 def test_a_bank_counts_its_seeds_up_and_round():

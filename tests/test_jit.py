@@ -1,0 +1,70 @@
+"""Where compiled kernels are kept: by the state of all sources, and never in a folder others could write."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from territorial import _jit
+
+PRINT_CACHE = "from territorial._jit import CACHE_DIR; print(CACHE_DIR)"
+
+
+def cache_of(**environment):
+    """Return the cache folder that a new process with these environment variables chooses."""
+    names = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    inherited = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT_CACHE],
+        env=inherited | environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    return Path(done.stdout.strip())
+
+
+def test_the_cache_lies_where_numba_is_told_in_a_folder_named_by_the_sources(tmp_path):
+    folder = cache_of(NUMBA_CACHE_DIR=str(tmp_path))
+    assert folder == tmp_path / f"kernels-{_jit._source_digest()}"
+    assert folder.is_dir()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="other systems do not look at XDG_CACHE_HOME")
+def test_without_a_place_to_write_the_cache_is_private_to_the_process_and_still_named_by_the_sources():
+    unusable = {"XDG_CACHE_HOME": os.devnull + "/nothing"}
+    first, second = cache_of(**unusable), cache_of(**unusable)
+    assert first != second
+    assert first.name == second.name == f"kernels-{_jit._source_digest()}"
+    assert not first.parent.exists()
+
+
+def test_the_digest_of_the_sources_covers_every_module_that_a_kernel_reads():
+    package = Path(_jit.__file__).parent
+    kernels = [path for path in package.rglob("*.py") if b"territorial._jit" in path.read_bytes()]
+    assert {path.name for path in kernels} >= {
+        "rules.py",
+        "board.py",
+        "stepping.py",
+        "observe.py",
+        "turtle.py",
+    }
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_kernels_count_no_references_and_allocate_nothing():
+    """Compiled without numba's runtime: a tick would otherwise spend half its time on reference counts."""
+    from territorial import GameConfig, VecGame, stepping
+
+    game = VecGame(GameConfig(height=16, width=16, num_players=2), 1)
+    game.reset()
+    game.step()
+    for kernel in (stepping.step_games, stepping.reset_games):
+        for signature in kernel.signatures:
+            text = kernel.inspect_asm(signature)
+            assert text
+            assert "NRT_incref" not in text
+            assert "NRT_MemInfo_alloc" not in text

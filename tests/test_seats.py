@@ -1,0 +1,123 @@
+"""Seats: codes of names, from every kind of sequence; line-ups; errors."""
+
+import re
+from collections import UserList, deque
+
+import numpy as np
+import pytest
+
+from territorial import LINEUPS, GameConfig, VecGame
+from territorial.constants import AGENT_CODE
+from territorial.seats import SEAT_NAMES, LineUp, seat_codes
+
+NAMES = ("agent", "external", "random", "agent")
+CODES = [SEAT_NAMES.index(name) for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    "seats",
+    [
+        NAMES,
+        list(NAMES),
+        deque(NAMES),
+        UserList(NAMES),
+        np.array(NAMES),
+        np.array(NAMES, object),
+        [np.str_(name) for name in NAMES],
+    ],
+    ids=lambda seats: type(seats).__name__,
+)
+def test_every_kind_of_sequence_has_codes(seats):
+    codes = seat_codes(seats, 4)
+    assert codes.dtype == np.int64
+    assert codes.tolist() == CODES
+
+
+def test_every_name_has_its_own_code():
+    assert seat_codes(SEAT_NAMES, len(SEAT_NAMES)).tolist() == list(range(len(SEAT_NAMES)))
+
+
+def test_without_names_every_seat_is_an_agent():
+    assert seat_codes(None, 3).tolist() == [AGENT_CODE] * 3
+
+
+REFUSED_TYPES = {
+    "a number": (5, "seats is 5; it must be a sequence of one name per seat"),
+    "a bool": (True, "seats is True; it must be a sequence"),
+    "a float": (0.5, "seats is 0.5; it must be a sequence"),
+    "a numpy number": (np.int64(5), "seats is .*5.*; it must be a sequence"),
+    "a string": ("agent", "seats is the string 'agent'; it must be a sequence"),
+    "bytes": (b"agent", "seats is the string b'agent'; it must be a sequence"),
+    "a set": (set(NAMES), "seats is of type set; it must be a sequence .*, such as a list or a tuple"),
+    "a frozenset": (frozenset(NAMES), "seats is of type frozenset; "),
+    "a dict": (dict.fromkeys(NAMES), "seats is of type dict; "),
+    "keys": (dict.fromkeys(NAMES).keys(), "seats is of type dict_keys; "),
+    "a generator": ((name for name in NAMES), "seats is of type generator; "),
+    "an iterator": (iter(NAMES), "seats is of type list_iterator|seats is of type tuple_iterator; "),
+    "an object": (object(), "seats is of type object; "),
+    "a range": (range(4), r"seats\[0\] is 0; it must be one of agent, external"),
+    "codes": (CODES, r"seats\[0\] is 0; it must be one of agent, external"),
+    "an array of codes": (np.array(CODES), r"seats\[0\] is .*0.*; it must be one of agent, external"),
+    "a missing name": (["agent", None, "agent", "agent"], r"seats\[1\] is None; it must be one of agent"),
+    "bytes for a name": (["agent", "agent", b"agent", "agent"], r"seats\[2\] is b'agent'; it must be one of"),
+    "a list for a name": ([["agent"]] * 4, r"seats\[0\] is \['agent'\]; it must be one of"),
+    "an array for a name": ([np.array(["agent", "random"])] * 4, r"seats\[0\] is array.*; it must be one of"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_TYPES)
+def test_what_is_no_sequence_of_names_is_refused(case):
+    seats, message = REFUSED_TYPES[case]
+    with pytest.raises(TypeError, match=message):
+        seat_codes(seats, 4)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4, 1), (1, 4), ()])
+def test_arrays_have_one_axis(shape):
+    seats = np.full(shape, "agent")
+    with pytest.raises(ValueError, match=re.escape(f"seats is an array of shape {shape}; it must be 1-D")):
+        seat_codes(seats, 4)
+
+
+@pytest.mark.parametrize("seats", [(), NAMES[:3], [*NAMES, "agent"], np.array(NAMES[:3])])
+def test_there_is_one_name_per_seat(seats):
+    message = f"seats has {len(seats)} entries; this game has num_players = 4"
+    with pytest.raises(ValueError, match=message):
+        seat_codes(seats, 4)
+
+
+@pytest.mark.parametrize("name", ["wizard", "", "Agent", "agent "])
+def test_unknown_names_are_refused(name):
+    message = re.escape(f"seats[2] is {name!r}; it must be one of {', '.join(SEAT_NAMES)}")
+    for seats in (["agent", "agent", name, "agent"], np.array(["agent", "agent", name, "agent"])):
+        with pytest.raises(ValueError, match=message):
+            seat_codes(seats, 4)
+
+
+def test_refused_seats_leave_a_game_as_it_was():
+    game = VecGame(
+        GameConfig(height=32, width=32, num_players=4, map="open"), 1, seats=np.array(["agent"] * 4)
+    )
+    for seats in (5, set(NAMES), ["random", "random", "random", 3], ["random", "random", "random", "wizard"]):
+        with pytest.raises((TypeError, ValueError), match="seats"):
+            game.set_seats(0, seats)
+    game.reset()
+    assert game.seats_of(0) == ("agent",) * 4
+
+
+def test_line_ups_cannot_be_changed():
+    lineup = LINEUPS["mixed-1"]
+    with pytest.raises(TypeError):
+        LINEUPS["mixed-1"] = lineup
+    with pytest.raises(TypeError):
+        del LINEUPS["mixed-1"]
+    with pytest.raises(AttributeError):
+        lineup.seats = ()
+
+
+@pytest.mark.parametrize("name", LINEUPS)
+def test_line_ups_are_fields_of_players(name):
+    lineup = LINEUPS[name]
+    assert isinstance(lineup, LineUp)
+    assert len(seat_codes(lineup.seats, len(lineup.seats))) == len(lineup.seats)
+    assert len(set(lineup.seeds)) == len(lineup.seeds)
