@@ -28,7 +28,7 @@ from territorial.maps import make_maps
 from territorial.observe import Tables, allocate_tables
 from territorial.rules import Work, make_work
 from territorial.seats import SEAT_NAMES, seat_codes
-from territorial.spawning import make_bank
+from territorial.spawning import MapBank, make_bank
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -467,6 +467,7 @@ class VecGame:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*_writable(self.blocks))
+        self._bank = MapBank(*_writable(self._bank))
         self._tables, self._final_tables = (
             Tables(*_writable(tables)) for tables in (self._tables, self._final_tables)
         )
