@@ -25,7 +25,7 @@ UNTESTED = ((3, 14),)  # accepted, with a note
 
 Command = collections.namedtuple("Command", "extra steps help")
 # `extra` is what has to be installed beside the core; each step is a program of .venv with its
-# arguments; the last step gets the user's arguments as well.
+# arguments; the first step gets the user's arguments as well. All steps run, whatever fails.
 COMMANDS = {
     "run": Command("", ["python -m territorial play"], "play one whole game of bots"),
     "test": Command("dev", ["python -m pytest -q -o testpaths=tests"], "run the core tests"),
@@ -41,8 +41,17 @@ COMMANDS = {
     ),
     "verify": Command(
         "dev",
-        ["python -m pytest -v -m 'slow or verify'"],
-        "run the long checks, which write benchmarks/results",
+        [
+            "python -m pytest -v -m 'slow or verify'",
+            "python benchmarks/differential.py",
+            "python benchmarks/flat_memory.py",
+            "python benchmarks/mixed_shape.py",
+            "territorial bench --cold --json benchmarks/results/bench.json",
+            "territorial bench --observe --json benchmarks/results/bench_observe.json",
+            "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",
+            "python benchmarks/readme_tables.py",
+        ],
+        "run the long checks, and write benchmarks/results and the tables of them",
     ),
     "clean": Command("", [], "remove .venv, builds and tool caches"),
 }
@@ -155,7 +164,7 @@ def no_python(incomplete, others):
         ).format(version, " ".join(python.command), " and ".join(python.missing))
     found = ["{} is {}.{}".format(" ".join(p.command), *p.version) for p in others]
     return (
-        "this project needs CPython 3.11, 3.12 or 3.13 (3.14 may work); none is on PATH.\n"
+        "this project needs CPython 3.11, 3.12 or 3.13 (3.14 is untested); none is on PATH.\n"
         "  found:           {}\n"
         "  Debian, Ubuntu:  sudo apt install python3.12 python3.12-venv\n"
         "  Fedora:          sudo dnf install python3.12\n"
@@ -402,14 +411,20 @@ def main(arguments):
         return 0
     install(COMMANDS[name].extra)
     steps = [shlex.split(step) for step in COMMANDS[name].steps]
-    steps[-1] += rest
-    worst = 0
-    for step in steps:
-        say(" ".join(step))
+    steps[0] += rest
+    worst, failed = 0, []
+    for number, step in enumerate(steps, 1):
+        of = "" if len(steps) == 1 else "step {} of {}: ".format(number, len(steps))
+        say(of + " ".join(step))
         command = [in_venv(step[0]), *step[1:]]
         if len(steps) == 1:
             hand_over(command)
-        worst = run(command) or worst
+        code = run(command)
+        if code != 0:
+            failed.append(" ".join(step))
+        worst = code or worst
+    if len(steps) > 1:
+        say("FAILED: " + "; ".join(failed) if failed else "all {} steps done".format(len(steps)))
     return worst
 
 

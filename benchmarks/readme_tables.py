@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md from benchmarks/results/*.json.
+"""Writes the tables of README.md and docs/rules.md from benchmarks/results/*.json.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
 
-The results come from
+The results come from (`make verify` does all of it)
 
+    python benchmarks/differential.py
+    python benchmarks/flat_memory.py
+    python benchmarks/mixed_shape.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
-    python benchmarks/flat_memory.py
 """
 
 from __future__ import annotations
@@ -17,47 +19,49 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
 RESULTS = Path(__file__).parent / "results"
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s", "living_agent_steps_per_s")
 WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2")
 """Results that give one row each; only the first has to be there."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write or check the README and return the exit code."""
+    """Write or check all tables and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="change nothing, only compare")
     parsed = parser.parse_args(argv)
-    old = README.read_text(encoding="utf-8")
-    new = filled(old, table())
-    if parsed.check and new != old:
-        print("README.md is not what benchmarks/readme_tables.py would write", file=sys.stderr)
-        return 1
-    if new != old:
-        README.write_text(new, encoding="utf-8")
-    return 0
+    code = 0
+    for place, mark, content in TABLES:
+        path = ROOT / place
+        old = path.read_text(encoding="utf-8")
+        new = filled(old, mark, content())
+        if new != old and parsed.check:
+            print(f"{place}: {mark} is not what benchmarks/readme_tables.py would write", file=sys.stderr)
+            code = 1
+        elif new != old:
+            path.write_text(new, encoding="utf-8")
+    return code
 
 
-def filled(text: str, content: str) -> str:
+def filled(text: str, mark: str, content: str) -> str:
     """Return ``text`` with ``content`` between the markers; ValueError if they are not there once."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"the README must have {BEGIN} and {END} once each")
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{content}\n{END}{rest.split(END)[1]}"
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"there must be {begin} and {end} once each")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{content}\n{end}{rest.split(end)[1]}"
 
 
-def table() -> str:
-    """Return the tables and the lines about them."""
-    bench = load("bench")
-    assert bench is not None, "benchmarks/results/bench.json is missing"
+def speed() -> str:
+    """Return the table of speeds and the lines about it."""
+    bench = must_load("bench")
     lines = [
         "| | environment steps/s | ticks/s | agent-steps/s | of living seats |",
         "|---|--:|--:|--:|--:|",
@@ -75,6 +79,14 @@ def load(name: str) -> dict[str, Any] | None:
     """Return the result called ``name``, or None if there is none."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def must_load(name: str) -> dict[str, Any]:
+    """Return the result called ``name``, which has to be there."""
+    result = load(name)
+    if result is None:
+        raise FileNotFoundError(f"benchmarks/results/{name}.json is missing")
+    return result
 
 
 def setting(result: dict[str, Any]) -> str:
@@ -107,7 +119,7 @@ def remarks(bench: dict[str, Any]) -> str:
         f"{bench['warm_start_s']:.2f} s.",
     ]
     if bench["compile_s"] is not None:
-        lines.append(f"Compiling, once per version: {bench['compile_s']:.0f} s.")
+        lines.append(f"Compiling everything, once per version: {bench['compile_s']:.0f} s.")
     flat = load("flat_memory")
     if flat is not None:
         lines.append(
@@ -116,6 +128,67 @@ def remarks(bench: dict[str, Any]) -> str:
             "(`benchmarks/flat_memory.py`)."
         )
     return "\n".join(lines)
+
+
+def twin() -> str:
+    """Return the line about the comparison of the engine with the twin."""
+    found = must_load("differential")
+    wrong = len(found["mismatches"])
+    return (
+        f"Every field was compared after every tick: {found['ticks']:,} ticks of {found['games']:,} random "
+        f"games, {wrong or 'no'} mismatch{'es' * (wrong != 1)} (`benchmarks/differential.py`, rules "
+        f"{found['rules_version']})."
+    )
+
+
+def mixed() -> str:
+    """Return the table of what games of the line-up look like, and how its bots do."""
+    found = must_load("mixed_shape")
+    length = found["length"]
+    lines = [
+        f"{found['games']} games of the line-up `{found['line_up']}`, seeds {found['first_seed']} to "
+        f"{found['last_seed']} (`benchmarks/mixed_shape.py`):",
+        "",
+        "| | lowest | median | highest |",
+        "|---|--:|--:|--:|",
+        f"| tick at which neutral land is below {percent(found['neutral_left'])} | "
+        f"| {whole(found['neutral_gone_tick'])} | |",
+    ]
+    for tick, alive in found["alive"].items():
+        shown = " | ".join(f"{alive[name]:g}" for name in ("min", "median", "max"))
+        lines.append(f"| players alive at tick {int(tick):,} | {shown} |")
+    shown = " | ".join(whole(length[name]) for name in ("min", "median", "max"))
+    lines += [
+        f"| length in ticks | {shown} |",
+        "",
+        f"Half of the games end between ticks {whole(length['quartile_1'])} and "
+        f"{whole(length['quartile_3'])}; the time limit stops {percent(found['stopped_by_time_share'])} of them.",
+        "",
+        "| bot | seats | mean place | games won |",
+        "|---|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {name} | {bot['seats']} | {bot['mean_place']:.1f} | {percent(bot['win_share'])} |"
+        for name, bot in found["bots"].items()
+    ]
+    return "\n".join(lines)
+
+
+def whole(number: float | None) -> str:
+    """A tick to its whole number; a dash if it never came."""
+    return "-" if number is None else f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    ("README.md", "bench", speed),
+    ("README.md", "twin", twin),
+    ("docs/rules.md", "mixed", mixed),
+)
+"""File, name of the markers, and what stands between them."""
 
 
 if __name__ == "__main__":

@@ -1,32 +1,121 @@
-"""The first minute: says so while the kernels are compiled, which happens once per version of the sources."""
+"""The first half minute, once per version of the sources: says that kernels are compiled, notes how long."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+from numba.core import event
 
 from territorial._jit import CACHE_DIR, JIT_ENABLED
 
+RECORD = "compile.json"
+"""The file beside the compiled kernels that says how many seconds each of them took."""
+
+_KERNELS = "territorial.stepping"
 _announced = False
 
 
 def is_compiled() -> bool:
-    """Return whether compiled kernels of these sources are on disk (or none are needed)."""
-    return not JIT_ENABLED or any(CACHE_DIR.rglob("*.nbi"))
+    """Return whether the kernel that plays a step is on disk (or none is needed)."""
+    return not JIT_ENABLED or "step_games" in _cached_kernels(CACHE_DIR)
+
+
+def _cached_kernels(folder: Path) -> set[str]:
+    """Return the kernels whose machine code for this Python lies below ``folder``.
+
+    Numba writes a name such as stepping.step_games-106.py311.1.nbc only when compiling is over.
+    """
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    return {path.name.split(".")[1].split("-")[0] for path in folder.rglob(f"*.{python}*.nbc")}
 
 
 def announce() -> None:
     """Tell on stderr, once a process, that the first steps will have to wait for the compiler."""
     global _announced
-    if not _announced and not is_compiled():
+    if _announced or not JIT_ENABLED:
+        return
+    _announced = True
+    event.register("numba:compile", _StopWatch())
+    if not is_compiled():
         sys.stderr.write(
             "territorial: compiling the engine for this machine (once, about half a minute) ...\n"
         )
         sys.stderr.flush()
-    _announced = True
+
+
+# ---- how long it took ----------------------------------------------------------------------------
+
+
+def compile_seconds(folder: Path = CACHE_DIR) -> float | None:
+    """Return the seconds that compiling everything in the cache ``folder`` took, None if not all is known."""
+    seconds = _recorded(folder)
+    return sum(seconds.values()) if seconds and set(seconds) >= _cached_kernels(folder) else None
+
+
+class _StopWatch(event.Listener):  # type: ignore[misc]
+    """Writes down the seconds of every kernel that is compiled; loading from the cache is no event."""
+
+    def __init__(self) -> None:
+        self._started: dict[str, float] = {}
+
+    def on_start(self, event: Any) -> None:
+        name = _kernel_of(event)
+        if name is not None:
+            self._started[name] = time.perf_counter()
+
+    def on_end(self, event: Any) -> None:
+        name = _kernel_of(event)
+        is_done = tuple(event.data["args"]) in event.data["dispatcher"].overloads
+        if name in self._started and is_done:
+            _record(CACHE_DIR, name, time.perf_counter() - self._started.pop(name))
+
+
+def _kernel_of(event: Any) -> str | None:
+    function = event.data["dispatcher"].py_func
+    is_kernel = event.data["dispatcher"].targetoptions.get("nogil", False)
+    return function.__name__ if is_kernel and function.__module__ == _KERNELS else None
+
+
+def _host() -> dict[str, str]:
+    """Return what makes compiled code useless elsewhere."""
+    return {
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "numba": numba.__version__,
+        "cpu": llvmlite.binding.get_host_cpu_name(),
+    }
+
+
+def _recorded(folder: Path) -> dict[str, float]:
+    """Return the seconds by kernel that were written down on a host like this one."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        seconds = record["seconds"] if record["host"] == _host() else {}
+        return {str(name): float(value) for name, value in seconds.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _record(folder: Path, name: str, seconds: float) -> None:
+    """Add a kernel to the record; where that cannot be written, the figure is lost and nothing else."""
+    record = {"host": _host(), "seconds": {name: seconds} | _recorded(folder)}
+    draft = folder / f"{RECORD}.{os.getpid()}"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        draft.replace(folder / RECORD)
+
+
+# ---- waiting -------------------------------------------------------------------------------------
 
 
 @contextmanager

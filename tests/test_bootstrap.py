@@ -302,3 +302,21 @@ def test_an_unknown_command_is_answered_with_the_list_of_commands():
     assert done.returncode == 2
     assert "no command 'tset'" in done.stderr
     assert "run the core tests" in done.stderr
+
+
+def test_every_step_runs_in_its_turn_and_the_first_failure_is_told(bootstrap, machine, monkeypatch, capsys):
+    started = []
+
+    def run(command):
+        started.append(command)
+        return 3 if "differential.py" in command[-1] else 0
+
+    bootstrap.install("dev")
+    monkeypatch.setattr(bootstrap, "run", run)
+    assert bootstrap.main(["verify", "-x"]) == 3
+    assert started[0][-1] == "-x"
+    assert len(started) == len(bootstrap.COMMANDS["verify"].steps)
+    assert started[-1][-1] == "benchmarks/readme_tables.py"
+    out = capsys.readouterr().out
+    assert f"step 2 of {len(started)}: python benchmarks/differential.py" in out
+    assert "FAILED: python benchmarks/differential.py\n" in out

@@ -1,7 +1,9 @@
 """The README does what it says: its Python runs, its commands exist, its table is what was measured."""
 
 import importlib.util
+import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -59,11 +61,42 @@ def test_rates_are_rounded_to_three_digits():
     ]
 
 
+def test_verify_takes_every_figure_that_the_tables_are_made_of():
+    lines = str(readme_tables().__doc__).splitlines()
+    wanted = [line.strip() for line in lines if line.startswith("    ") and "readme_tables" not in line]
+    steps = script("bootstrap.py").COMMANDS["verify"].steps
+    assert wanted == steps[1:-1]
+
+
+def test_each_table_has_one_place():
+    filled = readme_tables().filled
+    assert filled("a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb", "x", "new").splitlines()[2] == "new"
+    with pytest.raises(ValueError, match="<!-- y:begin -->"):
+        filled("no markers", "y", "new")
+
+
+def test_the_shape_of_games_is_written_down(tmp_path, capsys):
+    path = tmp_path / "shape.json"
+    assert script("benchmarks/mixed_shape.py").main(["--games", "3", "--out", str(path)]) == 0
+    result = json.loads(path.read_text())
+    assert result["games"] == 3
+    assert sum(bot["win_share"] for bot in result["bots"].values()) == pytest.approx(1)
+    mean = sum(bot["seats"] * bot["mean_place"] for bot in result["bots"].values()) / 32
+    assert mean == pytest.approx(33 / 2)
+    assert result["length"]["min"] <= result["length"]["quartile_1"] <= result["length"]["max"]
+    assert "games over" in capsys.readouterr().out
+
+
 def readme_tables() -> ModuleType:
-    path = ROOT / "benchmarks" / "readme_tables.py"
-    spec = importlib.util.spec_from_file_location("readme_tables", path)
+    return script("benchmarks/readme_tables.py")
+
+
+def script(name: str) -> ModuleType:
+    path = ROOT / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look there
     spec.loader.exec_module(module)
     return module

@@ -7,13 +7,15 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from territorial import bots
 from territorial.config import MAP_KINDS, GameConfig
+from territorial.constants import MAX_SIDE
 from territorial.seats import LINEUPS
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
@@ -84,9 +86,26 @@ def config_values(config: GameConfig) -> dict[str, Any]:
     return values
 
 
+def size_of(config: GameConfig) -> str:
+    """Return what the memory of a game depends on, in words."""
+    maps = f", num_maps {config.num_maps:,}" if config.num_maps > 1 else ""
+    return f"{config.height} x {config.width} cells with {config.num_players} seats{maps}"
+
+
+@contextmanager
+def enough_memory(argument: str, what: str) -> Iterator[None]:
+    """Make a MemoryError of the block a UsageError about ``argument``, which asked for ``what``."""
+    try:
+        yield
+    except MemoryError:
+        raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
+
+
 def describe_field(name: str) -> str:
     """Return what the field of a GameConfig means, and its range."""
     spec = _FIELDS[name]
+    if isinstance(spec.default, tuple):
+        return f"{spec.metadata['help']}; {len(spec.default)} numbers from 1 to {MAX_SIDE**2}"
     if "low" not in spec.metadata:
         return str(spec.metadata["help"])
     return f"{spec.metadata['help']}; {_range(spec)}"
@@ -128,7 +147,7 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     if isinstance(spec.default, int):
         return _parser_of(spec)(text)
     if isinstance(spec.default, tuple):
-        return tuple(whole(0, SEED_LIMIT)(part) for part in text.split(","))
+        return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
     return text
 
 

@@ -54,8 +54,9 @@ def run(parsed: argparse.Namespace) -> int:
     if picture is not None:
         _check_picture(picture)
     options.check_json(parsed)
-    game = _begin(config, seats, parsed.seed)
-    match = _play(game, seats, sys.stderr)
+    with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
+        game = _begin(config, seats, parsed.seed)
+        match = _play(game, seats, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)

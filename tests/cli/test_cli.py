@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import territorial
-from territorial import cli
+from territorial import _jit, cli, warmup
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned
@@ -145,7 +145,9 @@ def test_bench_writes_all_figures(bench_result):
     assert len(bench_result["phases"]["0-1k"]["ticks_per_s"]["samples"]) >= 1
     assert bench_result["phases"]["2-4k"]["ticks_per_s"]["median"] is None
     assert 0 < bench_result["import_s"] < bench_result["warm_start_s"]
-    assert bench_result["compile_s"] is None
+    if _jit.JIT_ENABLED:
+        assert bench_result["compile_s"] > 1
+        assert "cache" in bench_result["compile_origin"]
     assert bench_result["bytes_per_game"] > 4 * 34 * 8
     assert bench_result["observe"] is False
 
@@ -208,6 +210,39 @@ print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
     assert fresh_python("-c", program).split() == []
 
 
+def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
+    kernels = tmp_path / "folder"
+    assert warmup.compile_seconds(kernels) is None
+    warmup._record(kernels, "step_games", 20.0)
+    warmup._record(kernels, "reset_games", 2.5)
+    warmup._record(kernels, "step_games", 99.0)  # of a second process that did the same
+    assert warmup.compile_seconds(kernels) == 22.5
+    assert [path.name for path in kernels.iterdir()] == [warmup.RECORD]
+
+
+def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(tmp_path):
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    (tmp_path / f"stepping.reset_games-9.{python}.1.nbc").touch()
+    warmup._record(tmp_path, "step_games", 20.0)
+    assert warmup.compile_seconds(tmp_path) is None
+    warmup._record(tmp_path, "reset_games", 1.0)
+    assert warmup.compile_seconds(tmp_path) == 21.0
+    (tmp_path / warmup.RECORD).write_text("{")
+    assert warmup.compile_seconds(tmp_path) is None
+    warmup._record(tmp_path / warmup.RECORD / "no folder", "step_games", 1.0)  # lost without a word
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
+def test_an_interrupted_compilation_does_not_count_as_done(tmp_path, monkeypatch):
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    monkeypatch.setattr(warmup, "CACHE_DIR", tmp_path)
+    for name in (f"reset_games-9.{python}.1.nbc", f"step_games-9.{python}.nbi", "step_games-9.py27.1.nbc"):
+        (tmp_path / f"stepping.{name}").touch()
+    assert not warmup.is_compiled()
+    (tmp_path / f"stepping.step_games-9.{python}.1.nbc").touch()
+    assert warmup.is_compiled()
+
+
 # ---- errors and the rest ---------------------------------------------------------------------------
 
 
@@ -221,6 +256,7 @@ print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
         (["play", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
         (["play", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
         (["play", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
+        (["play", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
         (["play", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
         (["play", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
         (["play", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
@@ -241,6 +277,21 @@ def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, p
     assert code == 2
     assert out == ""
     for part in parts:
+        assert part in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "size"), [("bench", "--games", "1,000,000 games"), ("play", "--height", "256 x 256")]
+)
+def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, option, size):
+    def too_much(*arguments: object, **keywords: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(f"territorial.cli.{verb}.VecGame", too_much)
+    games = ["--games", "1000000"] if verb == "bench" else ["--no-picture"]
+    code, _, err = run(capsys, verb, *games)
+    assert code == 2
+    for part in (f"argument {option}", size, "not enough memory"):
         assert part in err.splitlines()[-1]
 
 
