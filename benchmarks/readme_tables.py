@@ -119,7 +119,7 @@ def remarks(bench: dict[str, Any]) -> str:
         f"{bench['warm_start_s']:.2f} s.",
     ]
     if bench["compile_s"] is not None:
-        lines.append(f"Compiling everything, once per version: {bench['compile_s']:.0f} s.")
+        lines.append(f"Compiling before the first step, once per version: {bench['compile_s']:.0f} s.")
     flat = load("flat_memory")
     if flat is not None:
         lines.append(
@@ -162,7 +162,8 @@ def mixed() -> str:
         f"| length in ticks | {shown} |",
         "",
         f"Half of the games end between ticks {whole(length['quartile_1'])} and "
-        f"{whole(length['quartile_3'])}; the time limit stops {percent(found['stopped_by_time_share'])} of them.",
+        f"{whole(length['quartile_3'])}; the time limit stops "
+        f"{percent(found['stopped_by_time_share'])} of them.",
         "",
         "| bot | seats | mean place | games won |",
         "|---|--:|--:|--:|",

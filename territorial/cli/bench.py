@@ -19,7 +19,7 @@ What is measured, so that figures can be compared:
 - Figures are medians over chunks (whole games) or batches (phases), with the lowest and highest.
 - Import and start are measured in fresh processes. The start is what a warm cache gives: from the
   call of Python to the end of the first step. ``--cold`` adds the same with an empty cache.
-- The time to compile is that of all kernels together. It is noted when the cache is filled, in this
+- The time to compile is that of the two kernels which begin a game and play a step. It is noted when the cache is filled, in this
   run or before; where the note is missing, and with ``--cold``, a fresh process fills an empty cache.
 """
 
@@ -43,7 +43,7 @@ import numpy as np
 import territorial
 from territorial import warmup
 from territorial._jit import CACHE_DIR, JIT_ENABLED
-from territorial.cli import options, warm
+from territorial.cli import options
 from territorial.cli.machine import machine, resident_memory, versions
 from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
@@ -55,7 +55,7 @@ EXAMPLES = """\
   territorial bench --json bench.json
   territorial bench --threads 2 --games 256
   territorial bench --observe                 observations included
-  territorial bench --cold                    compile everything anew, half a minute more
+  territorial bench --cold                    compile anew, half a minute more
 """
 
 CHUNKS = 7
@@ -164,7 +164,6 @@ def measure(setting: Setting, seconds: float, *, is_cold: bool = False) -> dict[
     """Return all figures of ``setting``, which takes about ``seconds`` and a few more."""
     with warmup.progress("territorial: compiling the engine"):
         _touch(setting)
-        warm.compile_everything()
     phases, lengths = _measure_phases(setting, PHASE_PART * seconds)
     with _stage("spreading the games over their lives"):
         game = staggered(setting, lengths)
@@ -353,10 +352,6 @@ game.reset()
 game.step()
 print("stepped", flush=True)
 """
-_REST = """
-from territorial.cli import warm
-warm.compile_everything()
-"""
 
 
 @dataclass
@@ -386,7 +381,7 @@ def _measure_compiling(*, is_cold: bool) -> dict[str, Any]:
         return {"cold_start_s": None, "compile_s": known, "compile_origin": origin}
     cold = _Starts()
     with tempfile.TemporaryDirectory() as empty, warmup.progress("bench: compiling from nothing"):
-        _start_once(cold, _START + _REST, NUMBA_CACHE_DIR=empty)
+        _start_once(cold, NUMBA_CACHE_DIR=empty)
         seconds = warmup.compile_seconds(Path(empty) / CACHE_DIR.name)
     return {
         "cold_start_s": cold.steps[0],
@@ -395,13 +390,13 @@ def _measure_compiling(*, is_cold: bool) -> dict[str, Any]:
     }
 
 
-def _start_once(starts: _Starts, program: str = _START, **environment: str) -> None:
+def _start_once(starts: _Starts, **environment: str) -> None:
     """Start a fresh Python that imports the package and plays one step; note how long that took."""
     home = str(Path(territorial.__file__).parents[1])
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
     started = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", _START],
         env=os.environ | {"PYTHONPATH": path} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
