@@ -19,8 +19,9 @@ What is measured, so that figures can be compared:
 - Figures are medians over chunks (whole games) or batches (phases), with the lowest and highest.
 - Import and start are measured in fresh processes. The start is what a warm cache gives: from the
   call of Python to the end of the first step. ``--cold`` adds the same with an empty cache.
-- The time to compile is that of the two kernels which begin a game and play a step. It is noted when the cache is filled, in this
-  run or before; where the note is missing, and with ``--cold``, a fresh process fills an empty cache.
+- The time to compile is that of the two kernels which begin a game and play a step. It is noted when
+  the cache is filled, in this run or before; where the note is missing, and with ``--cold``, a fresh
+  process fills an empty cache.
 """
 
 from __future__ import annotations
