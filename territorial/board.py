@@ -1,9 +1,8 @@
 """The board as one bit plane per owner: fronts, their sizes, and taking them, a machine word at a time.
 
 ``planes`` is uint64[owner 0..P][strip][row]. A strip is 64 columns: column c (from 0) is bit c % 64 of
-strip c // 64, row r (from 0) is row r + 1. The first and the last row and one strip behind the last
-are always zero, so no operation tests for an edge: the strip to the left of strip 0 has index -1, which
-is that zero strip. Blocked cells are in no plane.
+strip c // 64, row r (from 0) is row r + 1. The first and the last row are always zero, so that no
+operation tests for an upper or lower edge. Blocked cells are in no plane.
 
 ``rows`` is int64[owner][strip][2]: all cells of an owner in a strip lie in rows first <= r < end. It may
 span more than needed, never less, and saves looking at the empty rest of the board. Empty is
@@ -22,13 +21,14 @@ import numpy as np
 from territorial._jit import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit, popcount
 
 FIRST, END = 0, 1
+TOP = ONE << TOP_BIT
 STRIP_BITS = 64
 
 
 @njit
 def clear_rows(planes: Any, rows: Any, owner: int) -> None:
     """Make ``owner`` own nothing; clears only the rows that it may occupy."""
-    for strip in range(planes.shape[1] - 1):
+    for strip in range(planes.shape[1]):
         for r in range(np.uint64(rows[owner, strip, FIRST]), np.uint64(rows[owner, strip, END])):
             planes[owner, strip, r] = ZERO
     forget_rows(planes, rows, owner)
@@ -45,7 +45,7 @@ def forget_rows(planes: Any, rows: Any, owner: int) -> None:
 @njit
 def tighten_rows(planes: Any, rows: Any, owner: int) -> None:
     """Narrow ``rows`` of ``owner`` to the first and last row that hold a cell."""
-    for strip in range(planes.shape[1] - 1):
+    for strip in range(planes.shape[1]):
         first, end = rows[owner, strip, FIRST], rows[owner, strip, END]
         while first < end and planes[owner, strip, first] == ZERO:
             first += 1
@@ -60,15 +60,20 @@ def spread(planes: Any, rows: Any, owner: int, reach: Any, reach_rows: Any) -> N
 
     ``reach`` is uint64[strip][row], valid in the rows of ``reach_rows``, int64[strip][2].
     """
-    for s in range(planes.shape[1] - 1):
-        first = min(rows[owner, s, FIRST] - 1, rows[owner, s - 1, FIRST], rows[owner, s + 1, FIRST])
-        end = max(rows[owner, s, END] + 1, rows[owner, s - 1, END], rows[owner, s + 1, END])
+    for s in range(planes.shape[1]):
+        left, right = max(s - 1, 0), min(s + 1, planes.shape[1] - 1)
+        # Beyond the outer strips there is nothing that a bit could be carried over from.
+        has_left = ONE if left < s else ZERO
+        has_right = TOP if right > s else ZERO
+        first = min(rows[owner, s, FIRST] - 1, rows[owner, left, FIRST], rows[owner, right, FIRST])
+        end = max(rows[owner, s, END] + 1, rows[owner, left, END], rows[owner, right, END])
         first, end = max(first, 1), min(end, planes.shape[2] - 1)
         reach_rows[s, FIRST], reach_rows[s, END] = first, end
         for r in range(np.uint64(first), np.uint64(max(first, end))):
             own = planes[owner, s, r]
             beside = (own << ONE) | (own >> ONE)
-            carried = (planes[owner, s - 1, r] >> TOP_BIT) | (planes[owner, s + 1, r] << TOP_BIT)
+            carried = (planes[owner, left, r] >> TOP_BIT) & has_left
+            carried |= (planes[owner, right, r] << TOP_BIT) & has_right
             above_below = planes[owner, s, r - ONE] | planes[owner, s, r + ONE]
             reach[s, r] = beside | carried | above_below
 
@@ -79,7 +84,7 @@ def find_front(
 ) -> int:
     """Fill ``front`` with the cells of ``target`` within ``reach`` and return how many there are."""
     size = 0
-    for s in range(planes.shape[1] - 1):
+    for s in range(planes.shape[1]):
         first = max(reach_rows[s, FIRST], rows[target, s, FIRST])
         end = min(reach_rows[s, END], rows[target, s, END])
         front_rows[s, FIRST], front_rows[s, END] = first, end
@@ -95,7 +100,7 @@ def find_front(
 def front_size(planes: Any, rows: Any, reach: Any, reach_rows: Any, target: int) -> int:
     """Return the number of cells of ``target`` within ``reach``."""
     size = 0
-    for s in range(planes.shape[1] - 1):
+    for s in range(planes.shape[1]):
         first = max(reach_rows[s, FIRST], rows[target, s, FIRST])
         end = min(reach_rows[s, END], rows[target, s, END])
         if first < end:
@@ -107,7 +112,7 @@ def front_size(planes: Any, rows: Any, reach: Any, reach_rows: Any, target: int)
 @njit
 def take_front(planes: Any, rows: Any, taker: int, target: int, front: Any, front_rows: Any) -> None:
     """Move the cells of ``front`` from ``target`` to ``taker``."""
-    for s in range(planes.shape[1] - 1):
+    for s in range(planes.shape[1]):
         first, end = front_rows[s, FIRST], front_rows[s, END]
         while first < end and front[s, first] == ZERO:
             first += 1
@@ -124,7 +129,7 @@ def take_front(planes: Any, rows: Any, taker: int, target: int, front: Any, fron
 @njit
 def move_all(planes: Any, rows: Any, source: int, destination: int) -> None:
     """Give all cells of ``source`` to ``destination``."""
-    for s in range(planes.shape[1] - 1):
+    for s in range(planes.shape[1]):
         first, end = rows[source, s, FIRST], rows[source, s, END]
         if first < end:
             for r in range(np.uint64(first), np.uint64(end)):
@@ -164,7 +169,7 @@ def write_owner_codes(planes: Any, rows: Any, codes: Any) -> None:
     Cells in no plane keep what they hold, so fill ``codes`` with BLOCKED first.
     """
     for owner in range(planes.shape[0]):
-        for s in range(planes.shape[1] - 1):
+        for s in range(planes.shape[1]):
             for r in range(rows[owner, s, FIRST], rows[owner, s, END]):
                 word = planes[owner, s, r]
                 while word != ZERO:
@@ -180,7 +185,7 @@ def bounding_box(planes: Any, rows: Any, owner: int) -> tuple[int, int, int, int
     """
     top, bottom = planes.shape[2], -1
     left, right = planes.shape[1] * STRIP_BITS, -1
-    for s in range(planes.shape[1] - 1):
+    for s in range(planes.shape[1]):
         columns = ZERO
         for r in range(rows[owner, s, FIRST], rows[owner, s, END]):
             word = planes[owner, s, r]

@@ -56,10 +56,10 @@ class Work(NamedTuple):
     S strips, H rows, P seats; see territorial.board for strips and rows.
     """
 
-    reach: npt.NDArray[np.uint64]  # (S+1, H+2) cells next to the player whose turn it is
-    reach_rows: npt.NDArray[np.int64]  # (S+1, 2)
-    front: npt.NDArray[np.uint64]  # (S+1, H+2) the front being fought over
-    front_rows: npt.NDArray[np.int64]  # (S+1, 2)
+    reach: npt.NDArray[np.uint64]  # (S, H+2) cells next to the player whose turn it is
+    reach_rows: npt.NDArray[np.int64]  # (S, 2)
+    front: npt.NDArray[np.uint64]  # (S, H+2) the front being fought over
+    front_rows: npt.NDArray[np.int64]  # (S, 2)
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     sizes: npt.NDArray[np.int64]  # (P+1,) front sizes of the player who decides
@@ -71,7 +71,7 @@ class Work(NamedTuple):
 
 def make_work(config: GameConfig) -> Work:
     """Return scratch memory for games of ``config``; every thread needs its own."""
-    strips, owners = num_strips(config.width) + 1, config.num_players + 1
+    strips, owners = num_strips(config.width), config.num_players + 1
     return Work(
         reach=np.zeros((strips, config.height + 2), np.uint64),
         reach_rows=np.zeros((strips, 2), np.int64),

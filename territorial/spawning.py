@@ -43,19 +43,19 @@ FAR = 2**40
 class MapBank(NamedTuple):
     """The maps that the games of a batch are played on, N of them, as bit planes (territorial.board)."""
 
-    planes: npt.NDArray[np.uint64]  # (N, S+1, H+2)
+    planes: npt.NDArray[np.uint64]  # (N, S, H+2)
     num_land: npt.NDArray[np.int64]  # (N,) cells
 
 
 def make_bank(maps: Sequence[LandMask]) -> MapBank:
     """Return the bit planes of ``maps``, which are all of one size."""
     height, width = maps[0].height, maps[0].width
-    planes = np.zeros((len(maps), num_strips(width) + 1, height + 2), np.uint64)
+    planes = np.zeros((len(maps), num_strips(width), height + 2), np.uint64)
     for index, land in enumerate(maps):
         padded = np.zeros((height, num_strips(width) * 64), np.uint8)
         padded[:, :width] = land.to_array()
         words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-        planes[index, :-1, 1:-1] = words.T
+        planes[index, :, 1:-1] = words.T
     return MapBank(planes, np.array([land.num_land for land in maps], np.int64))
 
 
@@ -77,7 +77,7 @@ def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
     for owner in range(1, game.planes.shape[0]):
         clear_rows(game.planes, game.rows, owner)
     forget_rows(game.planes, game.rows, NEUTRAL)
-    for strip in range(game.planes.shape[1] - 1):
+    for strip in range(game.planes.shape[1]):
         for r in range(np.uint64(1), np.uint64(game.planes.shape[2] - 1)):
             game.planes[NEUTRAL, strip, r] = bank.planes[map_id, strip, r]
         game.rows[NEUTRAL, strip, FIRST] = 1

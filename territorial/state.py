@@ -104,8 +104,8 @@ class State(NamedTuple):
     ledger: npt.NDArray[np.int64]  # (E, entries, P+1)
     pairs: npt.NDArray[np.int64]  # (E, entries, P+1, P+1)
     targets: npt.NDArray[np.uint64]  # (E, entries, P+1, K)
-    planes: npt.NDArray[np.uint64]  # (E, P+1, S+1, H+2)
-    rows: npt.NDArray[np.int64]  # (E, P+1, S+1, 2)
+    planes: npt.NDArray[np.uint64]  # (E, P+1, S, H+2)
+    rows: npt.NDArray[np.int64]  # (E, P+1, S, 2)
     seating: npt.NDArray[np.int64]  # (E, entries, P+1)
     memory: npt.NDArray[np.int64]  # (E, P+1, BOT_MEMORY)
 
@@ -179,7 +179,7 @@ def num_strips(width: int) -> int:
 
 def allocate(num_games: int, num_players: int, height: int, width: int) -> State:
     """Return the zeroed state of a batch; no game in it has begun."""
-    owners, strips = num_players + 1, num_strips(width) + 1
+    owners, strips = num_players + 1, num_strips(width)
     words = -(-owners // STRIP_BITS)
     return State(
         seed=np.zeros((num_games, 1), np.uint64),

@@ -280,7 +280,9 @@ def test_arguments_and_the_exit_code_are_passed_on(tmp_path):
 
 
 def test_an_interrupt_sent_to_the_script_reaches_the_command(tmp_path):
-    command = ready_project(tmp_path, "trap 'exit 5' INT; echo ready; for i in $(seq 400); do sleep 0.05; done")
+    command = ready_project(
+        tmp_path, "trap 'exit 5' INT; echo ready; for i in $(seq 400); do sleep 0.05; done"
+    )
     with subprocess.Popen(
         [*command, "run"],
         stdout=subprocess.PIPE,

@@ -45,18 +45,18 @@ class Planes:
         height, width = owner.shape
         self.shape = owner.shape
         strips = num_strips(width)
-        self.planes = np.zeros((num_owners, strips + 1, height + 2), np.uint64)
-        self.rows = np.zeros((num_owners, strips + 1, 2), np.int64)
+        self.planes = np.zeros((num_owners, strips, height + 2), np.uint64)
+        self.rows = np.zeros((num_owners, strips, 2), np.int64)
         self.rows[..., FIRST] = height + 2
         for code in range(num_owners):
             for s in range(strips):
                 cells = owner[:, 64 * s : 64 * s + 64] == code
                 self.planes[code, s, 1:-1] = words_of(cells)
                 self.rows[code, s] = covering(cells, height, rng, slack)
-        self.reach = rubbish(rng, (strips + 1, height + 2))
-        self.front = rubbish(rng, (strips + 1, height + 2))
-        self.reach_rows = rng.integers(-5, height + 5, (strips + 1, 2))
-        self.front_rows = rng.integers(-5, height + 5, (strips + 1, 2))
+        self.reach = rubbish(rng, (strips, height + 2))
+        self.front = rubbish(rng, (strips, height + 2))
+        self.reach_rows = rng.integers(-5, height + 5, (strips, 2))
+        self.front_rows = rng.integers(-5, height + 5, (strips, 2))
 
     def to_array(self):
         """Return the owner codes, BLOCKED where no plane has a cell; two owners of a cell are an error."""
@@ -68,18 +68,16 @@ class Planes:
         return owner
 
     def cells(self, code):
-        return cells_of(self.planes[code, :-1, 1:-1], self.shape[1])
+        return cells_of(self.planes[code, :, 1:-1], self.shape[1])
 
     def check(self):
         """The padding is zero, no bit lies outside the map, and rows span all cells."""
         height = self.shape[0]
-        assert not self.planes[:, -1].any()
         assert not self.planes[:, :, 0].any()
         assert not self.planes[:, :, -1].any()
         for code in range(len(self.planes)):
             assert int(np.bitwise_count(self.planes[code]).sum()) == self.cells(code).sum()
-            assert self.rows[code, -1, FIRST] >= self.rows[code, -1, END], "the padding strip is empty"
-            for s in range(self.planes.shape[1] - 1):
+            for s in range(self.planes.shape[1]):
                 first, end = self.rows[code, s]
                 used = np.flatnonzero(self.planes[code, s])
                 assert len(used) == 0 or (first <= used[0] and used[-1] < end)
@@ -98,7 +96,7 @@ class Planes:
 
     def front_cells(self, words, rows):
         """Return the cells of a set that is valid in its rows only."""
-        valid = np.zeros_like(words[:-1, 1:-1])
+        valid = np.zeros_like(words[:, 1:-1])
         for s in range(len(valid)):
             first, end = rows[s]
             if first < end:

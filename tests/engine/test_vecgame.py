@@ -439,11 +439,13 @@ def test_fields_of_the_state_are_listed_and_others_are_refused():
         _ = game.state.gold
 
 
-def test_a_game_of_32_players_on_256_x_256_cells_takes_at_most_512_kilobytes():
-    game = VecGame(GameConfig(), 16)
+@pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
+@pytest.mark.parametrize("num_games", [1, 16])
+def test_a_game_of_32_players_on_256_x_256_cells_takes_at_most_512_kilobytes(num_games, autoreset):
+    game = VecGame(GameConfig(), num_games, autoreset=autoreset)
     game.reset()
     without_board = game.bytes_per_game
-    assert game.state.owner.nbytes == 16 * 258 * 258
+    assert game.state.owner.nbytes == num_games * 258 * 258
     assert game.bytes_per_game == pytest.approx(without_board + 258 * 258)
     assert game.bytes_per_game <= 512 * 1024
 
