@@ -1,14 +1,84 @@
-"""What is in an observation, as data: tables, their columns, their units and ranges.
+"""What is in an observation, as data: arrays, tables, their columns, their units and ranges.
 
-The packer, the spaces, the feature vector and the documentation read these tables. Columns are
-addressed by name and only ever appended; ``OBS_VERSION`` moves when anything here changes.
+The packer, the decoders, the spaces, the feature vector, the documentation and the command line read
+these tables. Columns are addressed by name and only ever appended; ``OBS_VERSION`` moves when anything
+here changes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from math import prod
+from typing import Any
+
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
+MAX_FRAMES = 16
+"""Longest stack of frames that one observation may hold."""
+
+KEY_FRAME = -1
+"""``delta_count`` where the changes are not listed: a new game, or too many cells changed."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of an observation of one game; ``shape`` is in letters, see :class:`ObsLayout`."""
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    unit: str
+    meaning: str
+
+
+ARRAYS: tuple[Array, ...] = (
+    Array(
+        "planes",
+        "uint8",
+        ("F", "B", "H", "ceil(W/8)"),
+        "bits",
+        "owner codes of all cells in binary, plane 0 the lowest bit; column c is bit c % 8 of byte c // 8. "
+        "Entry 0 is the newest frame, entry i the XOR of the frames i - 1 and i steps back",
+    ),
+    Array("delta_index", "uint32", ("D",), "cell", "cells changed in the last step, row * W + column each"),
+    Array("delta_code", "uint8", ("D",), "owner code", "who owns them now"),
+    Array(
+        "delta_count",
+        "int32",
+        (),
+        "cells",
+        "how many entries of the delta count; -1: not listed, so take the newest frame (a key frame)",
+    ),
+    Array(
+        "terrain",
+        "uint8",
+        ("2", "H", "ceil(W/8)"),
+        "bits",
+        "plane 0: blocked cells, plane 1: those of them that are water; the same all game long",
+    ),
+    Array("players", "float32", ("P", "C"), "columns", "one row per seat, see the columns of players"),
+    Array(
+        "borders",
+        "float32",
+        ("K", "P+1", "P+1"),
+        "columns",
+        "one matrix per column of borders: from player p to owner t, by owner codes; row 0 is zero",
+    ),
+    Array("globals", "float32", ("G",), "columns", "what is the same for everybody, see globals"),
+    Array(
+        "masks",
+        "uint8",
+        ("P", "ceil((P+2)/8)"),
+        "bits",
+        "legal actions of each seat: bit 0 holds, bit t + 1 is a launch against owner t (lowest bit first)",
+    ),
+)
+
+TERRAIN = ("blocked", "water")
+"""The planes of ``terrain``."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +113,7 @@ PLAYERS: tuple[Column, ...] = (
     Column("peak_ratio", "ratio", "1", "L / peak; a player dies at a quarter"),
     Column("ticks_to_step", "ticks", "decision", "ticks to the next attack step, 0 without pools"),
     Column("cadence", "ticks", "decision", "ticks from one attack step to the next at this size"),
+    Column("illegal", "count", "decisions", "launches so far that were not legal and did nothing"),
 )
 
 BORDERS: tuple[Column, ...] = (
@@ -72,3 +143,103 @@ def index(table: tuple[Column, ...], name: str) -> int:
         if column.name == name:
             return position
     raise KeyError(f"no column {name!r}; there are {', '.join(column.name for column in table)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObsLayout:
+    """The sizes of an observation, from which all shapes follow; whoever decodes needs nothing else.
+
+    Letters: H rows, W columns, P players, F frames in a stack, B bit planes for the owner codes 0..P and
+    the code P + 1 of blocked cells, D most cells that a delta lists, C, K, G columns of the tables
+    ``PLAYERS``, ``BORDERS`` and ``GLOBALS``. Errors name the field, its value and its range.
+    """
+
+    height: int
+    width: int
+    num_players: int
+    frames: int = 1
+    version: int = OBS_VERSION
+
+    def __post_init__(self) -> None:
+        ranges = {
+            "height": (MIN_SIDE, MAX_SIDE),
+            "width": (MIN_SIDE, MAX_SIDE),
+            "num_players": (MIN_PLAYERS, MAX_PLAYERS),
+            "frames": (0, MAX_FRAMES),
+        }
+        for name, (low, high) in ranges.items():
+            value = getattr(self, name)
+            try:
+                whole = operator.index(value)
+            except TypeError:
+                whole = low - 1
+            if isinstance(value, bool) or not low <= whole <= high:
+                raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+            object.__setattr__(self, name, whole)
+        if self.version != OBS_VERSION:
+            raise ValueError(
+                f"the layout is of version {self.version!r}; this release reads version {OBS_VERSION}"
+            )
+
+    @property
+    def num_planes(self) -> int:
+        """B, the bits of the largest code, P + 1."""
+        return (self.num_players + 1).bit_length()
+
+    @property
+    def blocked_code(self) -> int:
+        """P + 1, the code of blocked cells in ``planes``."""
+        return self.num_players + 1
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of a bit plane."""
+        return -(-self.width // 8)
+
+    @property
+    def delta_capacity(self) -> int:
+        """D: a sixteenth of the cells; in whole games of 32 bots a step changes a hundredth."""
+        return self.height * self.width // 16
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of the array ``name`` for one game; KeyError lists the names there are."""
+        sizes = {
+            "F": self.frames,
+            "B": self.num_planes,
+            "H": self.height,
+            "ceil(W/8)": self.row_bytes,
+            "D": self.delta_capacity if self.frames else 0,
+            "2": len(TERRAIN),
+            "P": self.num_players,
+            "P+1": self.num_players + 1,
+            "C": len(PLAYERS),
+            "K": len(BORDERS),
+            "G": len(GLOBALS),
+            "ceil((P+2)/8)": -(-(self.num_players + 2) // 8),
+        }
+        return tuple(sizes[letter] for letter in array_called(name).shape)
+
+    def nbytes(self, name: str) -> int:
+        """Return the bytes of the array ``name`` for one game."""
+        widths = {"uint8": 1, "int32": 4, "uint32": 4, "float32": 4}
+        return prod(self.shape(name)) * widths[array_called(name).dtype]
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the fields as plain numbers, for a file or another process; ``from_dict`` reads them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ObsLayout:
+        """Return the layout of ``to_dict``; ValueError for missing and for unknown fields."""
+        known = {field.name for field in fields(cls)}
+        if set(values) != known:
+            raise ValueError(f"the layout has the fields {sorted(values)}; it must have {sorted(known)}")
+        return cls(**values)
+
+
+def array_called(name: str) -> Array:
+    """Return the array called ``name``; KeyError lists the names there are."""
+    for array in ARRAYS:
+        if array.name == name:
+            return array
+    raise KeyError(f"no array {name!r}; there are {', '.join(array.name for array in ARRAYS)}")

@@ -68,6 +68,7 @@ def allocate_tables(config: GameConfig, num_games: int) -> Tables:
     _PEAK_RATIO,
     _TICKS_TO_STEP,
     _CADENCE,
+    _ILLEGAL,
 ) = range(len(PLAYERS))
 _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 (
@@ -154,7 +155,7 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
         wait = max(0, game.next_step[p] - game.clock[TICK])
         row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
-        row[_CADENCE] = cadence(land, params)
+        row[_CADENCE], row[_ILLEGAL] = cadence(land, params), game.illegal[p]
 
 
 @njit

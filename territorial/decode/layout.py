@@ -69,11 +69,17 @@ def scale_of(column: Column, config: GameConfig) -> float:
         "hard cap": 1.0 / config.hard_cap,
         "players": 1.0 / config.num_players,
         "decision": 1.0 / 10.0,
+        "decisions": 1.0 / num_decisions(config),
         "game": 1.0 / config.max_ticks,
         "interest": 1.0 / config.interest_every,
         "income": 1.0 / config.income_every,
     }
     return scales[column.scale]
+
+
+def num_decisions(config: GameConfig) -> int:
+    """Return how often a player decides in the longest game."""
+    return -(-config.max_ticks // config.decision_every)
 
 
 def scales(config: GameConfig) -> dict[str, float]:
@@ -113,6 +119,7 @@ def limits(config: GameConfig) -> dict[str, float]:
         "peak_ratio": 1,
         "ticks_to_step": max(4, config.launch_delay),  # 4: the slowest cadence
         "cadence": 4,
+        "illegal": num_decisions(config),
         "front": cells,
         "pool": pools,
         "log_front": math.log2(1 + cells),

@@ -58,6 +58,7 @@ def oracle_players(game, k, p):
         "peak_ratio": land / peak if peak else 0,
         "ticks_to_step": max(0, int(state.next_step[k, p]) - tick) if pools_out else 0,
         "cadence": formulas.cadence(config, land),
+        "illegal": state.illegal[k, p],
     }
 
 
