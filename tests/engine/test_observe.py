@@ -265,4 +265,6 @@ def test_scaled_columns_stay_near_the_unit_interval():
     assert max(size for name, size in largest.items() if name not in ("interest", "need")) <= 2
     assert largest["interest"] <= 7
     assert largest["need"] <= 4
+    # These bots launch nothing that is not legal.
+    assert largest.pop("illegal") == 0
     assert min(largest.values()) > 0
