@@ -204,7 +204,7 @@ def sizes() -> str:
     header = ["form", "", *(f"{side} x {side}, {seats} seats" for side, seats in SIZES)]
     layouts = [ObsLayout(height=side, width=side, num_players=seats, frames=4) for side, seats in SIZES]
     rows = [
-        [form.name, form.meaning, *(obs_tables.in_bytes(form.step_bytes(layout)) for layout in layouts)]
+        [form.name, form.meaning, *(obs_tables.in_bytes(form.mean(layout)) for layout in layouts)]
         for form in obs_tables.forms()
     ]
     return obs_tables.markdown(header, rows, "llrrrr")

@@ -12,8 +12,10 @@ from territorial.cli import options
 from territorial.cli.obs_tables import (
     CHANGED_PERCENT,
     GAME_STEPS,
+    KEY_EVERY,
     TABLES,
     aligned,
+    changed_cells,
     column_rows,
     forms,
     in_bytes,
@@ -29,7 +31,7 @@ EXAMPLES = """\
   territorial obs --memory --changed 1.5 --json            for games in which more happens
 """
 
-MEMORY_DEFAULTS = {"games": 64, "steps": 128, "changed": CHANGED_PERCENT}
+MEMORY_DEFAULTS = {"games": 64, "steps": 128, "changed": CHANGED_PERCENT, "key_every": KEY_EVERY}
 LINE = 100
 
 
@@ -99,6 +101,12 @@ def _add_memory_options(parser: argparse.ArgumentParser) -> None:
         help="cells that change hands in a step, of all cells; 0 to 100 (default "
         f"{CHANGED_PERCENT}, the mean over whole games of 32 bots on 256 x 256 cells)",
     )
+    group.add_argument(
+        "--key-every",
+        type=options.whole(1, most),
+        metavar="N",
+        help=f"steps from one whole frame in a frame store to the next; 1 to {most} (default {KEY_EVERY})",
+    )
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -141,7 +149,7 @@ def _layout_of(parsed: argparse.Namespace) -> ObsLayout:
 
 
 def _rollout_of(parsed: argparse.Namespace) -> dict[str, Any]:
-    """Return games, steps and changed, the defaults filled in."""
+    """Return the arguments of ``memory``, the defaults filled in."""
     if parsed.frames == 0:
         raise options.UsageError(
             "argument --frames: 0 leaves boards out, and --memory compares the forms of boards; "
@@ -154,7 +162,8 @@ def _rollout_of(parsed: argparse.Namespace) -> dict[str, Any]:
 def _refuse_memory_options(parsed: argparse.Namespace) -> None:
     for name in MEMORY_DEFAULTS:
         if getattr(parsed, name) is not None:
-            raise options.UsageError(f"argument --{name}: it has a meaning only with --memory")
+            option = name.replace("_", "-")
+            raise options.UsageError(f"argument --{option}: it has a meaning only with --memory")
 
 
 # ---- what it holds -----------------------------------------------------------------------------------
@@ -212,23 +221,24 @@ def _size_of(layout: ObsLayout) -> str:
 # ---- what it costs -----------------------------------------------------------------------------------
 
 
-def memory(layout: ObsLayout, *, games: int, steps: int, changed: float) -> dict[str, Any]:
+def memory(layout: ObsLayout, *, games: int, steps: int, changed: float, key_every: int) -> dict[str, Any]:
     """Return the bytes of every form: of a game step, of ``steps`` of one game, and of ``games`` of those."""
     return {
         "layout": layout.to_dict(),
         "games": games,
         "steps": steps,
         "changed_percent": changed,
+        "key_every": key_every,
         "steps_to_a_new_game": GAME_STEPS,
         "forms": [
             {
                 "name": form.name,
                 "meaning": form.meaning,
-                "bytes_per_game_step": form.step_bytes(layout),
+                "bytes_per_game_step": form.mean(layout),
                 "bytes_per_game": form.total(layout, 1, steps),
                 "bytes": form.total(layout, games, steps),
             }
-            for form in forms(changed)
+            for form in forms(changed, key_every)
         ],
     }
 
@@ -248,7 +258,7 @@ def _memory_text(result: dict[str, Any]) -> str:
         )
         for form in result["forms"]
     ]
-    cells = layout.height * layout.width * changed / 100
+    cells = changed_cells(layout, changed)
     origin = "measured in whole games of 32 bots on 256 x 256" if changed == CHANGED_PERCENT else "as given"
     return (
         f"{_size_of(layout)}; {games:,} games of {steps:,} steps each:\n"

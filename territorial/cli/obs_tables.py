@@ -20,25 +20,29 @@ GAME_STEPS = 705
 """Environment steps of those games, on average."""
 POOL = 8
 """Cells along a side of the blocks that the pooled form averages over."""
-DELTA_ENTRY = 5
-"""Bytes of one changed cell: its index and its code."""
-STEP_ENTRY = 4
-"""Bytes that a step takes in a store beside its changes: how many they are."""
+KEY_EVERY = 64
+"""Steps from one whole frame of a game to the next in a FrameStore, unless told otherwise."""
 
 
 class Form(NamedTuple):
-    """One way to keep what a game step shows to all agents of the game."""
+    """One way to keep what game steps show to all agents of the game."""
 
     name: str
     meaning: str
     step_bytes: Callable[[ObsLayout], float]
-    """Bytes of one game step with all its agents."""
-    start_bytes: Callable[[ObsLayout], int] = lambda layout: 0
-    """Bytes that a sequence of steps of one game takes beside those of its steps."""
+    """Bytes of one game step with all its agents, whole frames at fixed distances aside."""
+    key_every: int = 0
+    """Steps from one such frame to the next; 0: there are none."""
+
+    def mean(self, layout: ObsLayout) -> float:
+        """Return the bytes of a game step over many steps."""
+        keys = frame_bytes(layout) / self.key_every if self.key_every else 0
+        return self.step_bytes(layout) + keys
 
     def total(self, layout: ObsLayout, games: int, steps: int) -> float:
         """Return the bytes of so many steps of so many games."""
-        return games * (steps * self.step_bytes(layout) + self.start_bytes(layout))
+        keys = -(-steps // self.key_every) * frame_bytes(layout) if self.key_every else 0
+        return games * (steps * self.step_bytes(layout) + keys)
 
 
 # ---- what it holds -----------------------------------------------------------------------------------
@@ -84,9 +88,21 @@ def frame_bytes(layout: ObsLayout) -> int:
     return replace(layout, frames=1).nbytes("planes")
 
 
+def changed_cells(layout: ObsLayout, percent: float) -> float:
+    """Return how many cells that percentage is."""
+    return layout.height * layout.width * percent / 100
+
+
 def delta_bytes(layout: ObsLayout, changed_percent: float) -> float:
-    """Return the bytes of the changes of a step in which so many of the cells change hands."""
-    return STEP_ENTRY + DELTA_ENTRY * layout.height * layout.width * changed_percent / 100
+    """Return the bytes of the delta of a step that are of use: the count, indices and codes."""
+    return 4 + changed_cells(layout, changed_percent) * (4 + 1)
+
+
+def stored_bytes(layout: ObsLayout, changed_percent: float) -> float:
+    """Return the bytes of a step of one game in a FrameStore, its regular whole frames aside."""
+    cell = 2 if layout.height * layout.row_bytes * 8 <= 2**16 else 4
+    where = 4 + 8 + 1  # how many cells, the place of the first, the age of the game
+    return where + changed_cells(layout, changed_percent) * (cell + 1) + frame_bytes(layout) / GAME_STEPS
 
 
 def tables_bytes(layout: ObsLayout) -> int:
@@ -94,7 +110,7 @@ def tables_bytes(layout: ObsLayout) -> int:
     return sum(layout.nbytes(name) for name in ("players", "borders", "globals", "masks"))
 
 
-def forms(changed_percent: float = CHANGED_PERCENT) -> tuple[Form, ...]:
+def forms(changed_percent: float = CHANGED_PERCENT, key_every: int = KEY_EVERY) -> tuple[Form, ...]:
     """Return all forms, from the packed ones to those that a network reads."""
 
     def all_agents(shape: Callable[[ObsLayout], tuple[int, ...]], width: int) -> Callable[[ObsLayout], float]:
@@ -104,9 +120,9 @@ def forms(changed_percent: float = CHANGED_PERCENT) -> tuple[Form, ...]:
         Form("delta", "the cells that changed", lambda layout: delta_bytes(layout, changed_percent)),
         Form(
             "frame store",
-            "deltas, and a packed frame at the start and for every new game",
-            lambda layout: delta_bytes(layout, changed_percent) + frame_bytes(layout) / GAME_STEPS,
-            frame_bytes,
+            f"deltas, and a packed frame every {key_every} steps and for every new game",
+            lambda layout: stored_bytes(layout, changed_percent),
+            key_every,
         ),
         Form("packed frame", "the newest board", frame_bytes),
         Form(

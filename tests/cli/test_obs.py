@@ -103,11 +103,13 @@ def test_the_bytes_are_those_of_arrays_of_that_form(capsys):
     assert found["tables"] == sum(array.nbytes for array in named)
 
 
-def test_a_rollout_is_its_steps_and_a_store_begins_every_game_with_a_whole_frame(capsys):
-    result = as_json(capsys, "--memory", "--games", "10", "--steps", "20")
+@pytest.mark.parametrize(("key_every", "keys"), [("64", 1), ("20", 1), ("8", 3)])
+def test_a_rollout_is_its_steps_and_a_store_has_whole_frames_at_fixed_distances(capsys, key_every, keys):
+    result = as_json(capsys, "--memory", "--games", "10", "--steps", "20", "--key-every", key_every)
     for form in result["forms"]:
-        start = 6 * 256 * 32 if form["name"] == "frame store" else 0
-        assert form["bytes_per_game"] == pytest.approx(20 * form["bytes_per_game_step"] + start)
+        frame = 6 * 256 * 32 if form["name"] == "frame store" else 0
+        step = form["bytes_per_game_step"] - frame / int(key_every)
+        assert form["bytes_per_game"] == pytest.approx(20 * step + keys * frame)
         assert form["bytes"] == pytest.approx(10 * form["bytes_per_game"])
 
 
@@ -185,6 +187,8 @@ def test_tables_in_markdown():
         (["--memory", "--changed", "101"], ["--changed", "'101'", "0 to 100"]),
         (["--memory", "--changed", "nan"], ["--changed", "'nan'", "0 to 100"]),
         (["--memory", "--explain"], ["--explain", "--memory"]),
+        (["--memory", "--key-every", "0"], ["--key-every", "'0'", "1 to 1000000"]),
+        (["--key-every", "4"], ["--key-every", "only with --memory"]),
         (["--games", "4"], ["--games", "only with --memory"]),
         (["--explain", "--changed", "1"], ["--changed", "only with --memory"]),
         (["--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
