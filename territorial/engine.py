@@ -26,7 +26,6 @@ from territorial.constants import (
 )
 from territorial.maps import make_maps
 from territorial.observe import Tables, allocate_tables
-from territorial.rules import Work, make_work
 from territorial.seats import SEAT_NAMES, seat_codes
 from territorial.spawning import MapBank, make_bank
 from territorial.state import (
@@ -40,6 +39,7 @@ from territorial.state import (
     view,
 )
 from territorial.stepping import Options, Results, allocate_results
+from territorial.work import Work, make_work
 
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
@@ -363,7 +363,7 @@ class VecGame:
         get["next_step"][1:] = tick if next_step is None else next_step
         for pair, amount in checked_pools.items():
             get["pools"][pair] = amount
-        stepping.place_position(self.blocks, self._params, board, k)
+        stepping.place_position(self.blocks, self._params, self._works[0], board, k)
         get["peak"][1:] = get["land"][1:] if peak is None else peak
         self._refresh(k)
 
@@ -389,10 +389,10 @@ class VecGame:
         """
         self._need_reset()
         k = self._check_game(k)
-        shape = (self.config.num_players + 1,) * 2
-        sizes, needs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        stepping.measure_fronts(self.blocks, self._works[0], self._params, k, sizes, needs)
-        affordable = (view(self.blocks, "troops")[k] // self.config.need_divisor)[:, None]
+        config, sizes = self.config, view(self.blocks, "fronts")[k].copy()
+        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
+        needs = np.where(sizes > 0, np.maximum(1, layers - view(self.blocks, "pools")[k]), 0)
+        affordable = (view(self.blocks, "troops")[k] // config.need_divisor)[:, None]
         return sizes, needs, (needs > 0) & (needs <= affordable)
 
     @property

@@ -9,15 +9,12 @@ import numpy.typing as npt
 
 from territorial._jit import highest_bit, njit
 from territorial.actions import num_targets
-from territorial.board import front_size, spread
 from territorial.config import GameConfig, Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, index
 from territorial.rules import (
     BASIS_POINTS,
-    Work,
     cadence,
-    can_be_target,
     has_pools,
     need_for,
     opening_rate,
@@ -26,6 +23,7 @@ from territorial.rules import (
     rate_over_cap,
 )
 from territorial.state import NUM_LAND, TICK, Game
+from territorial.work import Work
 
 
 class Tables(NamedTuple):
@@ -85,7 +83,7 @@ _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 def observe(game: Game, params: Params, work: Work, tables: Tables, k: int) -> None:
     """Write what there is to see of ``game`` into entry ``k`` of ``tables``."""
     observe_globals(game, params, tables.globals[k])
-    observe_borders(game, params, work, tables.borders[k], tables.masks[k])
+    observe_borders(game, params, tables.borders[k], tables.masks[k])
     observe_players(game, params, work, tables.players[k])
 
 
@@ -105,7 +103,7 @@ def observe_globals(game: Game, params: Params, out: Any) -> None:
 
 
 @njit
-def observe_borders(game: Game, params: Params, work: Work, out: Any, masks: Any) -> None:
+def observe_borders(game: Game, params: Params, out: Any, masks: Any) -> None:
     """Write fronts, pools and needs of all pairs, and which launches are legal.
 
     ``out``: float32 (columns, P+1, P+1); ``masks``: uint8 (P, bytes).
@@ -114,15 +112,8 @@ def observe_borders(game: Game, params: Params, work: Work, out: Any, masks: Any
         for byte in range(masks.shape[1]):
             masks[p - 1, byte] = 0
         masks[p - 1, 0] = 1
-        if game.alive[p] != 0:
-            spread(game.planes, game.rows, p, work.reach, work.reach_rows)
         for target in range(len(game.alive)):
-            size = 0
-            # A border has two sides: no front of an earlier player with p means none of p with that player.
-            has_no_border = NEUTRAL < target < p and out[_FRONT, target, p] == 0
-            if can_be_target(game, p, target) and not has_no_border:
-                size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
-            pool, troops = game.pools[p, target], game.troops[p]
+            size, pool, troops = game.fronts[p, target], game.pools[p, target], game.troops[p]
             need = need_for(size, pool, params)
             out[_FRONT, p, target], out[_LOG_FRONT, p, target] = size, log2_of(size)
             out[_POOL, p, target], out[_LOG_POOL, p, target] = pool, log2_of(pool)

@@ -10,8 +10,9 @@ import pytest
 
 from territorial import GameConfig, VecGame, _jit
 from territorial.config import make_params
-from territorial.rules import attack_step, make_work
+from territorial.rules import attack_step
 from territorial.state import game_of
+from territorial.work import make_work
 
 PRINT_CACHE = "from territorial._jit import CACHE_DIR; print(CACHE_DIR)"
 

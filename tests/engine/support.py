@@ -152,7 +152,7 @@ def state_equal(a, b, k=0, other=None):
     Planes and rows are compared as boards, as rows may span more than they need.
     """
     other = k if other is None else other
-    names = [name for name in a.blocks._fields if name not in ("planes", "rows")]
+    names = [name for name in a.blocks._fields if name not in ("planes", "spans")]
     equal = all(np.array_equal(getattr(a.blocks, name)[k], getattr(b.blocks, name)[other]) for name in names)
     return equal and np.array_equal(a.state.owner[k], b.state.owner[other])
 

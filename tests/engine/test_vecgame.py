@@ -342,7 +342,7 @@ def test_a_reset_leaves_nothing_of_the_game_before():
     fresh.reset(seed=9)
     assert digests(used) == digests(fresh)
     for name in used.blocks._fields:
-        if name != "rows":
+        if name != "spans":
             assert np.array_equal(getattr(used.blocks, name), getattr(fresh.blocks, name)), name
     for a, b in zip(used.observations, fresh.observations, strict=True):
         assert np.array_equal(a, b)
@@ -630,10 +630,10 @@ BAD_CALLS = {
         ValueError,
         "the saved game's seed is float64",
     ),
-    "a saved game with rows outside the board": (
-        lambda game: game.restore(0, tampered(game, "rows", 10**9)),
+    "a saved game with spans outside the board": (
+        lambda game: game.restore(0, tampered(game, "spans", 10**9)),
         ValueError,
-        "the saved game's rows hold",
+        "the saved game's spans hold",
     ),
     "a saved game with seats that no bot has": (
         lambda game: game.restore(0, tampered(game, "seating", 10**12)),
