@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, tables
+from territorial.decode import boards, checks, kernels, tables
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
@@ -47,6 +48,8 @@ class Decoder:
         config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
         use_kernels: whether boards on the processor are unpacked by compiled code in place of tensor
             operations, which gives the same bits many times as fast; not where ``torch.compile`` traces.
+        use_triton: whether ``onehot`` uses a kernel written in Triton for observations on a GPU in place
+            of tensor operations, with the same bits, where nothing is traced; ImportError without Triton.
 
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
     ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced;
@@ -57,12 +60,18 @@ class Decoder:
     """
 
     def __init__(
-        self, layout: ObsLayout, config: GameConfig | None = None, *, use_kernels: bool = True
+        self,
+        layout: ObsLayout,
+        config: GameConfig | None = None,
+        *,
+        use_kernels: bool = True,
+        use_triton: bool = False,
     ) -> None:
         checks.check_layout(layout, config)
         self.layout = layout
         self.config = config
         self.use_kernels = use_kernels
+        self._triton = importlib.import_module("territorial.decode.triton") if use_triton else None
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
 
     # ---- boards ----------------------------------------------------------------------------------
@@ -112,6 +121,9 @@ class Decoder:
             boards.write_onehot(
                 self.layout, planes.numpy(), _in_numpy(entries), step, one, _bits(result.zero_())
             )
+            return result
+        if self._triton is not None and planes.is_cuda and not torch.compiler.is_compiling():
+            self._triton.write_onehot(self.layout, planes, entries.seats, entries.games, result)
             return result
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
         for part, codes in self._codes(planes, entries, step):
@@ -206,7 +218,7 @@ class Decoder:
             levels = _of_owners(fields.levels[entries.games[part]], codes[:, -1])
             attacked = _of_owners(fields.attacked[part], codes[:, -1])
             means[part, :-2] = _sums(self._kinds(codes, entries.seats[part]), side) / cells
-            means[part, -2] = _sums(levels, side) / (cells * tables.TOP_LEVEL)
+            means[part, -2] = _sums(levels, side) / (cells * kernels.TOP_LEVEL)
             means[part, -1] = _sums(attacked, side) / cells
         return means.to(dtype)
 
@@ -363,7 +375,7 @@ def _of_owners(values: Tensor, codes: Tensor) -> Tensor:
 
 
 def _sums(cells: Tensor, side: int) -> Tensor:
-    """Return float32 (..., ceil(H/side), ceil(W/side)): exact sums over squares of (..., H, W), rounded once."""
+    """Return float32 (..., ceil(H/side), ceil(W/side)): exact sums over the squares of (..., H, W)."""
     *lead, height, width = cells.shape
     padded = torch.nn.functional.pad(cells.to(torch.int32), (0, -width % side, 0, -height % side))
     squares = padded.view(*lead, padded.shape[-2] // side, side, padded.shape[-1] // side, side)
@@ -379,9 +391,7 @@ def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Ten
     return (rows[:, None] * columns).to(torch.float32)
 
 
-def _numbers(
-    name: str, values: Any, low: int, high: int, length: int | None, device: torch.device
-) -> Tensor:
+def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
     """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
     numbers = torch.as_tensor(values)
     checks.check_entries(name, numbers.shape, _name(numbers.dtype), length)

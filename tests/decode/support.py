@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
+SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
 POOL, DENSITY = index(BORDERS, "pool"), index(PLAYERS, "density")
 
 
@@ -43,6 +44,14 @@ def pack(boards, layout):
     padded = np.zeros((*planes.shape[:-1], -(-layout.row_bytes // 8) * 8), np.uint8)
     padded[..., : layout.row_bytes] = planes
     return padded[..., : layout.row_bytes]
+
+
+def batch(layout=SMALL, num_games=3, num_entries=5, seed=0):
+    """Boards of some games, packed, with entries that take some games twice and some not at all."""
+    rng = np.random.default_rng(seed)
+    boards = random_boards(layout, num_games, rng)
+    seats = rng.integers(1, layout.num_players + 1, num_entries)
+    return boards, pack(boards, layout), seats, rng.integers(0, num_games, num_entries)
 
 
 def random_tables(layout, num_games, rng, hard_cap):

@@ -12,9 +12,10 @@ from territorial.decode.numpy import Decoder
 from territorial.decode.tables import density_thresholds, level_values
 from territorial.obs_layout import ObsLayout
 from tests.decode.support import (
+    SMALL,
+    batch,
     layouts,
     pack,
-    random_boards,
     random_tables,
     slow_codes,
     slow_onehot,
@@ -24,16 +25,7 @@ from tests.decode.support import (
 )
 
 HARD_CAP = 150
-SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
 CONFIG = GameConfig(height=18, width=70, num_players=7, hard_cap=HARD_CAP)
-
-
-def batch(layout=SMALL, num_games=3, num_entries=5, seed=0):
-    """Boards of some games, packed, with entries that take some games twice and some not at all."""
-    rng = np.random.default_rng(seed)
-    boards = random_boards(layout, num_games, rng)
-    seats = rng.integers(1, layout.num_players + 1, num_entries)
-    return boards, pack(boards, layout), seats, rng.integers(0, num_games, num_entries)
 
 
 def fractions_of(exact):
