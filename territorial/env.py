@@ -12,16 +12,18 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import parallel_to_aec  # type: ignore[import-untyped]
 
-from territorial.actions import ego_owners, flat_mask, num_flat_actions, target_mask, unflatten
+from territorial.actions import num_flat_actions, unflatten
 from territorial.config import GameConfig
+from territorial.constants import MAX_SIDE
 from territorial.decode import FeatureDecoder
 from territorial.engine import VecGame
+from territorial.modes import MODES, Observation
+from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.render import beside, render_board, standings_panel
 from territorial.seats import AGENT, EXTERNAL, seat_codes
 from territorial.state import PLAYERS
 
 AgentID = str
-Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, float]
 Steps = tuple[
     dict[AgentID, Observation],
@@ -32,7 +34,7 @@ Steps = tuple[
 ]
 
 AVAILABLE = {
-    "obs": ("features",),
+    "obs": tuple(MODES),
     "agent_death": ("remove",),
     "action_mask": ("obs",),
     "action_format": ("discrete",),
@@ -58,17 +60,34 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **Agents.** ``player_i`` plays seat i + 1, for every seat called "agent"; the other seats are bots
     that play inside the engine. Agents are listed in the order of seats.
 
-    **Observations.** A flat ``Dict``, the same space for all agents; the arrays of every step are new.
+    **Observations.** A flat ``Dict``, the same space for all agents, in one of four forms. The arrays of
+    every step are new; those that are equal for all agents are one object in all their observations. In
+    every form ``action_mask``, ``Box`` int8 (10 * (P + 1) + 1,), is 1 for every legal action, in the order
+    of the actions; holding always is.
 
-    ===============  ====================  ==========================================================
-    key              space                 content
-    ===============  ====================  ==========================================================
-    ``observation``  ``Box`` float32 (N,)  everything about the game as numbers of about 0..1, the
-                                           agent itself first: see ``decode.FeatureDecoder``;
-                                           ``feature_names`` lists all N by name
-    ``action_mask``  ``Box`` int8          1 for every legal action, in the order of the actions;
-                     (10 * (P + 1) + 1,)   holding always is
-    ===============  ====================  ==========================================================
+    ============  =================================  ==================================================
+    form          key: ``Box``                       content
+    ============  =================================  ==================================================
+    ``packed``    ``observation``: uint8             the board and the frames before it, bit planes of
+                  (F, B, H, ceil(W/8))               owner codes: docs/observation.md
+    .             ``terrain``: uint8                 bit planes of blocked cells and of water
+                  (2, H, ceil(W/8))
+    .             ``players``: float32 (P, C)        one row per seat, by ``obs_layout.PLAYERS``
+    .             ``borders``: float32               one matrix per column of ``obs_layout.BORDERS``,
+                  (K, P + 1, P + 1)                  from player to owner, by owner codes
+    .             ``globals``: float32 (G,)          by ``obs_layout.GLOBALS``
+    .             ``seat``: int32 (1,)               who looks, 1..P: all else is the same for everybody
+                                                     and turned to its view by ``decode.*.Decoder``
+    ``features``  ``observation``: float32 (N,)      everything but the board as numbers of about 0..1,
+                                                     the agent itself first: ``decode.FeatureDecoder``;
+                                                     ``feature_names`` lists all N by name
+    ``pooled``    ``observation``: float32           shares of own, neutral, other and blocked cells in
+                  (4 * F + 2, h, w)                  squares of ``pool_factor`` cells a side, for each
+                                                     frame, oldest first; density, and who is attacked
+    ``onehot``    ``observation``: int8              one plane per owner, neutral land first, then the
+                  (F * (P + 1), H, W)                agent itself, frame by frame, oldest first: 8.65 MB
+                                                     an agent for 32 on 256 x 256 with 4 frames
+    ============  =================================  ==================================================
 
     **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
     ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k: 1 is neutral land, 2 the
@@ -104,7 +123,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     Args:
         config: rules, size and map.
         seats: one name per seat, "agent" or a bot (``territorial.bots.NAMES``); None: all agents.
-        obs: "features".
+        obs: "packed", "features", "pooled" or "onehot".
+        frames: F, the boards in a stack, 1 to 16; "features" has none.
+        pool_factor: cells a side of the squares of "pooled", 1 to 1024.
+        zero_copy: True hands out read-only views of the engine's memory in the form "packed": what they
+            show changes with the next step. For those who copy anyway, or keep nothing.
         agent_death: "remove": the dead leave ``agents``.
         action_mask: "obs": the mask is part of the observation.
         action_format: "discrete".
@@ -127,7 +150,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         config: GameConfig | None = None,
         *,
         seats: Sequence[str] | None = None,
-        obs: str = "features",
+        obs: str = "packed",
+        frames: int = 4,
+        pool_factor: int = 8,
+        zero_copy: bool = False,
         agent_death: str = "remove",
         action_mask: str = "obs",
         action_format: str = "discrete",
@@ -143,42 +169,47 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.max_cycles = _check_max_cycles(max_cycles)
         self.render_mode = render_mode
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        self.game = VecGame(self.config, 1, entropy, seats=seats, autoreset="disabled")
+        mode = MODES[obs]
+        self.game = VecGame(
+            self.config,
+            1,
+            entropy,
+            seats=seats,
+            autoreset="disabled",
+            frames=_check_number("frames", frames, 1, MAX_FRAMES) if mode.shows_boards else 0,
+        )
+        if not isinstance(zero_copy, bool):
+            raise TypeError(f"zero_copy is {zero_copy!r}; it must be True or False")
+        self._mode = mode(self.game, _check_number("pool_factor", pool_factor, 1, MAX_SIDE), zero_copy)
         self._seats = _agent_seats(seats, self.config.num_players)
-        self._seat_rows = np.array(self._seats) - 1
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
-        self._row = {agent: row for row, agent in enumerate(self.possible_agents)}
+        self._seat = dict(zip(self.possible_agents, self._seats, strict=True))
         self._names = _names_in_pictures(seats, self.config.num_players)
         self._has_begun = False
         self._num_cycles = 0
-        self._make_spaces()
-
-    def _make_spaces(self) -> None:
-        players = self.config.num_players
-        self._num_actions = num_flat_actions(players)
-        self._ego = ego_owners(players)
-        self._decoder = FeatureDecoder(self.config, self._seats)
+        self._num_actions = num_flat_actions(self.config.num_players)
         self._action_space = spaces.Discrete(self._num_actions)
-        self._observation_space = spaces.Dict(
-            {
-                "observation": _box_up_to(self._decoder.high),
-                "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
-            }
-        )
-        self.state_space = _box_up_to(self._decoder.state_high)
+        self._decoder = FeatureDecoder(self.config, self._seats)
+        high = self._decoder.state_high
+        self.state_space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What the N numbers of an observation are, in their order."""
+        """What the N numbers of the form "features" are, in their order."""
         return self._decoder.names
+
+    @property
+    def layout(self) -> ObsLayout:
+        """The sizes of the form "packed", which a ``Decoder`` needs."""
+        return self.game.layout
 
     # ---- playing ----------------------------------------------------------------------------------
 
     def observation_space(self, agent: AgentID) -> spaces.Dict:
         """Return the space of observations: the same object for every agent."""
         self._check_agent(agent)
-        return self._observation_space
+        return self._mode.space
 
     def action_space(self, agent: AgentID) -> spaces.Discrete:
         """Return the space of actions: the same object for every agent, one random generator included."""
@@ -209,7 +240,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._num_cycles += 1
         is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
         seat_rewards, seat_ends = rewards[0].tolist(), terminated[0].tolist()
-        places = [(agent, self._seats[self._row[agent]] - 1) for agent in self.agents]
+        places = [(agent, self._seat[agent] - 1) for agent in self.agents]
         results = (
             self._observe(),
             {agent: seat_rewards[i] for agent, i in places},
@@ -256,21 +287,16 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     # ---- within -----------------------------------------------------------------------------------
 
     def _observe(self) -> dict[AgentID, Observation]:
-        """Observations of ``agents``: rows of two arrays that were made for this step alone."""
-        tables, row = self.game.observations, self._row
-        features = self._decoder(tables.players[0], tables.borders[0], tables.globals[0])
-        masks = flat_mask(target_mask(tables.masks[0], self._ego)[self._seat_rows])
-        return {
-            agent: {"observation": features[row[agent]], "action_mask": masks[row[agent]]}
-            for agent in self.agents
-        }
+        """Observations of ``agents``, of arrays that were made for this step alone."""
+        shown = self._mode.show(self.game, [self._seat[agent] for agent in self.agents])
+        return dict(zip(self.agents, shown, strict=True))
 
     def _infos(self) -> dict[AgentID, Info]:
         columns = self.game.blocks.players[0][_INFO_COLUMNS].T.tolist()
         tick = int(self.game.state.tick[0])
         infos: dict[AgentID, Info] = {}
         for agent in self.agents:
-            alive, land, troops, illegal, raised, bounced, place2 = columns[self._seats[self._row[agent]]]
+            alive, land, troops, illegal, raised, bounced, place2 = columns[self._seat[agent]]
             infos[agent] = {
                 "alive": alive,
                 "land": land,
@@ -288,14 +314,14 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
-        unknown = [agent for agent in actions if agent not in self._row]
+        unknown = [agent for agent in actions if agent not in self._seat]
         if unknown:
             raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
         chosen = np.zeros(self.config.num_players, np.int64)
         for agent in self.agents:
             if agent not in actions:
                 raise ValueError(f"actions has none for {agent!r}, which is alive; 0 holds")
-            chosen[self._seats[self._row[agent]] - 1] = self._check_action(agent, actions[agent])
+            chosen[self._seat[agent] - 1] = self._check_action(agent, actions[agent])
         return chosen
 
     def _check_action(self, agent: AgentID, action: Any) -> int:
@@ -311,7 +337,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         return index
 
     def _check_agent(self, agent: AgentID) -> None:
-        if agent not in self._row:
+        if agent not in self._seat:
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
 
     def _need_reset(self) -> None:
@@ -324,12 +350,15 @@ def parallel_env(
     width: int | None = None,
     num_players: int | None = None,
     seats: Sequence[str] | None = None,
-    obs: str = "features",
+    obs: str = "packed",
     agent_death: str = "remove",
     action_mask: str = "obs",
     action_format: str = "discrete",
     max_cycles: int | None = None,
     render_mode: str | None = None,
+    frames: int = 4,
+    pool_factor: int = 8,
+    zero_copy: bool = False,
     config: GameConfig | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
@@ -347,6 +376,9 @@ def parallel_env(
         base.replace(**config_fields),
         seats=seats,
         obs=obs,
+        frames=frames,
+        pool_factor=pool_factor,
+        zero_copy=zero_copy,
         agent_death=agent_death,
         action_mask=action_mask,
         action_format=action_format,
@@ -381,6 +413,16 @@ def _check_max_cycles(max_cycles: int | None) -> int | None:
     return whole
 
 
+def _check_number(name: str, value: int, low: int, high: int) -> int:
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = low - 1
+    if isinstance(value, bool) or not low <= whole <= high:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    return whole
+
+
 def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:
     """Return the seats, 1..P, whose players are agents."""
     seat_codes(seats, num_players)
@@ -400,10 +442,6 @@ def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:
 def _names_in_pictures(seats: Sequence[str] | None, num_players: int) -> list[str]:
     names = [AGENT] * num_players if seats is None else list(seats)
     return [f"player_{i}" if name == AGENT else name for i, name in enumerate(names)]
-
-
-def _box_up_to(high: npt.NDArray[np.float32]) -> spaces.Box:
-    return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
 
 def _register() -> None:

@@ -18,6 +18,7 @@ from pettingzoo.test import (
 
 import territorial
 from territorial.env import env, parallel_env
+from territorial.modes import MODES
 from tests.env.support import SMALL, small_env
 
 small_aec = functools.partial(env, **SMALL, max_ticks=1500)
@@ -28,6 +29,9 @@ ON_DICT_OBSERVATIONS = {
 }
 """PettingZoo warns of these in every environment whose observations are dicts, as masks need."""
 
+ON_FOUR_DIMENSIONS = {"Observation has more than 3 dimensions"}
+"""And of this one where boards are a stack of frames of bit planes."""
+
 
 @pytest.fixture
 def warned():
@@ -36,11 +40,12 @@ def warned():
         yield caught
 
 
+@pytest.mark.parametrize("obs", MODES)
 @pytest.mark.parametrize(
     "seats", [None, ("agent", "metronome", "agent", "banker")], ids=["all agents", "with bots"]
 )
-def test_a_small_game_passes_the_parallel_api_test_without_a_warning(seats, warned):
-    tested = small_env(seats=seats)
+def test_a_small_game_passes_the_parallel_api_test_without_a_warning(seats, obs, warned):
+    tested = small_env(seats=seats, obs=obs)
     tested.action_space(tested.possible_agents[0]).seed(1)
     parallel_api_test(tested, num_cycles=1000)
     assert not warned
@@ -53,11 +58,13 @@ def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):
     assert not warned
 
 
-def test_the_turn_by_turn_form_passes_the_api_test_with_the_two_warnings_on_dicts_only(warned):
-    tested = small_aec()
+@pytest.mark.parametrize("obs", MODES)
+def test_the_turn_by_turn_form_passes_the_api_test_with_the_warnings_on_dicts_only(obs, warned):
+    tested = small_aec(obs=obs)
     tested.action_space("player_0").seed(1)
-    api_test(tested, num_cycles=300)
-    assert {str(warning.message) for warning in warned} == ON_DICT_OBSERVATIONS
+    api_test(tested, num_cycles=300 if obs == "packed" else 60)
+    expected = ON_DICT_OBSERVATIONS | (ON_FOUR_DIMENSIONS if obs == "packed" else set())
+    assert {str(warning.message) for warning in warned} == expected
 
 
 def test_two_environments_with_one_seed_agree():

@@ -296,7 +296,7 @@ def test_observations_lie_in_their_space_and_are_never_written_to_again():
 
 @pytest.mark.parametrize("seats", [None, ("novice", "agent", "metronome", "agent")])
 def test_every_agent_sees_the_game_from_its_own_seat(seats):
-    env = small_env(seats=seats)
+    env = small_env(seats=seats, obs="features")
     first, _ = env.reset(seed=2)
     decode = FeatureDecoder(env.config)
     for _, observations, *_ in play(env, first, 2):
@@ -376,7 +376,10 @@ def test_a_picture_shows_board_and_standings():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"obs": "packed"}, "obs is 'packed'; it must be 'features'"),
+        ({"obs": "raw"}, "obs is 'raw'; it must be 'packed' or 'features' or 'pooled' or 'onehot'"),
+        ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
+        ({"frames": True}, "frames is True; it must be a whole number from 1 to 16"),
+        ({"pool_factor": 2.5}, "pool_factor is 2.5; it must be a whole number from 1 to 1024"),
         ({"agent_death": "keep"}, "agent_death is 'keep'; it must be 'remove'"),
         ({"action_mask": "info"}, "action_mask is 'info'; it must be 'obs'"),
         ({"action_format": "multi_discrete"}, "action_format is .* it must be 'discrete'"),
