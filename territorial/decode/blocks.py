@@ -61,17 +61,18 @@ class Block:
     """(cells,): owner codes."""
 
     @classmethod
-    def empty(cls, begin: int, layout: ObsLayout, num_games: int) -> Block:
-        """Return a block without steps and without room."""
+    def empty(cls, begin: int, room: Sizes, layout: ObsLayout, num_games: int) -> Block:
+        """Return a block without steps."""
+        plane_bytes = layout.height * layout.row_bytes
         return cls(
             begin,
             Sizes(0, 0, 0),
-            np.empty((0, num_games), np.int32),
-            np.empty((0, num_games), np.int64),
-            np.empty((0, num_games), np.uint8),
-            np.empty((0, layout.num_planes, layout.height * layout.row_bytes), np.uint8),
-            np.empty(0, cell_dtype(layout)),
-            np.empty(0, np.uint8),
+            np.empty((room.steps, num_games), np.int32),
+            np.empty((room.steps, num_games), np.int64),
+            np.empty((room.steps, num_games), np.uint8),
+            np.empty((room.keys, layout.num_planes, plane_bytes), np.uint8),
+            np.empty(room.cells, cell_dtype(layout)),
+            np.empty(room.cells, np.uint8),
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -104,11 +105,12 @@ class Block:
             for array in arrays.values()
         )
 
-    def room_for(self, is_key: npt.NDArray[np.bool_], counts: npt.NDArray[np.int32]) -> Sizes:
-        """Return the room that one more step needs, some to spare included; both arguments (E,)."""
-        keys, cells = int(is_key.sum()), int(counts[~is_key].sum())
+    def room_for(self, counts: npt.NDArray[np.int32]) -> Sizes:
+        """Return the room that one more step needs, some to spare included; ``counts``: as in a delta."""
+        keys = int((counts == KEY_FRAME).sum())
+        cells = int(counts.sum()) - keys * KEY_FRAME
         needed = Sizes(self.used.steps + 1, self.used.keys + keys, self.used.cells + cells)
-        # By a quarter at a time: what is there is then copied some four times before the block is full.
+        # By a quarter at a time: what is there is then copied some four times until the block is full.
         sizes = (
             have if need <= have else max(need, have + have // 4)
             for need, have in zip(needed, self.room, strict=True)
@@ -120,28 +122,28 @@ class Block:
         room: Sizes,
         boards: npt.NDArray[np.uint8],
         delta: Delta,
-        is_key: npt.NDArray[np.bool_],
         ages: npt.NDArray[np.uint8],
         width: int,
     ) -> None:
         """Add one step, with arrays of the size ``room`` (see ``room_for``).
 
-        ``boards``: uint8 (E, B, H, ceil(W/8)), of which those of ``is_key`` (E,) are kept, the deltas of
-        the others. ``ages``: (E,).
+        Kept are the boards, uint8 (E, B, H, ceil(W/8)), of games with a key frame, and the deltas of the
+        others. ``ages``: (E,). ``width``: W.
         """
         self._resize(room)
         step, num_keys, num_cells = self.used
-        counts = np.where(is_key, KEY_FRAME, delta.counts).astype(np.int32)
-        lengths = np.where(is_key, 0, delta.counts).astype(np.int64)
-        firsts = num_cells + np.cumsum(lengths) - lengths
-        self.counts[step] = counts
-        self.places[step] = np.where(is_key, num_keys + np.cumsum(is_key) - 1, firsts)
+        is_key = delta.counts == KEY_FRAME
+        end = num_keys + int(is_key.sum())
+        if end > num_keys:
+            new = self.keys[num_keys:end].reshape(-1, *boards.shape[1:])
+            new[...] = boards if len(new) == len(boards) else boards[is_key]
+        self.counts[step] = delta.counts
         self.ages[step] = ages
-        self.used = Sizes(step + 1, num_keys + int(is_key.sum()), num_cells + int(lengths.sum()))
-        new_keys = self.keys[num_keys : self.used.keys].reshape(-1, *boards.shape[1:])
-        new_keys[...] = boards if is_key.all() else boards[is_key]
         row_bits = 8 * boards.shape[-1]
-        copy_deltas(delta.indices, delta.codes, counts, firsts, width, row_bits, self.cells, self.codes)
+        num_cells = copy_deltas(
+            *delta, width, row_bits, num_keys, num_cells, self.places[step], self.cells, self.codes
+        )
+        self.used = Sizes(step + 1, end, num_cells)
 
     def trim(self) -> None:
         """Take away all room that is not used."""
@@ -190,18 +192,34 @@ def find_bad_change(indices: Any, codes: Any, counts: Any, num_cells: int, large
 
 @kernel
 def copy_deltas(
-    indices: Any, codes: Any, counts: Any, firsts: Any, width: int, row_bits: int, cells: Any, new_codes: Any
-) -> None:
-    """Copy the deltas of all games with a count above 0 into ``cells`` and ``new_codes``, from ``firsts`` on.
+    indices: Any,
+    codes: Any,
+    counts: Any,
+    width: int,
+    row_bits: int,
+    next_key: int,
+    next_cell: int,
+    places: Any,
+    cells: Any,
+    new_codes: Any,
+) -> int:
+    """Write deltas into ``cells`` and ``new_codes`` from ``next_cell`` on, and into ``places`` what is where.
 
     Of row * width + column becomes row * row_bits + column, the number of the bit: what is looked up
-    often then has no division.
+    often then has no division. Key frames are only counted. Returned is the next free cell.
     """
     for k in range(len(counts)):
-        for i in range(counts[k]):
-            row = indices[k, i] // width
-            cells[firsts[k] + i] = row * row_bits + (indices[k, i] - row * width)
-            new_codes[firsts[k] + i] = codes[k, i]
+        if counts[k] == KEY_FRAME:
+            places[k] = next_key
+            next_key += 1
+        else:
+            places[k] = next_cell
+            for i in range(counts[k]):
+                row = indices[k, i] // width
+                cells[next_cell] = row * row_bits + (indices[k, i] - row * width)
+                new_codes[next_cell] = codes[k, i]
+                next_cell += 1
+    return next_cell
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,11 @@ from territorial.decode.blocks import (
 )
 from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout, array_called
 
-STORED = ("planes", "delta_index", "delta_code", "delta_count")
-"""What is read of observations."""
+STORED = {
+    name: np.dtype(array_called(name).dtype)
+    for name in ("planes", "delta_index", "delta_code", "delta_count")
+}
+"""What is read of observations, with its dtype."""
 FORMS = ("owners", "onehot", "semantic", "pooled")
 """The methods of a decoder that make something of boards."""
 
@@ -68,9 +71,10 @@ class FrameStore:
         self.budget = None if budget is None else _whole("budget", budget, 1)
         self._sealed: list[Block] = []
         self._sealed_bytes = 0
-        self._open = Block.empty(0, layout, self.num_games)
+        self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
         self._ages = np.zeros(self.num_games, np.uint8)  # of the newest step, as in a block
         self._is_cut = True
+        self._shapes = {name: (self.num_games, *layout.shape(name)) for name in STORED}
         self._check_budget()
 
     # ---- what is there ----------------------------------------------------------------------------
@@ -134,15 +138,16 @@ class FrameStore:
             ages = np.where(is_new, 0, older)
         # A delta that takes more bytes than a key frame is not kept.
         bytes_per_cell = np.dtype(cell_dtype(self.layout)).itemsize + 1
-        is_key = (delta.counts == KEY_FRAME) | (delta.counts * bytes_per_cell > key_bytes(self.layout))
+        counts = np.where(delta.counts * bytes_per_cell > key_bytes(self.layout), KEY_FRAME, delta.counts)
 
-        if self._is_cut or not self._may_grow(self._open.room_for(is_key, delta.counts)):
+        room = self._open.room_for(counts)
+        if self._is_cut or not self._may_grow(room):
             self._seal()
         if self._open.used.steps == 0:
-            is_key[:] = True
-        room = self._open.room_for(is_key, delta.counts)
+            counts = np.full(self.num_games, KEY_FRAME, np.int32)
+            room = self._open.room_for(counts)
         self._make_way(self._open.bytes_of(room))
-        self._open.append(room, boards, delta, is_key, ages, self.layout.width)
+        self._open.append(room, boards, delta._replace(counts=counts), ages, self.layout.width)
         self._ages, self._is_cut = ages.astype(np.uint8), False
         while self._sealed and self._sealed[0].end <= self.first:
             self._drop_oldest()
@@ -159,7 +164,9 @@ class FrameStore:
             self._open.trim()
             self._sealed.append(self._open)
             self._sealed_bytes += self._open.nbytes
-            self._open = Block.empty(self.end, self.layout, self.num_games)
+            # The next block will be about as large; and it need not be larger, so that a budget holds.
+            room = self._open.used
+            self._open = Block.empty(self.end, room, self.layout, self.num_games)
 
     def _make_way(self, open_bytes: int) -> None:
         """Drop blocks until the open one may have so many bytes."""
@@ -304,8 +311,8 @@ class FrameStore:
     def _check_budget(self) -> None:
         if self.budget is None:
             return
-        every, none = np.ones(self.num_games, bool), np.zeros(self.num_games, np.int32)
-        least = self._open.bytes_of(self._open.room_for(every, none)) + self._ages.nbytes
+        one_step = self._open.room_for(np.full(self.num_games, KEY_FRAME, np.int32))
+        least = self._open.bytes_of(one_step) + self._ages.nbytes
         if self.budget < least:
             raise ValueError(
                 f"budget is {self.budget} bytes; it must be at least {least}, for one step of "
@@ -314,14 +321,14 @@ class FrameStore:
 
     def _check_observations(self, observations: Any) -> tuple[npt.NDArray[np.uint8], Delta]:
         """Return the newest boards and the deltas of observations."""
-        arrays = {name: getattr(observations, name, None) for name in STORED}
+        arrays: dict[str, Any] = {name: getattr(observations, name, None) for name in STORED}
         for name, array in arrays.items():
-            dtype, shape = array_called(name).dtype, (self.num_games, *self.layout.shape(name))
-            if not isinstance(array, np.ndarray) or array.dtype != dtype:
+            shape = self._shapes[name]
+            if not isinstance(array, np.ndarray) or array.dtype != STORED[name]:
                 what = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
                 raise TypeError(
-                    f"observations.{name} is {what}; it must be an array of {dtype}, as VecGame.reset() and "
-                    f"step() return it"
+                    f"observations.{name} is {what}; it must be an array of {STORED[name]}, as "
+                    f"VecGame.reset() and step() return it"
                 )
             if name == "planes" and array.ndim == 5 and array.shape[1] > 0:
                 shape = (shape[0], array.shape[1], *shape[2:])  # only the newest frame is taken
@@ -330,11 +337,12 @@ class FrameStore:
                     f"observations.{name} has the shape {array.shape}; for {self.num_games} games of the "
                     f"layout it must be {shape}"
                 )
-        planes, *rest = (cast(npt.NDArray[Any], array) for array in arrays.values())
+        planes, *rest = arrays.values()
         # Kernels are compiled for arrays of one kind: end to end and writable.
-        delta = Delta(*(np.require(array, requirements=["C", "W"]) for array in rest))
+        delta = Delta(*(array if array.flags.carray else array.copy() for array in rest))
         self._check_delta(delta)
-        return planes[:, 0], delta
+        newest: npt.NDArray[np.uint8] = planes[:, 0]
+        return newest, delta
 
     def _check_delta(self, delta: Delta) -> None:
         layout = self.layout

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.store import FrameStore
 from territorial.obs_layout import KEY_FRAME, ObsLayout
-from tests.decode.support import Boards, Stream
+from tests.decode.streams import Boards, Stream
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
