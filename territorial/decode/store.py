@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -231,22 +233,26 @@ class FrameStore:
         self,
         games: npt.ArrayLike,
         times: npt.ArrayLike,
-        seats: npt.ArrayLike,
+        seats: Any,
         *,
         decoder: Any,
         form: str = "onehot",
-        frames: int | None = None,
+        convert: Callable[[npt.NDArray[np.uint8]], Any] | None = None,
         **options: Any,
     ) -> Any:
-        """Return what ``seats`` (n,) see of the boards, decoded by ``decoder``.
+        """Return what ``seats`` (n,) see of the boards of ``games`` at ``times``, see ``planes``.
 
-        ``decoder``: of territorial.decode.numpy or territorial.decode.torch. ``form``: the name of its
-        method, one of FORMS; ``options`` go on to it, such as dtype. All else: see ``planes``.
+        ``decoder``: of territorial.decode.numpy or territorial.decode.torch; its layout says how many frames.
+        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype.
+        ``convert``: makes of the planes what the decoder takes, such as ``torch.from_numpy``.
         """
         if form not in FORMS:
             raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
-        stacks = self.planes(games, times, frames)
-        return getattr(decoder, form)(stacks, seats, **options)
+        like_store = replace(self.layout, frames=decoder.layout.frames)
+        if decoder.layout != like_store:
+            raise ValueError(f"the decoder is for {decoder.layout}; it must be for {like_store}")
+        stacks = self.planes(games, times, decoder.layout.frames)
+        return getattr(decoder, form)(stacks if convert is None else convert(stacks), seats, **options)
 
     def sample(
         self, n: int, rng: np.random.Generator, frames: int | None = None

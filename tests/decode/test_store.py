@@ -99,6 +99,18 @@ def test_sixteen_frames_reach_back_over_several_blocks():
     assert (store.planes(games, times) == seen[times, games]).all()
 
 
+def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
+    store, seen = filled(SMALL, 2, 300, chances={"new": 0.0})
+    games, times = np.arange(600) % 2, np.arange(600) // 2
+    assert (store.planes(games, times) == seen[times, games]).all()
+    store = FrameStore(SMALL, 2)
+    stream = Stream(SMALL, 2, new=0.0)
+    stream.reset()
+    for t in range(300):
+        store.append(stream.step()[0], np.zeros(2, bool))
+        assert is_there(store, 1, t, 16) == (t >= 15)
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     key_every=st.integers(1, 9),
@@ -148,6 +160,14 @@ def test_a_capacity_keeps_exactly_so_many_steps_and_numbers_go_on():
         IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not, 100"
     ):
         store.planes([0, 0], [99, 89])
+
+
+def test_a_block_goes_with_its_last_step():
+    still = LAYOUTS["still"][1]
+    store, _ = filled(SMALL, 2, 15, capacity=8, key_every=8, chances=still)
+    before = store.nbytes
+    store, _ = filled(SMALL, 2, 16, capacity=8, key_every=8, chances=still)
+    assert store.nbytes == before - 2 * (key_bytes(SMALL) + 8 * 13)
 
 
 def test_a_budget_holds_at_every_step_and_is_made_use_of():
@@ -432,10 +452,41 @@ def test_other_arguments_have_their_ranges_too():
         store.sample(-1, np.random.default_rng(0))
     with pytest.raises(TypeError, match=r"rng is 5; it must be a numpy.random.Generator"):
         store.sample(1, 5)
-    with pytest.raises(
-        ValueError, match="form is 'planes'; it must be one of owners, onehot, semantic, pooled"
-    ):
-        store.decode([0], [9], [1], decoder=None, form="planes")
+
+
+# ---- decoding --------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """A decoder that says what it was given."""
+
+    def __init__(self, layout):
+        self.layout = layout
+
+    def owners(self, planes, seats, **options):
+        return planes, seats, options
+
+
+def test_decoding_hands_stacks_of_the_decoder_s_length_to_its_method():
+    store, seen = filled(SMALL, 2, 30)
+    decoder = Recorder(ObsLayout(height=16, width=21, num_players=5, frames=2))
+    where = {"games": [0, 1], "times": [9, 29], "seats": [3, 1]}
+    planes, seats, options = store.decode(**where, decoder=decoder, form="owners", chunk=4)
+    assert (planes == seen[[9, 29], [0, 1], :2]).all()
+    assert (seats, options) == ([3, 1], {"chunk": 4})
+    planes, *_ = store.decode(**where, decoder=decoder, form="owners", convert=lambda planes: planes.tolist())
+    assert planes == seen[[9, 29], [0, 1], :2].tolist()
+
+
+def test_a_decoder_of_another_layout_is_refused():
+    store, _ = filled(SMALL, 2, 30)
+    where = {"games": [0], "times": [9], "seats": [1]}
+    forms = "owners, onehot, semantic, pooled"
+    with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
+        store.decode(**where, decoder=Recorder(SMALL), form="planes")
+    other = ObsLayout(height=16, width=20, num_players=5, frames=2)
+    with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
+        store.decode(**where, decoder=Recorder(other), form="owners")
 
 
 def test_the_stream_itself_is_as_observations_are():
