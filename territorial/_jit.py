@@ -8,6 +8,9 @@ through in a debugger.
 Both compile without numba's runtime (``_nrt=False``): arrays are not reference counted, which halves
 the cost of a tick, and whatever would allocate memory does not compile. In return no kernel may return
 an array to Python, and a kernel must not call code compiled in the ordinary way that keeps arrays.
+
+Inner functions are always inlined: the arrays of a game are some two hundred numbers, and a call that
+hands them over on the stack takes 100 ns, as long as finding a front.
 """
 
 from __future__ import annotations
@@ -96,13 +99,14 @@ class _InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
 
 
 _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+_INNER: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def njit(function: F) -> F:
     """Compile ``function`` for use inside other kernels."""
     if not JIT_ENABLED:
         return function
-    compiled: Any = numba.njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+    compiled: Any = numba.njit(function, **_INNER, **_OPTIONS)
     compiled.__class__ = _InnerDispatcher
     return cast(F, compiled)
 

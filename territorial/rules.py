@@ -15,15 +15,16 @@ Kernels never raise: what is not legal is counted and does nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial._jit import ONE, ZERO, int64, lowest_bit, njit
-from territorial.board import find_front, front_size, move_all, spread, take_front, tighten_rows
-from territorial.config import RECIPROCAL_BITS, GameConfig, Params, interest_rates
+from territorial.board import find_front, move_all, spread, tighten_span
+from territorial.changes import note_changes
+from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
+from territorial.fronts import follow_death, mark, take_front_counted
 from territorial.rng import draw
 from territorial.state import (
     CANCELLED,
@@ -41,50 +42,13 @@ from territorial.state import (
     TAX,
     TICK,
     Game,
-    num_strips,
 )
+from territorial.work import Work
 
 BASIS_POINTS = 10_000
 DEFENCE_UNIT = 10
 NEVER = 2**62
 """A tick that no game reaches."""
-
-
-class Work(NamedTuple):
-    """Scratch memory and tables of one thread; nothing in it outlives a call.
-
-    S strips, H rows, P seats; see territorial.board for strips and rows.
-    """
-
-    reach: npt.NDArray[np.uint64]  # (S, H+2) cells next to the player whose turn it is
-    reach_rows: npt.NDArray[np.int64]  # (S, 2)
-    front: npt.NDArray[np.uint64]  # (S, H+2) the front being fought over
-    front_rows: npt.NDArray[np.int64]  # (S, 2)
-    due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
-    keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
-    sizes: npt.NDArray[np.int64]  # (P+1,) front sizes of the player who decides
-    launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
-    before: npt.NDArray[np.int64]  # (2, P+1) land and alive when the environment step began
-    anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
-    interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
-
-
-def make_work(config: GameConfig) -> Work:
-    """Return scratch memory for games of ``config``; every thread needs its own."""
-    strips, owners = num_strips(config.width), config.num_players + 1
-    return Work(
-        reach=np.zeros((strips, config.height + 2), np.uint64),
-        reach_rows=np.zeros((strips, 2), np.int64),
-        front=np.zeros((strips, config.height + 2), np.uint64),
-        front_rows=np.zeros((strips, 2), np.int64),
-        due=np.zeros(owners, np.int64),
-        keys=np.zeros(owners, np.uint64),
-        sizes=np.zeros(owners, np.int64),
-        launches=np.zeros((owners, 2), np.int64),
-        before=np.zeros((2, owners), np.int64),
-        anchors=np.zeros((config.num_players, 3), np.int64),
-        interest_rate=interest_rates(config),
-    )
 
 
 @njit
@@ -101,7 +65,7 @@ def tick(game: Game, params: Params, work: Work) -> None:
     dying = mark_the_dying(game, params) if is_new_land else 0
     follow_peaks(game, params)
     if dying > 0:
-        bury_the_dead(game, dying)
+        bury_the_dead(game, work, dying)
     if is_new_land or now + 1 >= params.max_ticks:
         end_the_game(game, params)
     game.clock[LAND_CHANGED] = 0
@@ -112,12 +76,13 @@ def tick(game: Game, params: Params, work: Work) -> None:
 
 
 @njit
-def launch(game: Game, params: Params, work: Work, p: int, target: int, fraction: int) -> None:
+def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> None:
     """Player ``p`` sends ``fraction`` 1024ths of the balance against ``target``, for a tax.
 
     Too little is raised to what a first layer needs; what is not legal is counted and does nothing.
+    Nobody has a front with himself or with the dead, nor have the dead any, so need is 0 there.
     """
-    need = launch_need(game, params, work, p, target)
+    need = need_for(game.fronts[p, target], game.pools[p, target], params)
     troops = game.troops[p]
     if need == 0 or need > troops // params.need_divisor:
         game.illegal[p] += 1
@@ -135,27 +100,6 @@ def launch(game: Game, params: Params, work: Work, p: int, target: int, fraction
         add_to_set(game.fresh, p, target)
     set_pool(game, p, target, game.pools[p, target] + amount)
     game.clock[NEXT_DUE] = min(game.clock[NEXT_DUE], game.due[p])
-
-
-@njit
-def launch_need(game: Game, params: Params, work: Work, p: int, target: int) -> int:
-    """Return the least that ``p`` must launch against ``target``; 0 if they share no border.
-
-    Zero also where the launch is meaningless: a dead player, oneself, a dead target.
-    """
-    if not can_be_target(game, p, target):
-        return 0
-    spread(game.planes, game.rows, p, work.reach, work.reach_rows)
-    size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
-    return need_for(size, game.pools[p, target], params)
-
-
-@njit
-def can_be_target(game: Game, p: int, target: int) -> bool:
-    """Return whether ``p`` may fight ``target`` at all: both alive (or neutral land), not the same."""
-    if game.alive[p] == 0 or target < 0 or target >= len(game.alive) or target == p:
-        return False
-    return target == NEUTRAL or game.alive[target] != 0
 
 
 # ---- interest and income --------------------------------------------------------------------------
@@ -241,11 +185,13 @@ def earliest_step(game: Game) -> int:
 def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     """Every pool of ``p`` fights for one layer; what comes home is paid out at the end, up to the cap.
 
-    The reach of ``p`` is that from before the first of them, and taking cells from one target changes no
-    other target's cells, so all fronts are as they stood when the turn began.
+    The reach of ``p`` and the sizes are those from before the first of them, and taking cells from one
+    target changes no other target's cells, so all fronts are as they stood when the turn began.
     """
-    tighten_rows(game.planes, game.rows, p)
-    spread(game.planes, game.rows, p, work.reach, work.reach_rows)
+    tighten_span(game.planes, game.spans, p)
+    spread(game.planes, game.spans, p, work.reach, work.reach_spans)
+    for target in range(len(work.sizes)):
+        work.sizes[target] = game.fronts[p, target]
     refunds = 0
     for word in range(game.active.shape[1]):
         targets = game.active[p, word]
@@ -261,10 +207,7 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
 @njit
 def attack(game: Game, params: Params, work: Work, p: int, target: int) -> int:
     """The pool of ``p`` against ``target`` fights for the whole front; return what comes home."""
-    size = find_front(
-        game.planes, game.rows, work.reach, work.reach_rows, target, work.front, work.front_rows
-    )
-    pool = game.pools[p, target]
+    size, pool = work.sizes[target], game.pools[p, target]
     layers = pool // size if size > 0 else 0
     if layers < params.min_layers:
         game.bounced[p] += is_in_set(game.fresh, p, target)
@@ -302,8 +245,9 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 
 @njit
 def conquer(game: Game, work: Work, p: int, target: int, size: int) -> None:
-    """``p`` takes the front just found, ``size`` cells, from ``target``."""
-    take_front(game.planes, game.rows, p, target, work.front, work.front_rows)
+    """``p`` takes the whole front, ``size`` cells, from ``target``."""
+    find_front(game.planes, game.spans, work.reach, work.reach_spans, target, work.front, work.front_spans)
+    take_front_counted(game, work, p, target, size)
     game.land[p] += size
     game.land[target] -= size
     game.taken[p, target] += size
@@ -346,7 +290,7 @@ def follow_peaks(game: Game, params: Params) -> None:
 
 
 @njit
-def bury_the_dead(game: Game, dying: int) -> None:
+def bury_the_dead(game: Game, work: Work, dying: int) -> None:
     """All players marked as dying lose everything at once; pools against them now face neutral land."""
     survivors = 0
     for p in range(1, len(game.alive)):
@@ -355,7 +299,7 @@ def bury_the_dead(game: Game, dying: int) -> None:
         if game.alive[p] < 0:
             game.place2[p] = place_doubled(survivors, dying)
             game.death_tick[p] = game.clock[TICK]
-            lose_everything(game, p)
+            lose_everything(game, work, p)
     for p in range(1, len(game.alive)):
         if game.alive[p] < 0:
             turn_pools_to_neutral(game, p)
@@ -364,19 +308,22 @@ def bury_the_dead(game: Game, dying: int) -> None:
 
 
 @njit
-def lose_everything(game: Game, dead: int) -> None:
+def lose_everything(game: Game, work: Work, dead: int) -> None:
     """The troops and pools of ``dead`` are destroyed, and the cells become neutral."""
     lost = game.troops[dead]
     for target in range(len(game.alive)):
         lost += game.pools[dead, target]
         game.pools[dead, target] = 0
+        mark(game, dead, target)
     for word in range(game.active.shape[1]):
         game.active[dead, word] = ZERO
         game.fresh[dead, word] = ZERO
     game.due[dead] = NEVER
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
-    move_all(game.planes, game.rows, dead, NEUTRAL)
+    follow_death(game, dead)
+    note_changes(work, game.planes[dead], game.spans[dead], dead, NEUTRAL)
+    move_all(game.planes, game.spans, dead, NEUTRAL)
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
 
@@ -417,13 +364,11 @@ def place_the_living(game: Game) -> None:
 def rank_doubled(game: Game, p: int) -> int:
     """Return twice the place that ``p`` has among the living by land, then by troops."""
     better, equal = 0, 0
-    for q in range(1, len(game.alive)):
-        if game.alive[q] != 0:
-            ahead = game.land[q] - game.land[p]
-            if ahead == 0:
-                ahead = game.troops[q] - game.troops[p]
-            better += ahead > 0
-            equal += ahead == 0
+    for q in range(np.uint64(1), np.uint64(len(game.alive))):
+        more_land, more_troops = game.land[q] - game.land[p], game.troops[q] - game.troops[p]
+        ahead = more_land if more_land != 0 else more_troops
+        better += (game.alive[q] != 0) & (ahead > 0)
+        equal += (game.alive[q] != 0) & (ahead == 0)
     return place_doubled(better, equal)
 
 
@@ -434,6 +379,7 @@ def rank_doubled(game: Game, p: int) -> int:
 def set_pool(game: Game, p: int, target: int, amount: int) -> None:
     """``p`` has ``amount`` troops in the field against ``target``; the sets of owners follow."""
     game.pools[p, target] = amount
+    mark(game, p, target)
     if amount > 0:
         add_to_set(game.active, p, target)
     else:

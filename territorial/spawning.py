@@ -12,12 +12,12 @@ from territorial._jit import ZERO, int64, njit
 from territorial.board import (
     END,
     FIRST,
-    clear_rows,
+    clear_owner,
     drop_cell,
-    forget_rows,
+    forget_span,
     owns_cell,
     set_cell,
-    tighten_rows,
+    tighten_span,
 )
 from territorial.config import Params
 from territorial.constants import (
@@ -75,14 +75,14 @@ def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any) -> None:
 def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
     """The board is all neutral land of the map; clears only what the last game used."""
     for owner in range(1, game.planes.shape[0]):
-        clear_rows(game.planes, game.rows, owner)
-    forget_rows(game.planes, game.rows, NEUTRAL)
+        clear_owner(game.planes, game.spans, owner)
+    forget_span(game.planes, game.spans, NEUTRAL)
     for strip in range(game.planes.shape[1]):
         for r in range(np.uint64(1), np.uint64(game.planes.shape[2] - 1)):
             game.planes[NEUTRAL, strip, r] = bank.planes[map_id, strip, r]
-        game.rows[NEUTRAL, strip, FIRST] = 1
-        game.rows[NEUTRAL, strip, END] = game.planes.shape[2] - 1
-    tighten_rows(game.planes, game.rows, NEUTRAL)
+        game.spans[NEUTRAL, strip, FIRST] = 1
+        game.spans[NEUTRAL, strip, END] = game.planes.shape[2] - 1
+    tighten_span(game.planes, game.spans, NEUTRAL)
     episode = game.clock[EPISODE]
     game.clock[:] = 0
     game.clock[EPISODE] = episode
@@ -205,7 +205,7 @@ def mark_spawn(game: Game, row: int, column: int, is_neutral: bool) -> None:
         for right in range(SPAWN_SIDE):
             if is_in_spawn(down, right):
                 if is_neutral:
-                    set_cell(game.planes, game.rows, NEUTRAL, row + down, column + right)
+                    set_cell(game.planes, game.spans, NEUTRAL, row + down, column + right)
                 else:
                     drop_cell(game.planes, NEUTRAL, row + down, column + right)
 
@@ -223,4 +223,4 @@ def hand_out(game: Game, params: Params, anchors: Any) -> None:
             for right in range(SPAWN_SIDE):
                 if is_in_spawn(down, right):
                     r, c = anchors[slot, 0] + down, anchors[slot, 1] + right
-                    set_cell(game.planes, game.rows, anchors[slot, 2], r, c)
+                    set_cell(game.planes, game.spans, anchors[slot, 2], r, c)

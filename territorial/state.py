@@ -62,10 +62,13 @@ FIELDS: tuple[Field, ...] = (
     Field("destroyed", "ledger", "troops", "lost by dying"),
     Field("pools", "pairs", "troops", "A[p][t], troops that p has in the field against t"),
     Field("taken", "pairs", "cells", "cells that p has taken from t so far"),
+    Field("fronts", "pairs", "cells", "cells of t beside cells of player p (derived)"),
     Field("active", "targets", "set of owners", "targets t with A[p][t] > 0, one bit each"),
     Field("fresh", "targets", "set of owners", "targets whose pool was opened since p's last step"),
+    Field("bordering", "targets", "set of owners", "owners that share a border with p (derived)"),
+    Field("stale", "targets", "set of owners", "owners t whose pair (p, t) changed since last observed"),
     Field("planes", "planes", "bit planes", "the cells of each owner, see territorial.board"),
-    Field("rows", "rows", "rows", "the rows that each owner may occupy, see territorial.board"),
+    Field("spans", "spans", "rows, bits", "where each owner may have cells, see territorial.board"),
     Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
     Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
     Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
@@ -105,7 +108,7 @@ class State(NamedTuple):
     pairs: npt.NDArray[np.int64]  # (E, entries, P+1, P+1)
     targets: npt.NDArray[np.uint64]  # (E, entries, P+1, K)
     planes: npt.NDArray[np.uint64]  # (E, P+1, S, H+2)
-    rows: npt.NDArray[np.int64]  # (E, P+1, S, 2)
+    spans: npt.NDArray[np.int64]  # (E, P+1, S, 3)
     seating: npt.NDArray[np.int64]  # (E, entries, P+1)
     memory: npt.NDArray[np.int64]  # (E, P+1, BOT_MEMORY)
 
@@ -129,18 +132,22 @@ class Game(NamedTuple):
     ledger: Any
     pools: Any
     taken: Any
+    fronts: Any
     active: Any
     fresh: Any
+    bordering: Any
+    stale: Any
     planes: Any
-    rows: Any
+    spans: Any
 
 
 _TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
 _NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
 _DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
-_POOLS, _TAKEN = PAIRS["pools"], PAIRS["taken"]
+_POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
 _ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
+_BORDERING, _STALE = TARGETS["bordering"], TARGETS["stale"]
 SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
 
 
@@ -165,10 +172,13 @@ def game_of(state: State, k: int) -> Game:
         state.ledger[k],
         pairs[_POOLS],
         pairs[_TAKEN],
+        pairs[_FRONTS],
         targets[_ACTIVE],
         targets[_FRESH],
+        targets[_BORDERING],
+        targets[_STALE],
         state.planes[k],
-        state.rows[k],
+        state.spans[k],
     )
 
 
@@ -189,7 +199,7 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
         pairs=np.zeros((num_games, len(PAIRS), owners, owners), np.int64),
         targets=np.zeros((num_games, len(TARGETS), owners, words), np.uint64),
         planes=np.zeros((num_games, owners, strips, height + 2), np.uint64),
-        rows=np.zeros((num_games, owners, strips, 2), np.int64),
+        spans=np.zeros((num_games, owners, strips, 3), np.int64),
         seating=np.zeros((num_games, len(SEATING), owners), np.int64),
         memory=np.zeros((num_games, owners, BOT_MEMORY), np.int64),
     )
@@ -238,7 +248,7 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
     saved = State(*blocks)
     last, cells = state.planes.shape[-1], 64 * state.planes.shape[-1] * state.planes.shape[-2]
     bounds = {
-        "rows": (saved.rows, 0, last),
+        "spans": (saved.spans[..., :2], 0, last),
         "land": (saved.players[_LAND], 0, cells),
         "alive": (saved.players[_ALIVE], 0, 1),
         "clock": (saved.clock, 0, 2**62),

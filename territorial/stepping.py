@@ -14,7 +14,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._jit import int64, kernel, njit
 from territorial.actions import NO_TARGET, owner_of_target
-from territorial.board import clear_rows, front_size, set_cell, spread, write_owner_codes
+from territorial.board import clear_owner, set_cell, write_owner_codes
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -24,17 +24,15 @@ from territorial.constants import (
     NUM_FRACTIONS,
     STREAM_EPISODE,
 )
-from territorial.observe import Tables, observe
+from territorial.fronts import count_fronts
+from territorial.observe import Buffers, copy_observation, observe_anew, observe_step
 from territorial.rewards import is_finished, reward
 from territorial.rng import draw
 from territorial.rules import (
-    Work,
     add_to_set,
-    can_be_target,
     drop_from_set,
     earliest_step,
     launch,
-    need_for,
     set_due,
     tick,
 )
@@ -52,6 +50,7 @@ from territorial.state import (
     State,
     game_of,
 )
+from territorial.work import Work
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 LAND_BEFORE, ALIVE_BEFORE = 0, 1
@@ -110,8 +109,8 @@ def step_games(
     work: Work,
     bank: MapBank,
     actions: Any,
-    tables: Tables,
-    final_tables: Tables,
+    buffers: Buffers,
+    final_buffers: Buffers,
     results: Results,
     options: Options,
     first: int,
@@ -123,6 +122,8 @@ def step_games(
         game = game_of(state, k)
         if game.clock[OVER] != 0:
             stand_still(results, k)
+            if options.is_observed != 0:
+                observe_step(game, params, work, buffers, k)
             continue
         decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
         play(game, params, work)
@@ -130,15 +131,17 @@ def step_games(
         is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
         if results.ended[k] or is_left:
             keep_final(game, results, k)
+        if options.is_observed != 0:
+            observe_step(game, params, work, buffers, k)
         if options.is_autoreset != 0 and (results.ended[k] or is_left):
             if options.is_observed != 0:
-                observe(game, params, work, final_tables, k)
+                copy_observation(buffers, final_buffers, k)
             game.clock[EPISODE] += 1
             seed = draw(options.batch_seed, STREAM_EPISODE, k, game.clock[EPISODE])
             start(game, params, work, bank, state.seating[k], state.memory[k], seed)
             results.was_reset[k] = True
-        if options.is_observed != 0:
-            observe(game, params, work, tables, k)
+            if options.is_observed != 0:
+                observe_anew(game, params, work, buffers, k)
 
 
 @kernel
@@ -154,7 +157,7 @@ def reset_games(
     params: Params,
     work: Work,
     bank: MapBank,
-    tables: Tables,
+    buffers: Buffers,
     seeds: Any,
     episodes: Any,
     is_observed: int,
@@ -167,7 +170,7 @@ def reset_games(
         game.clock[EPISODE] = episodes[k]
         start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k])
         if is_observed != 0:
-            observe(game, params, work, tables, k)
+            observe_anew(game, params, work, buffers, k)
 
 
 @kernel
@@ -177,38 +180,24 @@ def tick_game(state: State, params: Params, work: Work, launches: Any, k: int) -
     What is derived from the state is derived anew, so that a caller may have written to the arrays.
     """
     game = game_of(state, k)
-    derive(game)
+    derive(game, work)
     for i in range(len(launches)):
-        launch(game, params, work, launches[i, 0], launches[i, 1], launches[i, 2])
+        launch(game, params, launches[i, 0], launches[i, 1], launches[i, 2])
     tick(game, params, work)
 
 
 @kernel
-def observe_games(state: State, params: Params, work: Work, tables: Tables, first: int, end: int) -> None:
+def observe_games(state: State, params: Params, work: Work, buffers: Buffers, first: int, end: int) -> None:
     """Observe the games [first, end) as they stand."""
     for k in range(first, end):
-        observe(game_of(state, k), params, work, tables, k)
+        observe_anew(game_of(state, k), params, work, buffers, k)
 
 
 @kernel
 def owner_codes(state: State, codes: Any, first: int, end: int) -> None:
     """Write the owned cells of the games [first, end) into ``codes``, uint8 (E, H+2, W+2)."""
     for k in range(first, end):
-        write_owner_codes(state.planes[k], state.rows[k], codes[k])
-
-
-@kernel
-def measure_fronts(state: State, work: Work, params: Params, k: int, sizes: Any, needs: Any) -> None:
-    """Write front sizes and launch needs of all pairs of game ``k``; both int64 (P+1, P+1)."""
-    game = game_of(state, k)
-    for p in range(1, len(game.alive)):
-        spread(game.planes, game.rows, p, work.reach, work.reach_rows)
-        for target in range(len(game.alive)):
-            size = 0
-            if can_be_target(game, p, target):
-                size = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
-            sizes[p, target] = size
-            needs[p, target] = need_for(size, game.pools[p, target], params)
+        write_owner_codes(state.planes[k], state.spans[k], codes[k])
 
 
 @kernel
@@ -223,20 +212,20 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
 
 
 @kernel
-def place_position(state: State, params: Params, owner: Any, k: int) -> None:
+def place_position(state: State, params: Params, work: Work, owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     game = game_of(state, k)
     wake_bots(state.seating[k], state.memory[k], game.clock[TICK])
     for code in range(game.planes.shape[0]):
-        clear_rows(game.planes, game.rows, code)
+        clear_owner(game.planes, game.spans, code)
         game.land[code] = 0
     for r in range(params.height):
         for c in range(params.width):
             code = int64(owner[r, c])
             if code != BLOCKED:
-                set_cell(game.planes, game.rows, code, r, c)
+                set_cell(game.planes, game.spans, code, r, c)
                 game.land[code] += 1
-    derive(game)
+    derive(game, work)
 
 
 # ---- parts of a step ------------------------------------------------------------------------------
@@ -259,7 +248,7 @@ def decide_launches(game: Game, params: Params, work: Work, seating: Any, memory
             decide_bot(game, params, work, seating, memory, p)
     for p in range(1, len(game.alive)):
         if work.launches[p, 0] != NO_TARGET:
-            launch(game, params, work, p, work.launches[p, 0], work.launches[p, 1])
+            launch(game, params, p, work.launches[p, 0], work.launches[p, 1])
 
 
 @njit
@@ -269,7 +258,7 @@ def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating[WAKE, p]:
         style = seating[SEATS, p] - FIRST_BOT_CODE
-        target, fraction = bots.decide(style, game, params, work, p, memory[p])
+        target, fraction = bots.decide(style, game, params, p, memory[p])
         work.launches[p, 0], work.launches[p, 1] = target, fraction
         seating[WAKE, p] = max(seating[WAKE, p] + bots.INTERVALS[style], now + 1)
 
@@ -294,8 +283,9 @@ def report(game: Game, work: Work, results: Results, k: int) -> None:
 
 
 @njit
-def derive(game: Game) -> None:
+def derive(game: Game, work: Work) -> None:
     """Bring what is kept for speed alone in line with pools and land."""
+    count_fronts(game, work)
     for p in range(1, len(game.alive)):
         for target in range(len(game.alive)):
             if game.pools[p, target] > 0:
@@ -344,6 +334,7 @@ def start(
     """Begin a new game with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
     begin_game(game, params, bank, work.anchors)
+    count_fronts(game, work)
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]
     wake_bots(seating, memory, 0)

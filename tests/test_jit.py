@@ -10,8 +10,9 @@ import pytest
 
 from territorial import GameConfig, VecGame, _jit
 from territorial.config import make_params
-from territorial.rules import attack_step, make_work
+from territorial.rules import attack_step
 from territorial.state import game_of
+from territorial.work import make_work
 
 PRINT_CACHE = "from territorial._jit import CACHE_DIR; print(CACHE_DIR)"
 
@@ -65,7 +66,7 @@ def test_kernels_count_no_references_and_allocate_nothing():
     game = VecGame(config, 1)
     game.reset()
     step = numba.njit(attack_one.py_func, **_jit._OPTIONS)
-    step(game.blocks, make_params(config), make_work(config))
+    step(game.blocks, make_params(config), make_work(config, logs_changes=True))
     code = step.inspect_llvm(step.signatures[0])
     assert "define" in code
     for of_the_runtime in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc"):

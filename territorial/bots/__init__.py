@@ -28,12 +28,12 @@ INTERVALS = np.array([style.INTERVAL for style in _STYLES], np.int64)
 
 
 def _dispatcher() -> Any:
-    """Return ``decide(style, game, params, work, p, memory)``, which calls the bot of that code.
+    """Return ``decide(style, game, params, p, memory)``, which calls the bot of that code.
 
     It is written out as one function with a branch per bot: numba cannot index functions of several
     types, and a chain of closures takes longer to compile with every bot.
     """
-    arguments = "game, params, work, p, memory"
+    arguments = "game, params, p, memory"
     lines = [f"def decide(style, {arguments}):"]
     for code in range(len(_STYLES)):
         lines += [f"    if style == {code}:", f"        return decide_{code}({arguments})"]

@@ -1,6 +1,6 @@
 """What bots share: looking at the neighbours, choosing one, and turning an amount into a launch.
 
-A bot is a function ``decide(game, params, work, p, memory) -> (target, fraction)`` in a file of its own,
+A bot is a function ``decide(game, params, p, memory) -> (target, fraction)`` in a file of its own,
 compiled into the engine. ``target`` is an owner code or HOLD_ALL, ``fraction`` in 1024ths of the
 balance. It reads anything (nothing in this game is hidden) and writes only ``memory``, BOT_MEMORY
 whole numbers of its own that are zero at the start of a game.
@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from territorial._jit import njit
-from territorial.board import bounding_box, front_size, spread
+from territorial.board import bounding_box
 from territorial.config import Params
-from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_BOT_MOVE
+from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
 from territorial.rng import draw
-from territorial.rules import Work, need_for
+from territorial.rules import need_for
 from territorial.state import TICK, Game
 
 HOLD_ALL = -1
@@ -30,20 +30,9 @@ MOST = 2**62
 
 
 @njit
-def look_around(game: Game, work: Work, p: int) -> None:
-    """Fill ``work.sizes`` with the size of the front of ``p`` with every owner 0..P."""
-    spread(game.planes, game.rows, p, work.reach, work.reach_rows)
-    for target in range(len(work.sizes)):
-        if target == p or (target != NEUTRAL and game.alive[target] == 0):
-            work.sizes[target] = 0
-        else:
-            work.sizes[target] = front_size(game.planes, game.rows, work.reach, work.reach_rows, target)
-
-
-@njit
-def is_open(game: Game, params: Params, work: Work, p: int, target: int) -> bool:
-    """Return whether ``p`` may launch against ``target``; ``look_around`` comes first."""
-    need = need_for(work.sizes[target], game.pools[p, target], params)
+def is_open(game: Game, params: Params, p: int, target: int) -> bool:
+    """Return whether ``p`` may launch against ``target``."""
+    need = need_for(game.fronts[p, target], game.pools[p, target], params)
     return 0 < need <= game.troops[p] // params.need_divisor
 
 
@@ -54,11 +43,11 @@ def bot_draw(game: Game, p: int, index: int) -> Any:
 
 
 @njit
-def least(game: Game, work: Work, params: Params, p: int, numerators: Any, denominators: Any) -> int:
+def least(game: Game, params: Params, p: int, numerators: Any, denominators: Any) -> int:
     """Return the open neighbour with the least numerator / denominator, or HOLD_ALL; ties by lot."""
     best = HOLD_ALL
     for q in range(1, len(game.troops)):
-        if is_open(game, params, work, p, q):
+        if is_open(game, params, p, q):
             if best == HOLD_ALL:
                 best = q
             else:
@@ -75,17 +64,17 @@ def wins_lot(game: Game, p: int, challenger: int, holder: int) -> bool:
 
 
 @njit
-def lowest_density(game: Game, params: Params, work: Work, p: int) -> int:
+def lowest_density(game: Game, params: Params, p: int) -> int:
     """Return the open neighbour with the fewest troops per cell, or HOLD_ALL."""
-    return least(game, work, params, p, game.troops, game.land)
+    return least(game, params, p, game.troops, game.land)
 
 
 @njit
-def weakest(game: Game, params: Params, work: Work, p: int) -> int:
+def weakest(game: Game, params: Params, p: int) -> int:
     """Return the open neighbour with the least T + pool against ``p``, or HOLD_ALL."""
     best, best_force = HOLD_ALL, MOST
     for q in range(1, len(game.troops)):
-        if is_open(game, params, work, p, q):
+        if is_open(game, params, p, q):
             force = game.troops[q] + game.pools[q, p]
             if force < best_force or (force == best_force and wins_lot(game, p, q, best)):
                 best, best_force = q, force
@@ -93,13 +82,13 @@ def weakest(game: Game, params: Params, work: Work, p: int) -> int:
 
 
 @njit
-def nearest(game: Game, params: Params, work: Work, p: int) -> int:
+def nearest(game: Game, params: Params, p: int) -> int:
     """Return the open neighbour whose bounding box has the nearest centre, or HOLD_ALL."""
-    top, bottom, left, right = bounding_box(game.planes, game.rows, p)
+    top, bottom, left, right = bounding_box(game.planes, game.spans, p)
     best, best_distance = HOLD_ALL, MOST
     for q in range(1, len(game.troops)):
-        if is_open(game, params, work, p, q):
-            box = bounding_box(game.planes, game.rows, q)
+        if is_open(game, params, p, q):
+            box = bounding_box(game.planes, game.spans, q)
             down, across = top + bottom - box[0] - box[1], left + right - box[2] - box[3]
             distance = down * down + across * across
             if distance < best_distance or (distance == best_distance and wins_lot(game, p, q, best)):
@@ -125,7 +114,7 @@ def send(game: Game, p: int, target: int, amount: int) -> tuple[int, int]:
 
 @njit
 def send_keeping(
-    game: Game, params: Params, work: Work, p: int, target: int, amount: int, reserve: int
+    game: Game, params: Params, p: int, target: int, amount: int, reserve: int
 ) -> tuple[int, int]:
     """Return the launch of ``amount``, or less so that ``reserve`` troops stay at home; else hold.
 
@@ -134,6 +123,6 @@ def send_keeping(
     if target == HOLD_ALL:
         return HOLD_ALL, 0
     sent = min(amount, game.troops[p] - reserve)
-    if sent < need_for(work.sizes[target], game.pools[p, target], params):
+    if sent < need_for(game.fronts[p, target], game.pools[p, target], params):
         return HOLD_ALL, 0
     return send(game, p, target, sent)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from territorial._jit import njit
-from territorial.bots.common import is_open, look_around, send, send_keeping, share, weakest
+from territorial.bots.common import is_open, send, send_keeping, share, weakest
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.rules import Work
 from territorial.state import TICK, Game
 
 NAME = "metronome"
@@ -22,15 +21,14 @@ RESERVE = 60
 
 
 @njit
-def decide(game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
+def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
     """Send 40 % in the opening, later the surplus over 100 a cell or 10 %; keep 60 a cell from players."""
-    look_around(game, work, p)
     if game.clock[TICK] < OPENING_TICKS:
         amount = share(game, p, OPENING_PERCENT)
     else:
         surplus = game.troops[p] - SURPLUS_ABOVE * game.land[p]
         amount = max(surplus, share(game, p, LATER_PERCENT))
-    if is_open(game, params, work, p, NEUTRAL):
+    if is_open(game, params, p, NEUTRAL):
         return send(game, p, NEUTRAL, amount)
-    target = weakest(game, params, work, p)
-    return send_keeping(game, params, work, p, target, amount, RESERVE * game.land[p])
+    target = weakest(game, params, p)
+    return send_keeping(game, params, p, target, amount, RESERVE * game.land[p])

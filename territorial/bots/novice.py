@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from territorial._jit import njit
-from territorial.bots.common import is_open, look_around, nearest, send, share
+from territorial.bots.common import is_open, nearest, send, share
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.rules import Work
 from territorial.state import Game
 
 NAME = "novice"
@@ -20,10 +19,9 @@ SENT_PERCENT = 98
 
 
 @njit
-def decide(game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
+def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
     """Send 98 % at neutral land, else at the nearest neighbour."""
-    look_around(game, work, p)
     target = NEUTRAL
-    if not is_open(game, params, work, p, NEUTRAL):
-        target = nearest(game, params, work, p)
+    if not is_open(game, params, p, NEUTRAL):
+        target = nearest(game, params, p)
     return send(game, p, target, share(game, p, SENT_PERCENT))

@@ -11,7 +11,6 @@ from territorial._jit import njit
 from territorial.bots.common import (
     HOLD_ALL,
     is_open,
-    look_around,
     lowest_density,
     send,
     send_keeping,
@@ -20,7 +19,6 @@ from territorial.bots.common import (
 )
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.rules import Work
 from territorial.state import Game
 
 NAME = "turtle"
@@ -31,31 +29,30 @@ OVERFLOW_ABOVE, OVERFLOW_RESERVE = 120, 100
 
 
 @njit
-def decide(game: Game, params: Params, work: Work, p: int, memory: Any) -> tuple[int, int]:
+def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
     """Answer an attacker; else take free land; else, at 120 troops a cell, spend those above 100."""
-    look_around(game, work, p)
     troops, land = game.troops[p], game.land[p]
-    attacker = strongest_answerable(game, params, work, p)
+    attacker = strongest_answerable(game, params, p)
     if attacker != HOLD_ALL:
-        launch = send_keeping(game, params, work, p, attacker, troops // 2, ANSWER_RESERVE * land)
+        launch = send_keeping(game, params, p, attacker, troops // 2, ANSWER_RESERVE * land)
         if launch[0] != HOLD_ALL:
             return launch
-    if is_open(game, params, work, p, NEUTRAL):
+    if is_open(game, params, p, NEUTRAL):
         return send(game, p, NEUTRAL, share(game, p, NEUTRAL_PERCENT))
     if troops < OVERFLOW_ABOVE * land:
         return HOLD_ALL, 0
-    target = lowest_density(game, params, work, p)
-    return send_keeping(game, params, work, p, target, troops, OVERFLOW_RESERVE * land)
+    target = lowest_density(game, params, p)
+    return send_keeping(game, params, p, target, troops, OVERFLOW_RESERVE * land)
 
 
 @njit
-def strongest_answerable(game: Game, params: Params, work: Work, p: int) -> int:
+def strongest_answerable(game: Game, params: Params, p: int) -> int:
     """Return the attacker with the largest pool among those weaker than ``p``, or HOLD_ALL."""
     best, best_pool = HOLD_ALL, 0
     for q in range(1, len(game.troops)):
         pool = game.pools[q, p]
         is_weaker = game.troops[q] + pool < game.troops[p]
-        if pool > 0 and is_weaker and is_open(game, params, work, p, q):
+        if pool > 0 and is_weaker and is_open(game, params, p, q):
             if pool > best_pool or (pool == best_pool and wins_lot(game, p, q, best)):
                 best, best_pool = q, pool
     return best

@@ -1,7 +1,7 @@
 """Every operation on bit planes against the same operation on a plain board of owner codes.
 
 Widths lie around the borders of the strips of 64 columns; boards go from empty over patches to confetti.
-After every operation that changes a board, ``rows`` must still span all cells of every owner and strip.
+After every operation that changes a board, ``spans`` must still span all cells of every owner and strip.
 """
 
 import numba
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from territorial import board
-from territorial.board import END, FIRST
+from territorial.board import COLUMNS, END, FIRST
 from territorial.constants import BLOCKED
 from territorial.state import num_strips
 
@@ -20,22 +20,22 @@ WIDTHS = (1, 16, 63, 64, 65, 127, 128, 129, 130)
 NUM_OWNERS = 4
 SEEDS = range(12)
 MARGIN = 7
-"""How far ``rows`` are widened at random: they may span more than they need."""
+"""How far ``spans`` are widened at random: they may span more than they need."""
 
 
 # The operations are compiled into the engine's calls; for the tests, each gets a call of its own.
 
 
 @numba.njit
-def front_of(planes, rows, owner, target, reach, reach_rows, front, front_rows):
-    board.spread(planes, rows, owner, reach, reach_rows)
-    return board.find_front(planes, rows, reach, reach_rows, target, front, front_rows)
+def front_of(planes, spans, owner, target, reach, reach_spans, front, front_spans):
+    board.spread(planes, spans, owner, reach, reach_spans)
+    board.find_front(planes, spans, reach, reach_spans, target, front, front_spans)
 
 
 @numba.njit
-def size_of(planes, rows, owner, target, reach, reach_rows):
-    board.spread(planes, rows, owner, reach, reach_rows)
-    return board.front_size(planes, rows, reach, reach_rows, target)
+def size_of(planes, spans, owner, target, reach, reach_spans):
+    board.spread(planes, spans, owner, reach, reach_spans)
+    return board.front_size(planes, spans, reach, reach_spans, target)
 
 
 class Planes:
@@ -46,17 +46,20 @@ class Planes:
         self.shape = owner.shape
         strips = num_strips(width)
         self.planes = np.zeros((num_owners, strips, height + 2), np.uint64)
-        self.rows = np.zeros((num_owners, strips, 2), np.int64)
-        self.rows[..., FIRST] = height + 2
+        self.spans = np.zeros((num_owners, strips, 3), np.int64)
+        self.spans[..., FIRST] = height + 2
         for code in range(num_owners):
             for s in range(strips):
                 cells = owner[:, 64 * s : 64 * s + 64] == code
                 self.planes[code, s, 1:-1] = words_of(cells)
-                self.rows[code, s] = covering(cells, height, rng, slack)
+                self.spans[code, s, :COLUMNS] = covering(cells, height, rng, slack)
+                columns = np.bitwise_or.reduce(self.planes[code, s])
+                more = rubbish(rng, 1)[0] & rubbish(rng, 1)[0] if slack else np.uint64(0)
+                self.spans[code, s, COLUMNS] = (columns | more).view(np.int64)
         self.reach = rubbish(rng, (strips, height + 2))
-        self.front = rubbish(rng, (strips, height + 2))
-        self.reach_rows = rng.integers(-5, height + 5, (strips, 2))
-        self.front_rows = rng.integers(-5, height + 5, (strips, 2))
+        self.front = np.zeros((strips, height + 2), np.uint64)
+        self.reach_spans = rng.integers(-5, height + 5, (strips, 2))
+        self.front_spans = rng.integers(-5, height + 5, (strips, 3))
 
     def to_array(self):
         """Return the owner codes, BLOCKED where no plane has a cell; two owners of a cell are an error."""
@@ -78,27 +81,36 @@ class Planes:
         for code in range(len(self.planes)):
             assert int(np.bitwise_count(self.planes[code]).sum()) == self.cells(code).sum()
             for s in range(self.planes.shape[1]):
-                first, end = self.rows[code, s]
+                first, end, columns = self.spans[code, s]
                 used = np.flatnonzero(self.planes[code, s])
+                assert np.bitwise_or.reduce(self.planes[code, s]) & ~columns.view(np.uint64) == 0
                 assert len(used) == 0 or (first <= used[0] and used[-1] < end)
                 assert first >= end or (first >= 1 and end <= height + 1)
 
     def spread(self, owner):
-        board.spread(self.planes, self.rows, owner, self.reach, self.reach_rows)
+        board.spread(self.planes, self.spans, owner, self.reach, self.reach_spans)
 
     def front_of(self, owner, target):
-        return front_of(
-            self.planes, self.rows, owner, target, self.reach, self.reach_rows, self.front, self.front_rows
+        """Find the front in zeroed memory and return how many cells it has; its spans are exact."""
+        self.front.fill(0)
+        front_of(
+            self.planes, self.spans, owner, target, self.reach, self.reach_spans, self.front, self.front_spans
         )
+        for s, words in enumerate(self.front):
+            used = np.flatnonzero(words)
+            first, end, columns = self.front_spans[s]
+            assert columns.view(np.uint64) == np.bitwise_or.reduce(words)
+            assert (first, end) == (used[0], used[-1] + 1) if len(used) else first > end
+        return int(np.bitwise_count(self.front).sum())
 
     def size_of(self, owner, target):
-        return size_of(self.planes, self.rows, owner, target, self.reach, self.reach_rows)
+        return size_of(self.planes, self.spans, owner, target, self.reach, self.reach_spans)
 
     def front_cells(self, words, rows):
         """Return the cells of a set that is valid in its rows only."""
         valid = np.zeros_like(words[:, 1:-1])
         for s in range(len(valid)):
-            first, end = rows[s]
+            first, end = rows[s, :COLUMNS]
             if first < end:
                 valid[s, first - 1 : end - 1] = words[s, first:end]
         return cells_of(valid, 64 * len(valid))
@@ -173,7 +185,7 @@ def test_spread_reaches_all_cells_beside_an_owner(boards):
     for owner, planes, _ in boards:
         for p in OWNERS:
             planes.spread(p)
-            reached = planes.front_cells(planes.reach, planes.reach_rows)[:, : owner.shape[1]]
+            reached = planes.front_cells(planes.reach, planes.reach_spans)[:, : owner.shape[1]]
             assert np.array_equal(reached, touching(owner, p))
 
 
@@ -182,7 +194,7 @@ def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
         for p, target in PAIRS:
             expected = (owner == target) & touching(owner, p)
             assert planes.front_of(p, target) == expected.sum()
-            found = planes.front_cells(planes.front, planes.front_rows)
+            found = planes.front_cells(planes.front, planes.front_spans)
             assert np.array_equal(found[:, : owner.shape[1]], expected)
             assert found.sum() == expected.sum(), "and none outside the map"
 
@@ -198,7 +210,7 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
     for owner, planes, rng in boards:
         for p, target in rng.permutation(PAIRS):
             planes.front_of(p, target)
-            board.take_front(planes.planes, planes.rows, p, target, planes.front, planes.front_rows)
+            board.take_front(planes.planes, planes.spans, p, target, planes.front, planes.front_spans)
             owner[(owner == target) & touching(owner, p)] = p
             planes.check()
             assert np.array_equal(planes.to_array(), owner)
@@ -207,30 +219,30 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
-        board.move_all(planes.planes, planes.rows, source, destination)
+        board.move_all(planes.planes, planes.spans, source, destination)
         owner[owner == source] = destination
         planes.check()
-        assert (planes.rows[source, :, FIRST] >= planes.rows[source, :, END]).all()
+        assert (planes.spans[source, :, FIRST] >= planes.spans[source, :, END]).all()
         assert np.array_equal(planes.to_array(), owner)
 
 
 def test_clearing_an_owner_takes_its_cells_off_the_board(boards):
     for owner, planes, rng in boards:
         code = int(rng.integers(NUM_OWNERS))
-        board.clear_rows(planes.planes, planes.rows, code)
+        board.clear_owner(planes.planes, planes.spans, code)
         owner[owner == code] = BLOCKED
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
-        assert (planes.rows[code] == (owner.shape[0] + 2, 0)).all()
+        assert (planes.spans[code] == (owner.shape[0] + 2, 0, 0)).all()
 
 
 def test_tightened_rows_span_exactly_the_cells(boards):
     for owner, planes, _ in boards:
         for code in OWNERS:
-            board.tighten_rows(planes.planes, planes.rows, code)
+            board.tighten_span(planes.planes, planes.spans, code)
             for s in range(num_strips(owner.shape[1])):
                 used = np.flatnonzero((owner[:, 64 * s : 64 * s + 64] == code).any(axis=1)) + 1
-                first, end = planes.rows[code, s]
+                first, end = planes.spans[code, s, :COLUMNS]
                 assert (first, end) == (used[0], used[-1] + 1) if len(used) else first >= end
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
@@ -245,7 +257,7 @@ def test_single_cells_are_set_dropped_and_looked_up(boards):
             assert is_owned == [code == old for code in OWNERS]
             if old != BLOCKED:
                 board.drop_cell(planes.planes, old, r, c)
-            board.set_cell(planes.planes, planes.rows, new, r, c)
+            board.set_cell(planes.planes, planes.spans, new, r, c)
             owner[r, c] = new
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
@@ -254,14 +266,14 @@ def test_single_cells_are_set_dropped_and_looked_up(boards):
 def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left(boards):
     for owner, planes, _ in boards:
         codes = np.full((owner.shape[0] + 2, owner.shape[1] + 2), BLOCKED, np.uint8)
-        board.write_owner_codes(planes.planes, planes.rows, codes)
+        board.write_owner_codes(planes.planes, planes.spans, codes)
         assert np.array_equal(codes, np.pad(owner, 1, constant_values=BLOCKED))
 
 
 def test_a_bounding_box_holds_all_cells_and_no_more(boards):
     for owner, planes, _ in boards:
         for code in OWNERS:
-            top, bottom, left, right = board.bounding_box(planes.planes, planes.rows, code)
+            top, bottom, left, right = board.bounding_box(planes.planes, planes.spans, code)
             rows, columns = np.nonzero(owner == code)
             if len(rows):
                 expected = (rows.min(), rows.max(), columns.min(), columns.max())
@@ -280,7 +292,7 @@ def test_a_lone_cell_reaches_its_four_neighbours_across_strips_and_not_across_ed
     expected = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
     inside = {(r, c) for r, c in expected if 0 <= r < 3 and 0 <= c < 130}
     assert planes.front_of(1, 0) == len(inside)
-    found = planes.front_cells(planes.front, planes.front_rows)
+    found = planes.front_cells(planes.front, planes.front_spans)
     assert set(zip(*np.nonzero(found), strict=True)) == inside
 
 
@@ -307,18 +319,18 @@ def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
         p, target = PAIRS[number % len(PAIRS)]
         if name == "take":
             planes.front_of(p, target)
-            board.take_front(planes.planes, planes.rows, p, target, planes.front, planes.front_rows)
+            board.take_front(planes.planes, planes.spans, p, target, planes.front, planes.front_spans)
             owner[(owner == target) & touching(owner, p)] = p
         elif name == "move":
-            board.move_all(planes.planes, planes.rows, p, 0)
+            board.move_all(planes.planes, planes.spans, p, 0)
             owner[owner == p] = 0
         elif name == "tighten":
-            board.tighten_rows(planes.planes, planes.rows, p)
+            board.tighten_span(planes.planes, planes.spans, p)
         else:
             r, c = number % height, number * 7 % width
             for code in OWNERS:
                 board.drop_cell(planes.planes, code, r, c)
-            board.set_cell(planes.planes, planes.rows, p, r, c)
+            board.set_cell(planes.planes, planes.spans, p, r, c)
             owner[r, c] = p
         planes.check()
     assert np.array_equal(planes.to_array(), owner)
