@@ -344,8 +344,7 @@ class FrameStore:
                     f"layout it must be {shape}"
                 )
         planes, *rest = arrays.values()
-        # Kernels are compiled for arrays of one kind: end to end and writable.
-        delta = Delta(*(array if array.flags.carray else array.copy() for array in rest))
+        delta = Delta(*(_read_only(array) for array in rest))
         self._check_delta(delta)
         newest: npt.NDArray[np.uint8] = planes[:, 0]
         return newest, delta
@@ -419,6 +418,13 @@ class FrameStore:
                 f"games has {len(checked[0])} entries and times {len(checked[1])}; it must be as many"
             )
         return checked[0], checked[1]
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

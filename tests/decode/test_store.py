@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from territorial import GameConfig, VecGame
+from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.store import FrameStore
 from territorial.obs_layout import KEY_FRAME, ObsLayout
-from tests.decode.streams import Boards, Stream
+from tests.decode.streams import Boards, Stream, pack
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -487,6 +489,47 @@ def test_a_decoder_of_another_layout_is_refused():
     other = ObsLayout(height=16, width=20, num_players=5, frames=2)
     with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
         store.decode(**where, decoder=Recorder(other), form="owners")
+
+
+# ---- real games ------------------------------------------------------------------------------------
+
+
+def naive_stacks(layout, boards, was_reset):
+    """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
+    packed = pack(boards, layout)
+    stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
+    for t, k in np.ndindex(packed.shape[:2]):
+        stacks[t, k, 0] = packed[t, k]
+        back = 0
+        while back < layout.frames - 1 and not was_reset[t - back, k]:
+            back += 1
+            stacks[t, k, back] = packed[t - back + 1, k] ^ packed[t - back, k]
+    return stacks
+
+
+@pytest.mark.parametrize("key_every", [7, 64])
+def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_kept_by_hand(key_every):
+    config = GameConfig(height=24, width=30, num_players=5, max_ticks=900)
+    seats = ("metronome", "random", "novice", "turtle", "banker")
+    game = VecGame(config, 3, seats=seats, frames=FRAMES)
+    layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
+    store = FrameStore(layout, 3, key_every=key_every)
+    seen, boards, new, ended = [], [], [], 0
+    observations, was_reset = game.reset(), np.ones(3, bool)
+    while ended < 9:
+        store.append(observations, was_reset)
+        seen.append(observations.planes.copy())
+        owner = game.state.owner[:, 1:-1, 1:-1]
+        boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
+        new.append(was_reset.copy())
+        observations, *_, info = game.step()
+        was_reset = info["was_reset"]
+        ended += int(info["ended"].sum())
+    games, times = everything(store, FRAMES)
+    assert len(games) == 3 * len(seen)
+    stacks = store.planes(games, times)
+    assert (stacks == np.array(seen)[times, games]).all()
+    assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
 
 
 def test_the_stream_itself_is_as_observations_are():
