@@ -28,7 +28,7 @@ from territorial.maps import make_maps
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
 from territorial.seats import SEAT_NAMES, seat_codes
-from territorial.spawning import MapBank, make_bank
+from territorial.spawning import MapBank, make_bank, make_terrain
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -159,6 +159,7 @@ class VecGame:
 
         self._maps = make_maps(config)
         self._bank = make_bank(self._maps)
+        self._terrain = make_terrain(self._maps, config.map)
         self._params = make_params(config)
         frames = _whole("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
@@ -415,11 +416,21 @@ class VecGame:
         """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
         return tuple(self._maps)
 
+    def terrain(self, k: int) -> npt.NDArray[np.uint8]:
+        """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
+
+        Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
+        """
+        self._need_reset()
+        terrain: npt.NDArray[np.uint8] = self._terrain[view(self.blocks, "map_id")[self._check_game(k)]]
+        return terrain
+
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
         groups = (self._bank, self._buffers, self._final_buffers, self._results, *self._works)
-        arrays: list[npt.NDArray[Any]] = [self._actions, *(array for group in groups for array in group)]
+        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain]
+        arrays += [array for group in groups for array in group]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
         return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games

@@ -1,6 +1,9 @@
-"""Decoding: from the tables that the engine writes once per game to what each agent sees of them."""
+"""Decoding: from what the engine writes once per game to what each agent sees of it.
 
+``decode.numpy.Decoder`` and ``decode.torch.Decoder`` have the same methods and give the same bits.
+"""
+
+from territorial.decode.features import FeatureDecoder
 from territorial.decode.layout import feature_names, state_names
-from territorial.decode.numpy import FeatureDecoder
 
 __all__ = ["FeatureDecoder", "feature_names", "state_names"]

@@ -1,111 +1,257 @@
-"""The decoder for numpy: feature vectors of all agents of a game with one gather."""
+"""The decoder for numpy: boards, feature vectors and masks as each agent sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions import ego_owners
 from territorial.config import GameConfig
-from territorial.decode.layout import (
-    REVERSE,
-    ROUNDING,
-    feature_names,
-    limits,
-    per_number,
-    scales,
-)
-from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS
+from territorial.decode import boards, checks, tables
+from territorial.decode.boards import Entries, Fields
+from territorial.decode.features import FeatureDecoder
+from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
-Floats = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+
+ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
+FRACTION_DTYPES = ("float16", "float32")
 
 
-class FeatureDecoder:
-    """Turns the tables of a game into one feature vector per agent, each as that agent sees it.
+class Decoder:
+    """Turns a batch of observations into what chosen agents see, in numpy arrays of their own.
 
     Args:
-        config: of the game.
-        seats: the seats, 1..P, to decode for, A of them; None: all, in order.
+        layout: of the observations.
+        config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
 
-    The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``):
+    Every method decodes N entries out of E games: entry i is what seat ``seats[i]``, 1..P, sees of game
+    ``games[i]``, 0..E-1; with ``games`` None entry i is of game i. Arrays of observations have the axis
+    of games first, as ``VecGame`` returns them, and may be views. An agent sees owners in ego order:
+    0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
 
-    ========  ===============  ====================================================================
-    part      length           content
-    ========  ===============  ====================================================================
-    globals   G                the columns of ``obs_layout.GLOBALS``
-    players   P * C            all columns of ``obs_layout.PLAYERS`` for each player in ego order:
-                               the agent itself, then the seats that follow its own
-    borders   (P + 1) * (B+4)  for neutral land, then each player in ego order: all columns of
-                               ``obs_layout.BORDERS`` from the agent to that owner, then front,
-                               pool, log_pool and taken from that owner to the agent
-    ========  ===============  ====================================================================
+    ``out``, where a method takes it, is a C-contiguous array of the result's shape and type that is filled
+    and returned instead of a new one. ``chunk`` is how many entries are decoded in one go; the result does
+    not depend on it. Several threads may share a decoder.
 
-    ``names`` lists all N features by name. What points from neutral land to somebody or from the agent to
-    itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table.
+    Errors: ValueError for shapes, seats, games and options that do not fit, TypeError for wrong types; the
+    message names the argument, its value and what it must be.
 
     """
 
-    def __init__(self, config: GameConfig, seats: Sequence[int] | None = None) -> None:
-        players = config.num_players
-        chosen = range(1, players + 1) if seats is None else seats
-        for seat in chosen:
-            if not 1 <= seat <= players:
-                raise ValueError(f"seats has {seat}; this game has the seats 1 to {players}")
-        self.names = feature_names(config)
-        self._index = _gather_index(players, np.array(list(chosen), np.intp))
-        self._scale = per_number(scales(config), config).astype(np.float32)
-        exact = per_number(scales(config), config) * per_number(limits(config), config)
-        self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
-        """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
-        # Every seat's vector has the same columns in the same places.
-        self.high: Floats = self.state_high[_gather_index(players, np.ones(1, np.intp))[0]]
-        """float32 (N,): what the features cannot exceed; the least of all is 0."""
+    def __init__(self, layout: ObsLayout, config: GameConfig | None = None) -> None:
+        checks.check_layout(layout, config)
+        self.layout = layout
+        self.config = config
 
-    @property
-    def num_features(self) -> int:
-        """N, the length of a feature vector."""
-        return len(self.names)
+    # ---- boards ----------------------------------------------------------------------------------
 
-    def state(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
-        """Return a new float32 (..., S): the tables end to end and scaled, in absolute seat order.
+    def owners(
+        self,
+        planes: npt.NDArray[np.uint8],
+        seats: npt.ArrayLike,
+        games: npt.ArrayLike | None = None,
+        *,
+        out: npt.NDArray[np.uint8] | None = None,
+        chunk: int = 16,
+    ) -> npt.NDArray[np.uint8]:
+        """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
+        entries = self._board_entries(planes, seats, games)
+        result = self._room(out, len(entries.seats), self.layout.frames, np.dtype(np.uint8))
+        boards.write_owners(self.layout, planes, entries, checks.chunk_of(chunk), result)
+        return result
 
-        Arguments: as for calling the decoder. ``layout.state_names`` lists the numbers.
+    def onehot(
+        self,
+        planes: npt.NDArray[np.uint8],
+        seats: npt.ArrayLike,
+        games: npt.ArrayLike | None = None,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        out: Array | None = None,
+        chunk: int = 16,
+    ) -> Array:
+        """Return (N, F * (P+1), H, W): one plane an owner, 1 on the cells it owns and 0 elsewhere.
+
+        Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
+        cells are 0 in all. ``dtype``: float16, float32, uint8 or int8.
         """
-        lead = globals_.shape[:-1]
-        flat = np.concatenate([globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1)
-        flat *= self._scale
-        return flat
+        kind = _dtype(dtype, ONEHOT_DTYPES)
+        entries = self._board_entries(planes, seats, games)
+        channels = self.layout.frames * (self.layout.num_players + 1)
+        result = self._room(out, len(entries.seats), channels, kind)
+        if out is not None:
+            result.view(np.uint8).fill(0)  # as bytes: the processor's own way to clear memory
+        one = _bits(np.ones((), kind))
+        boards.write_onehot(self.layout, planes, entries, checks.chunk_of(chunk), one, _bits(result))
+        return result
 
-    def __call__(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
-        """Return a new float32 (..., A, N): the feature vectors of all seats decoded for.
+    def semantic(
+        self,
+        planes: npt.NDArray[np.uint8],
+        seats: npt.ArrayLike,
+        players: npt.NDArray[np.float32],
+        borders: npt.NDArray[np.float32],
+        games: npt.ArrayLike | None = None,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        out: Array | None = None,
+        chunk: int = 16,
+    ) -> Array:
+        """Return (N, 4 * F + 2, H, W): a few planes with a meaning, however many players there are.
 
-        ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
-        (..., columns): one game, or a batch of games as ``VecGame`` returns it.
+        For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
+        1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
+        down to 255ths, 0 on neutral and blocked cells; and 1 on the cells of everyone, neutral land
+        included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
-        features: Floats = self.state(players, borders, globals_).take(self._index, axis=-1)
-        return features
+        kind = _dtype(dtype, FRACTION_DTYPES)
+        entries = self._board_entries(planes, seats, games)
+        fields = self._fields("semantic", players, borders, entries, len(planes))
+        result = self._room(out, len(entries.seats), 4 * self.layout.frames + 2, kind)
+        values = _bits(tables.level_values().astype(kind))
+        boards.write_semantic(
+            self.layout, planes, entries, fields, checks.chunk_of(chunk), values, _bits(result)
+        )
+        return result
+
+    def pooled(
+        self,
+        planes: npt.NDArray[np.uint8],
+        seats: npt.ArrayLike,
+        players: npt.NDArray[np.float32],
+        borders: npt.NDArray[np.float32],
+        games: npt.ArrayLike | None = None,
+        *,
+        factor: int = 8,
+        dtype: npt.DTypeLike = np.float32,
+        chunk: int = 16,
+    ) -> Array:
+        """Return (N, 4 * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
+
+        Squares have ``factor`` x ``factor`` cells, 1..1024 a side; those at the right and at the lower
+        edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
+        rounded to ``dtype``, float16 or float32.
+        """
+        kind = _dtype(dtype, FRACTION_DTYPES)
+        side = checks.factor_of(factor)
+        entries = self._board_entries(planes, seats, games)
+        fields = self._fields("pooled", players, borders, entries, len(planes))
+        size = self.layout
+        shape = (len(entries.seats), 4 * size.frames + 2, -(-size.height // side), -(-size.width // side))
+        means = np.empty(shape, np.float32)
+        boards.write_pooled(size, planes, entries, fields, checks.chunk_of(chunk), side, means)
+        return means.astype(kind, copy=False)
+
+    # ---- tables ----------------------------------------------------------------------------------
+
+    def features(
+        self,
+        players: npt.NDArray[np.float32],
+        borders: npt.NDArray[np.float32],
+        globals_: npt.NDArray[np.float32],
+        seats: npt.ArrayLike,
+        games: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Return float32 (N, features): the vectors that ``FeatureDecoder`` describes."""
+        decoder = self._feature_decoder
+        for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
+            self._check(name, table, len(globals_))
+        entries = self._entries(len(globals_), seats, games)
+        state = decoder.state(players, borders, globals_)
+        return state[entries.games[:, None], decoder.index[entries.seats - 1]]
+
+    def action_mask(
+        self, masks: npt.NDArray[np.uint8], seats: npt.ArrayLike, games: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.int8]:
+        """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
+        self._check("masks", masks)
+        entries = self._entries(len(masks), seats, games)
+        bits = np.unpackbits(
+            masks[entries.games, entries.seats - 1],
+            axis=1,
+            count=self.layout.num_players + 2,
+            bitorder="little",
+        )
+        order = tables.mask_bits(self.layout.num_players)[entries.seats - 1]
+        return np.take_along_axis(bits, order, axis=1).view(np.int8)
+
+    def action_owners(self, what: npt.ArrayLike, seats: npt.ArrayLike) -> Ints:
+        """Return int64 (N,): the owner codes that first parts of actions name, -1 for holding.
+
+        ``what``: ego indices (N,), 0..P+1, of the actions of ``seats``.
+        """
+        last = self.layout.num_players + 1
+        chosen = _numbers("what", what, 0, last)
+        owners = tables.action_owners(self.layout.num_players)
+        return owners[_numbers("seats", seats, 1, last - 1, len(chosen)) - 1, chosen]
+
+    @cached_property
+    def _feature_decoder(self) -> FeatureDecoder:
+        return FeatureDecoder(checks.needed_config(self.config, "features"))
+
+    # ---- arguments -------------------------------------------------------------------------------
+
+    def _check(self, name: str, array: Any, num_games: int | None = None) -> None:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} is a {type(array).__name__}; it must be a numpy array")
+        checks.check_array(self.layout, name, array.shape, array.dtype.name, num_games)
+
+    def _board_entries(self, planes: Any, seats: npt.ArrayLike, games: npt.ArrayLike | None) -> Entries:
+        checks.check_frames(self.layout)
+        self._check("planes", planes)
+        return self._entries(len(planes), seats, games)
+
+    def _entries(self, num_games: int, seats: npt.ArrayLike, games: npt.ArrayLike | None) -> Entries:
+        chosen = _numbers("seats", seats, 1, self.layout.num_players)
+        if games is None:
+            checks.check_every_game(len(chosen), num_games)
+            return Entries(chosen, np.arange(num_games))
+        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen)))
+
+    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, num_games: int) -> Fields:
+        config = checks.needed_config(self.config, method)
+        self._check("players", players, num_games)
+        self._check("borders", borders, num_games)
+        density = players[..., index(PLAYERS, "density")]
+        levels = np.searchsorted(tables.density_thresholds(config.hard_cap), density, side="right")
+        pool = borders[entries.games, index(BORDERS, "pool"), entries.seats]
+        return Fields(
+            levels=np.pad(levels, ((0, 0), (1, 1))),  # neutral land and blocked cells have none
+            attacked=np.pad(pool > 0, ((0, 0), (0, 1))),
+        )
+
+    def _room(self, out: Any, count: int, channels: int, kind: np.dtype[Any]) -> Array:
+        """Return ``out`` after checking it, or a new array of zeros."""
+        wanted = (count, channels, self.layout.height, self.layout.width)
+        if out is None:
+            return np.zeros(wanted, kind)
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"out is a {type(out).__name__}; it must be a numpy array")
+        checks.check_out(out.shape, out.dtype.name, wanted, kind.name)
+        if not out.flags.c_contiguous or not out.flags.writeable:
+            raise ValueError("out is a view or read-only; it must be a C-contiguous array to write to")
+        return out
 
 
-def _gather_index(num_players: int, seats: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return where in the tables, laid end to end, each feature of each seat lies: (A, N)."""
-    ego = ego_owners(num_players)[seats - 1]  # (A, P+1), neutral land first
-    me = seats[:, None, None]
-    width = num_players + 1
-    first_player = len(GLOBALS)
-    first_border = first_player + num_players * len(PLAYERS)
+def _numbers(name: str, values: npt.ArrayLike, low: int, high: int, length: int | None = None) -> Ints:
+    """Return ``values`` as int64 (N,) after checking that they lie in low..high."""
+    numbers = np.asarray(values)
+    checks.check_entries(name, numbers.shape, numbers.dtype.name, length)
+    if len(numbers):
+        checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
+    return numbers.astype(np.int64)
 
-    def borders(columns: Sequence[int], p: Any, t: Any) -> npt.NDArray[np.intp]:
-        start = first_border + np.array(columns, np.intp) * width * width
-        pairs: npt.NDArray[np.intp] = start + p * width + t
-        return pairs
 
-    shared = np.broadcast_to(np.arange(len(GLOBALS)), (len(seats), len(GLOBALS)))
-    players = first_player + (ego[:, 1:, None] - 1) * len(PLAYERS) + np.arange(len(PLAYERS))
-    there = borders(range(len(BORDERS)), me, ego[:, :, None])
-    back = borders(REVERSE, ego[:, :, None], me)
-    pairs = np.concatenate([there, back], axis=-1)
-    parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
-    return np.concatenate(parts, axis=1).astype(np.intp)
+def _dtype(dtype: npt.DTypeLike, allowed: tuple[str, ...]) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    checks.check_dtype(kind.name, allowed)
+    return kind
+
+
+def _bits(array: Array) -> Array:
+    """Return a view of an array as unsigned integers of the same width."""
+    return array.view(f"u{array.dtype.itemsize}")

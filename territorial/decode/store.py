@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -22,6 +21,7 @@ from territorial.decode.blocks import (
     key_bytes,
     rebuild,
 )
+from territorial.decode.checks import whole
 from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout, array_called
 
 STORED = {
@@ -67,10 +67,10 @@ class FrameStore:
         if layout.frames < 1:
             raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
         self.layout = layout
-        self.num_games = _whole("num_games", num_games, 1)
-        self.key_every = _whole("key_every", key_every, 1)
-        self.capacity = None if capacity is None else _whole("capacity", capacity, 1)
-        self.budget = None if budget is None else _whole("budget", budget, 1)
+        self.num_games = whole("num_games", num_games, 1)
+        self.key_every = whole("key_every", key_every, 1)
+        self.capacity = None if capacity is None else whole("capacity", capacity, 1)
+        self.budget = None if budget is None else whole("budget", budget, 1)
         self._sealed: list[Block] = []
         self._sealed_bytes = 0
         self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
@@ -262,7 +262,7 @@ class FrameStore:
         All are equally likely, and may be drawn more than once. ``frames``: as for ``planes``. ValueError
         if there are none.
         """
-        n, frames = _whole("n", n, 0), self._check_frames(frames)
+        n, frames = whole("n", n, 0), self._check_frames(frames)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
         blocks = self._blocks()
@@ -393,7 +393,7 @@ class FrameStore:
         return is_new
 
     def _check_frames(self, frames: int | None) -> int:
-        return self.layout.frames if frames is None else _whole("frames", frames, 1, MAX_FRAMES)
+        return self.layout.frames if frames is None else whole("frames", frames, 1, MAX_FRAMES)
 
     def _check_places(
         self, games: npt.ArrayLike, times: npt.ArrayLike
@@ -431,15 +431,3 @@ def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.i
     """Return in which of the blocks each step lies, (n,)."""
     begins = np.array([block.begin for block in blocks])
     return np.searchsorted(begins, times, side="right") - 1
-
-
-def _whole(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int; ValueError if it is none, or none from ``low`` to ``high``."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = low - 1
-    if isinstance(value, bool) or whole < low or (high is not None and whole > high):
-        wanted = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} is {value!r}; it must be a whole number {wanted}")
-    return whole

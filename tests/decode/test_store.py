@@ -1,7 +1,11 @@
 """FrameStore, against stacks that are kept whole."""
 
 import copy
+import importlib
 import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from hypothesis import strategies as st
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
+from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
 from territorial.obs_layout import KEY_FRAME, ObsLayout
 from tests.decode.streams import Boards, Stream, pack
@@ -459,25 +464,37 @@ def test_other_arguments_have_their_ranges_too():
 # ---- decoding --------------------------------------------------------------------------------------
 
 
-class Recorder:
-    """A decoder that says what it was given."""
-
-    def __init__(self, layout):
-        self.layout = layout
-
-    def owners(self, planes, seats, **options):
-        return planes, seats, options
-
-
-def test_decoding_hands_stacks_of_the_decoder_s_length_to_its_method():
+@pytest.mark.parametrize("form", ["owners", "onehot"])
+@pytest.mark.parametrize("frames", [1, FRAMES])
+def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(form, frames):
     store, seen = filled(SMALL, 2, 30)
-    decoder = Recorder(ObsLayout(height=16, width=21, num_players=5, frames=2))
-    where = {"games": [0, 1], "times": [9, 29], "seats": [3, 1]}
-    planes, seats, options = store.decode(**where, decoder=decoder, form="owners", chunk=4)
-    assert (planes == seen[[9, 29], [0, 1], :2]).all()
-    assert (seats, options) == ([3, 1], {"chunk": 4})
-    planes, *_ = store.decode(**where, decoder=decoder, form="owners", convert=lambda planes: planes.tolist())
-    assert planes == seen[[9, 29], [0, 1], :2].tolist()
+    decoder = Decoder(replace(SMALL, frames=frames))
+    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 0, 9]), np.array([3, 1, 5, 4])
+    expected = getattr(decoder, form)(seen[times, games, :frames], seats)
+    assert (store.decode(games, times, seats, decoder=decoder, form=form) == expected).all()
+
+
+def test_options_go_on_to_the_decoder_and_planes_through_the_conversion():
+    store, seen = filled(SMALL, 2, 30)
+    room = np.empty((2, 6 * FRAMES, 16, 21), np.float16)
+    given = []
+
+    def convert(planes):
+        given.append(planes)
+        return planes[::-1]
+
+    options = {"decoder": Decoder(SMALL), "convert": convert, "dtype": np.float16, "out": room}
+    assert store.decode([0, 1], [9, 29], [3, 1], **options) is room
+    assert (given[0] == seen[[9, 29], [0, 1]]).all()
+    assert (room == Decoder(SMALL).onehot(seen[[29, 9], [1, 0]], [3, 1])).all()
+
+
+def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
+    torch = pytest.importorskip("torch")
+    decoder = importlib.import_module("territorial.decode.torch").Decoder(SMALL)
+    store, seen = filled(SMALL, 2, 30)
+    shown = store.decode([0, 1], [9, 29], torch.tensor([3, 1]), decoder=decoder, convert=torch.from_numpy)
+    assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
 
 
 def test_a_decoder_of_another_layout_is_refused():
@@ -485,10 +502,10 @@ def test_a_decoder_of_another_layout_is_refused():
     where = {"games": [0], "times": [9], "seats": [1]}
     forms = "owners, onehot, semantic, pooled"
     with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
-        store.decode(**where, decoder=Recorder(SMALL), form="planes")
+        store.decode(**where, decoder=Decoder(SMALL), form="planes")
     other = ObsLayout(height=16, width=20, num_players=5, frames=2)
     with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
-        store.decode(**where, decoder=Recorder(other), form="owners")
+        store.decode(**where, decoder=Decoder(other), form="owners")
 
 
 # ---- real games ------------------------------------------------------------------------------------
@@ -530,6 +547,17 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     stacks = store.planes(games, times)
     assert (stacks == np.array(seen)[times, games]).all()
     assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
+
+
+@pytest.mark.checkout
+def test_python_in_the_page_about_it_runs():
+    page = (Path(__file__).parents[2] / "docs/frame_store.md").read_text(encoding="utf-8")
+    sources = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    names: dict = {}
+    for source in sources:
+        exec(compile(source, "docs/frame_store.md", "exec"), names)
+    assert names["stacks"].shape == (256, *names["layout"].shape("planes"))
+    assert (len(names["store"]), len(names["replay"])) == (131, 101)
 
 
 def test_the_stream_itself_is_as_observations_are():

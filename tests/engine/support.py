@@ -75,6 +75,7 @@ def game_on(
     num_players=None,
     seats=None,
     observe=True,
+    frames=1,
     **fields,
 ):
     """Return a VecGame of one game that stands on this drawing."""
@@ -83,7 +84,7 @@ def game_on(
         num_players = max(2, int(owner[owner != BLOCKED].max()))
     height, width = owner.shape
     config = GameConfig(height=height, width=width, num_players=num_players, map="open", **fields)
-    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe)
+    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe, frames=frames)
     game.reset()
     game.set_position(0, owner, troops=troops, pools=pools, peak=peak, next_step=next_step, tick=tick)
     return game

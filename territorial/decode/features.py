@@ -1,0 +1,113 @@
+"""Feature vectors: the tables of a game, rotated to each agent and scaled, with one gather."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions import ego_owners
+from territorial.config import GameConfig
+from territorial.decode.layout import (
+    REVERSE,
+    ROUNDING,
+    feature_names,
+    limits,
+    per_number,
+    scales,
+)
+from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS
+
+Floats = npt.NDArray[np.float32]
+
+
+class FeatureDecoder:
+    """Turns the tables of a game into one feature vector per agent, each as that agent sees it.
+
+    Args:
+        config: of the game.
+        seats: the seats, 1..P, to decode for, A of them; None: all, in order.
+
+    The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``):
+
+    ========  ===============  ====================================================================
+    part      length           content
+    ========  ===============  ====================================================================
+    globals   G                the columns of ``obs_layout.GLOBALS``
+    players   P * C            all columns of ``obs_layout.PLAYERS`` for each player in ego order:
+                               the agent itself, then the seats that follow its own
+    borders   (P + 1) * (B+4)  for neutral land, then each player in ego order: all columns of
+                               ``obs_layout.BORDERS`` from the agent to that owner, then front,
+                               pool, log_pool and taken from that owner to the agent
+    ========  ===============  ====================================================================
+
+    ``names`` lists all N features by name. What points from neutral land to somebody or from the agent to
+    itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table.
+
+    """
+
+    def __init__(self, config: GameConfig, seats: Sequence[int] | None = None) -> None:
+        players = config.num_players
+        chosen = range(1, players + 1) if seats is None else seats
+        for seat in chosen:
+            if not 1 <= seat <= players:
+                raise ValueError(f"seats has {seat}; this game has the seats 1 to {players}")
+        self.names = feature_names(config)
+        self.index = _gather_index(players, np.array(list(chosen), np.intp))
+        """intp (A, N): where in ``state`` each feature of each seat decoded for lies."""
+        self.scale: Floats = per_number(scales(config), config).astype(np.float32)
+        """float32 (S,): the factors of the numbers of ``state``."""
+        exact = per_number(scales(config), config) * per_number(limits(config), config)
+        self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
+        """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
+        # Every seat's vector has the same columns in the same places.
+        self.high: Floats = self.state_high[_gather_index(players, np.ones(1, np.intp))[0]]
+        """float32 (N,): what the features cannot exceed; the least of all is 0."""
+
+    @property
+    def num_features(self) -> int:
+        """N, the length of a feature vector."""
+        return len(self.names)
+
+    def state(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
+        """Return a new float32 (..., S): the tables end to end and scaled, in absolute seat order.
+
+        Arguments: as for calling the decoder. ``layout.state_names`` lists the numbers.
+        """
+        lead = globals_.shape[:-1]
+        flat = np.concatenate([globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1)
+        flat *= self.scale
+        return flat
+
+    def __call__(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
+        """Return a new float32 (..., A, N): the feature vectors of all seats decoded for.
+
+        ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
+        (..., columns): one game, or a batch of games as ``VecGame`` returns it.
+        """
+        features: Floats = self.state(players, borders, globals_).take(self.index, axis=-1)
+        return features
+
+
+def _gather_index(num_players: int, seats: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return where in the tables, laid end to end, each feature of each seat lies: (A, N)."""
+    ego = ego_owners(num_players)[seats - 1]  # (A, P+1), neutral land first
+    me = seats[:, None, None]
+    width = num_players + 1
+    first_player = len(GLOBALS)
+    first_border = first_player + num_players * len(PLAYERS)
+
+    def borders(columns: Sequence[int], p: Any, t: Any) -> npt.NDArray[np.intp]:
+        start = first_border + np.array(columns, np.intp) * width * width
+        pairs: npt.NDArray[np.intp] = start + p * width + t
+        return pairs
+
+    shared = np.broadcast_to(np.arange(len(GLOBALS)), (len(seats), len(GLOBALS)))
+    players = first_player + (ego[:, 1:, None] - 1) * len(PLAYERS) + np.arange(len(PLAYERS))
+    there = borders(range(len(BORDERS)), me, ego[:, :, None])
+    back = borders(REVERSE, ego[:, :, None], me)
+    pairs = np.concatenate([there, back], axis=-1)
+    parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
+    return np.concatenate(parts, axis=1).astype(np.intp)

@@ -1,0 +1,292 @@
+"""Unpacking boards on the processor: a game's boards once, then what each agent sees of them.
+
+Owner codes lie one to a byte in rows padded to whole bytes of the bit planes, so that eight cells are
+unpacked at a time, as one word. Numbers are written as the bits of whatever type they have: numba knows
+no float16. Codes above P + 1, which no engine writes, count as blocked.
+
+Arguments that all kernels share: ``packed`` is uint8 (G, F, B, H, ceil(W/8)), C-contiguous, the planes
+of the games needed; entry n decodes ``packed[which[n]]`` for seat ``seats[n]``, 1..P.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial._jit import ONE, ZERO, kernel, lowest_bit, njit
+from territorial.constants import NEUTRAL
+from territorial.obs_layout import ObsLayout
+
+TOP_LEVEL = 255
+"""Densities of the semantic planes are whole 255ths of the hard cap."""
+BLOCK = 64
+"""Cells of a row that are looked at together; only blocks in which an owner is present are expanded."""
+
+
+class Boards(NamedTuple):
+    """Room for the unpacked boards of one game, newest frame first; R = ceil(W/8)."""
+
+    words: npt.NDArray[np.uint64]  # (F, H, R): eight cells each
+    codes: npt.NDArray[np.uint8]  # (F, H, 8 * R): the same memory cell by cell, owner codes 0..P+1
+    present: npt.NDArray[np.uint64]  # (F, P+2, blocks / 64): bit b % 64 of word b // 64: owner is in block b
+    spread: npt.NDArray[np.uint64]  # (256,): byte i of word w is bit i of w
+
+
+def make_boards(layout: ObsLayout) -> Boards:
+    """Return room for the boards of one game of ``layout``."""
+    words = np.empty((layout.frames, layout.height, layout.row_bytes), np.uint64)
+    blocks = layout.height * -(-layout.width // BLOCK)
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return Boards(
+        words=words,
+        codes=words.view(np.uint8),
+        present=np.empty((layout.frames, layout.num_players + 2, -(-blocks // 64)), np.uint64),
+        spread=bits.view(np.uint64)[:, 0].copy(),
+    )
+
+
+# ---- one game ------------------------------------------------------------------------------------
+
+
+@njit
+def unpack(packed: Any, boards: Boards) -> None:
+    """Fill ``words`` and so ``codes`` with the boards of a game; ``packed``: uint8 (F, B, H, R)."""
+    words, spread = boards.words, boards.spread
+    for f in range(packed.shape[0]):
+        for r in range(packed.shape[2]):
+            for j in range(packed.shape[3]):
+                # Each frame but the newest is packed as what changed after it.
+                word = words[f - 1, r, j] if f > 0 else ZERO
+                for b in range(packed.shape[1]):
+                    word ^= spread[packed[f, b, r, j]] << np.uint64(b)
+                words[f, r, j] = word
+
+
+@njit
+def find_present(boards: Boards) -> None:
+    """Fill ``present`` from ``words`` and ``codes``."""
+    words, codes, present = boards.words, boards.codes, boards.present
+    blocked = present.shape[1] - 1
+    present[:] = ZERO
+    per_row = -(-words.shape[2] // 8)
+    for f in range(words.shape[0]):
+        for r in range(words.shape[1]):
+            for j in range(words.shape[2]):
+                # A word like the one before it holds the same owners.
+                if j % 8 == 0 or words[f, r, j] != words[f, r, j - 1]:
+                    block = r * per_row + j // 8
+                    bit = ONE << np.uint64(block % 64)
+                    for c in range(8 * j, 8 * j + 8):
+                        present[f, min(codes[f, r, c], blocked), block // 64] |= bit
+
+
+# ---- what an agent sees --------------------------------------------------------------------------
+
+
+@kernel
+def write_owners(packed: Any, which: Any, seats: Any, boards: Boards, out: Any) -> None:
+    """Fill ``out``, uint8 (n, F, H, W), with ego codes, oldest frame first; P + 1 is blocked."""
+    blocked = np.uint8(boards.present.shape[1] - 1)
+    for game in range(packed.shape[0]):
+        unpack(packed[game], boards)
+        for n in range(len(which)):
+            if which[n] == game:
+                ego_codes(boards.codes, np.uint8(seats[n]), blocked, out[n])
+
+
+@njit
+def ego_codes(codes: Any, seat: Any, blocked: Any, out: Any) -> None:
+    """Fill ``out``, uint8 (F, H, W), with the codes in the ego order of ``seat``, oldest frame first."""
+    to_first = np.uint8(seat - 1)  # from the seat's own code to ego code 1
+    to_last = np.uint8(blocked - seat)  # from code 1, the seat after the last one, to its ego code less 1
+    for f in range(out.shape[0]):
+        row_of_codes = codes[out.shape[0] - 1 - f]
+        for r in range(np.uint64(out.shape[1])):
+            for c in range(np.uint64(out.shape[2])):
+                code = row_of_codes[r, c]
+                if code == NEUTRAL or code >= blocked:
+                    out[f, r, c] = min(code, blocked)
+                elif code >= seat:
+                    out[f, r, c] = code - to_first
+                else:
+                    out[f, r, c] = code + to_last
+
+
+@kernel
+def write_onehot(packed: Any, which: Any, seats: Any, boards: Boards, one: Any, zero: Any, out: Any) -> None:
+    """Set the ones in ``out``, (n, F * (P+1), H, W), which must hold zeros.
+
+    ``one`` and ``zero``: numbers of the type of ``out``, an unsigned integer as wide as the real type.
+    """
+    num_players = boards.present.shape[1] - 2
+    frames = packed.shape[1]
+    for game in range(packed.shape[0]):
+        unpack(packed[game], boards)
+        find_present(boards)
+        for n in range(len(which)):
+            if which[n] == game:
+                for f in range(frames):
+                    first = (frames - 1 - f) * (num_players + 1)
+                    for owner in range(num_players + 1):
+                        ego = (owner - seats[n]) % num_players + 1 if owner != NEUTRAL else NEUTRAL
+                        set_ones(boards, f, owner, one, zero, out[n, first + ego])
+
+
+@njit
+def set_ones(boards: Boards, f: int, owner: int, one: Any, zero: Any, out: Any) -> None:
+    """Fill the blocks of ``out``, (H, W), in which ``owner`` is present: ``one`` on its cells."""
+    codes, present = boards.codes, boards.present
+    width, block_cells = np.uint64(out.shape[1]), np.uint64(BLOCK)
+    per_row = np.uint64(-(-codes.shape[2] // BLOCK))
+    code = np.uint8(owner)
+    for k in range(present.shape[2]):
+        left = present[f, owner, k]
+        while left != ZERO:
+            block = np.uint64(k * 64 + lowest_bit(left))
+            left &= left - ONE
+            r = block // per_row
+            c = (block - r * per_row) * block_cells
+            if c + block_cells <= width:  # a number of cells that the compiler knows: four times as fast
+                for i in range(block_cells):
+                    out[r, c + i] = one if codes[f, r, c + i] == code else zero
+            else:
+                for i in range(width - c):
+                    out[r, c + i] = one if codes[f, r, c + i] == code else zero
+
+
+@kernel
+def write_semantic(
+    packed: Any,
+    which: Any,
+    seats: Any,
+    boards: Boards,
+    one: Any,
+    zero: Any,
+    densities: Any,
+    attacked: Any,
+    out: Any,
+) -> None:
+    """Fill ``out``, (n, 4 * F + 2, H, W), with the semantic planes.
+
+    ``one``, ``zero`` and ``densities``, (G, P+2) by owner code, are of the type of ``out``; ``attacked``:
+    bool (n, P+2), by owner code.
+    """
+    frames = packed.shape[1]
+    for game in range(packed.shape[0]):
+        unpack(packed[game], boards)
+        for n in range(len(which)):
+            if which[n] == game:
+                for f in range(frames):
+                    first = 4 * (frames - 1 - f)
+                    write_kinds(boards, f, np.uint8(seats[n]), one, zero, out[n, first : first + 4])
+                newest, blocked = boards.codes[0], boards.present.shape[1] - 1
+                for r in range(out.shape[2]):
+                    for c in range(out.shape[3]):
+                        code = min(newest[r, c], blocked)
+                        out[n, 4 * frames, r, c] = densities[game, code]
+                        out[n, 4 * frames + 1, r, c] = one if attacked[n, code] else zero
+
+
+@njit
+def write_kinds(boards: Boards, f: int, seat: Any, one: Any, zero: Any, out: Any) -> None:
+    """Fill ``out``, (4, H, W): own, neutral, others', blocked cells of a frame."""
+    codes = boards.codes
+    neutral, blocked = np.uint8(NEUTRAL), np.uint8(boards.present.shape[1] - 1)
+    for r in range(np.uint64(out.shape[1])):
+        for c in range(np.uint64(out.shape[2])):
+            code = codes[f, r, c]
+            out[0, r, c] = one if code == seat else zero
+            out[1, r, c] = one if code == neutral else zero
+            out[2, r, c] = one if code != seat and code != neutral and code < blocked else zero
+            out[3, r, c] = one if code >= blocked else zero
+
+
+@kernel
+def write_pooled(
+    packed: Any,
+    which: Any,
+    seats: Any,
+    boards: Boards,
+    width: int,
+    factor: int,
+    levels: Any,
+    attacked: Any,
+    counts: Any,
+    densities: Any,
+    out: Any,
+) -> None:
+    """Fill ``out``, float32 (n, 4 * F + 2, ceil(H/factor), ceil(W/factor)), with means of semantic planes.
+
+    ``levels``: int64 (G, P+2), densities in 255ths; ``attacked``: bool (n, P+2); both by owner code.
+    ``counts``: int64 (ceil(W/factor), P+2), and ``densities``: int64 (ceil(W/factor),): room for the cells
+    of each owner, and the sums of levels, in a row of squares.
+    """
+    frames, height = packed.shape[1], packed.shape[3]
+    for game in range(packed.shape[0]):
+        unpack(packed[game], boards)
+        for f in range(frames):
+            for y in range(out.shape[2]):
+                first, end = y * factor, min(height, (y + 1) * factor)
+                count_owners(boards.codes[f, first:end], width, factor, counts)
+                if f == 0:
+                    add_levels(counts, levels[game], densities)
+                for n in range(len(which)):
+                    if which[n] == game:
+                        for x in range(out.shape[3]):
+                            cells = (end - first) * (min(width, (x + 1) * factor) - x * factor)
+                            kinds = out[n, 4 * (frames - 1 - f) : 4 * (frames - f), y, x]
+                            pool_kinds(counts[x], seats[n], cells, kinds)
+                            if f == 0:
+                                out[n, 4 * frames, y, x] = share(densities[x], TOP_LEVEL * cells)
+                                under_attack = attacked_cells(counts[x], attacked[n])
+                                out[n, 4 * frames + 1, y, x] = share(under_attack, cells)
+
+
+@njit
+def count_owners(codes: Any, width: int, factor: int, counts: Any) -> None:
+    """Fill ``counts`` with how many cells each owner has in a row of squares; ``codes``: uint8 (rows, ..)."""
+    blocked = counts.shape[1] - 1
+    counts[:] = 0
+    for r in range(codes.shape[0]):
+        for x in range(counts.shape[0]):
+            start, end = x * factor, min(width, (x + 1) * factor)
+            for c in range(start + 1, end):
+                if codes[r, c] != codes[r, c - 1]:  # most neighbours have one owner
+                    counts[x, min(codes[r, c - 1], blocked)] += c - start
+                    start = c
+            counts[x, min(codes[r, end - 1], blocked)] += end - start
+
+
+@njit
+def pool_kinds(counts: Any, seat: int, cells: int, out: Any) -> None:
+    """Fill ``out``, (4,): the shares of own, neutral, others' and blocked cells of a square."""
+    own, neutral, blocked = counts[seat], counts[NEUTRAL], counts[len(counts) - 1]
+    out[0], out[1] = share(own, cells), share(neutral, cells)
+    out[2], out[3] = share(cells - own - neutral - blocked, cells), share(blocked, cells)
+
+
+@njit
+def add_levels(counts: Any, levels: Any, densities: Any) -> None:
+    """Fill ``densities``, (squares,), with the sums of the levels of all cells of a square."""
+    for x in range(counts.shape[0]):
+        total = 0
+        for owner in range(counts.shape[1]):
+            total += counts[x, owner] * levels[owner]
+        densities[x] = total
+
+
+@njit
+def attacked_cells(counts: Any, attacked: Any) -> int:
+    """Return how many cells of a square belong to owners that are attacked."""
+    total = 0
+    for owner in range(len(counts)):
+        total += counts[owner] * attacked[owner]
+    return total
+
+
+@njit
+def share(part: int, whole: int) -> Any:
+    """Return part / whole: two whole numbers, rounded to float32, and one division."""
+    return np.float32(part) / np.float32(whole)

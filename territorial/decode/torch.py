@@ -1,0 +1,422 @@
+"""The decoder for PyTorch: what each agent sees, computed where the observations lie."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from territorial.config import GameConfig
+from territorial.decode import boards, checks, kernels, tables
+from territorial.decode.features import FeatureDecoder
+from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
+
+ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
+FRACTION_DTYPES = ("bfloat16", "float16", "float32")
+BITS = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.uint16), 4: (torch.int32, np.uint32)}
+"""Whole numbers by their width: the kernels for the processor take the bits of numbers of any type."""
+
+CPU = torch.device("cpu")
+
+
+class Entries(NamedTuple):
+    """What is to be decoded: entry n is what seat ``seats[n]`` sees of game ``games[n]``; int64 (N,)."""
+
+    seats: Tensor
+    games: Tensor
+
+
+class Fields(NamedTuple):
+    """What the semantic planes show besides owners, by owner code 0..P+1."""
+
+    levels: Tensor  # int64 (E, P+2): densities in 255ths of the hard cap
+    attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
+
+
+class Decoder:
+    """Turns a batch of observations into what chosen agents see, on the device where they lie.
+
+    The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
+    tensors for arrays: see there. Results lie where the observations do. ``dtype`` may be bfloat16, too.
+
+    Args:
+        layout: of the observations.
+        config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
+        use_kernels: whether boards on the processor are unpacked by compiled code in place of tensor
+            operations, which gives the same bits many times as fast; not where ``torch.compile`` traces.
+        use_triton: whether ``onehot`` uses a kernel written in Triton for observations on a GPU in place
+            of tensor operations, with the same bits, where nothing is traced; ImportError without Triton.
+
+    Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
+    ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced;
+    elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
+    ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
+    of the games where there are no more of these than entries.
+
+    """
+
+    def __init__(
+        self,
+        layout: ObsLayout,
+        config: GameConfig | None = None,
+        *,
+        use_kernels: bool = True,
+        use_triton: bool = False,
+    ) -> None:
+        checks.check_layout(layout, config)
+        self.layout = layout
+        self.config = config
+        self.use_kernels = use_kernels
+        self._triton = importlib.import_module("territorial.decode.triton") if use_triton else None
+        self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
+
+    # ---- boards ----------------------------------------------------------------------------------
+
+    def owners(
+        self,
+        planes: Tensor,
+        seats: Any,
+        games: Any = None,
+        *,
+        out: Tensor | None = None,
+        chunk: int = 16,
+    ) -> Tensor:
+        """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
+        step = checks.chunk_of(chunk)
+        entries = self._board_entries(planes, seats, games)
+        result = self._room(out, entries, self.layout.frames, torch.uint8, planes.device)
+        if self._uses_kernels(planes):
+            boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), step, result.numpy())
+            return result
+        for part, codes in self._codes(planes, entries, step):
+            result[part] = self._ego(codes, entries.seats[part])
+        return result
+
+    def onehot(
+        self,
+        planes: Tensor,
+        seats: Any,
+        games: Any = None,
+        *,
+        dtype: torch.dtype = torch.float32,
+        out: Tensor | None = None,
+        chunk: int = 16,
+    ) -> Tensor:
+        """Return (N, F * (P+1), H, W): one plane an owner, 1 on the cells it owns and 0 elsewhere.
+
+        Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
+        cells are 0 in all. ``dtype``: bfloat16, float16, float32, uint8 or int8.
+        """
+        checks.check_dtype(_name(dtype), ONEHOT_DTYPES)
+        step = checks.chunk_of(chunk)
+        entries = self._board_entries(planes, seats, games)
+        owners = self.layout.num_players + 1
+        result = self._room(out, entries, self.layout.frames * owners, dtype, planes.device)
+        if self._uses_kernels(planes):
+            one = _bits(torch.ones((), dtype=dtype))
+            boards.write_onehot(
+                self.layout, planes.numpy(), _in_numpy(entries), step, one, _bits(result.zero_())
+            )
+            return result
+        if self._triton is not None and planes.is_cuda and not torch.compiler.is_compiling():
+            self._triton.write_onehot(self.layout, planes, entries.seats, entries.games, result)
+            return result
+        ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
+        for part, codes in self._codes(planes, entries, step):
+            shown = self._ego(codes, entries.seats[part])
+            result[part] = (shown[:, :, None] == ego).flatten(1, 2).to(dtype)
+        return result
+
+    def semantic(
+        self,
+        planes: Tensor,
+        seats: Any,
+        players: Tensor,
+        borders: Tensor,
+        games: Any = None,
+        *,
+        dtype: torch.dtype = torch.float32,
+        out: Tensor | None = None,
+        chunk: int = 16,
+    ) -> Tensor:
+        """Return (N, 4 * F + 2, H, W): a few planes with a meaning, however many players there are.
+
+        For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
+        1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
+        down to 255ths, 0 on neutral and blocked cells; and 1 on the cells of everyone, neutral land
+        included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
+        """
+        checks.check_dtype(_name(dtype), FRACTION_DTYPES)
+        step = checks.chunk_of(chunk)
+        entries = self._board_entries(planes, seats, games)
+        fields = self._fields("semantic", players, borders, entries, planes)
+        result = self._room(out, entries, 4 * self.layout.frames + 2, dtype, planes.device)
+        values = self._table("values", planes.device).to(dtype)
+        if self._uses_kernels(planes):
+            boards.write_semantic(
+                self.layout,
+                planes.numpy(),
+                _in_numpy(entries),
+                _fields_in_numpy(fields),
+                step,
+                _bits(values),
+                _bits(result),
+            )
+            return result
+        densities = values[fields.levels]
+        last = 4 * self.layout.frames
+        for part, codes in self._codes(planes, entries, step):
+            result[part, :last] = self._kinds(codes, entries.seats[part]).to(dtype)
+            result[part, last] = _of_owners(densities[entries.games[part]], codes[:, -1])
+            result[part, last + 1] = _of_owners(fields.attacked[part], codes[:, -1]).to(dtype)
+        return result
+
+    def pooled(
+        self,
+        planes: Tensor,
+        seats: Any,
+        players: Tensor,
+        borders: Tensor,
+        games: Any = None,
+        *,
+        factor: int = 8,
+        dtype: torch.dtype = torch.float32,
+        chunk: int = 16,
+    ) -> Tensor:
+        """Return (N, 4 * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
+
+        Squares have ``factor`` x ``factor`` cells, 1..1024 a side; those at the right and at the lower
+        edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
+        rounded to ``dtype``, bfloat16, float16 or float32. Code that a compiler makes for a GPU may
+        divide less exactly; all else is the same everywhere.
+        """
+        checks.check_dtype(_name(dtype), FRACTION_DTYPES)
+        step, side = checks.chunk_of(chunk), checks.factor_of(factor)
+        entries = self._board_entries(planes, seats, games)
+        fields = self._fields("pooled", players, borders, entries, planes)
+        size = self.layout
+        squares = -(-size.height // side), -(-size.width // side)
+        shape = (len(entries.seats), 4 * size.frames + 2, *squares)
+        means = torch.empty(shape, dtype=torch.float32, device=planes.device)
+        if self._uses_kernels(planes):
+            boards.write_pooled(
+                size,
+                planes.numpy(),
+                _in_numpy(entries),
+                _fields_in_numpy(fields),
+                step,
+                side,
+                means.numpy(),
+            )
+            return means.to(dtype)
+        cells = _cells_of_squares(size, side, planes.device)
+        for part, codes in self._codes(planes, entries, step):
+            levels = _of_owners(fields.levels[entries.games[part]], codes[:, -1])
+            attacked = _of_owners(fields.attacked[part], codes[:, -1])
+            means[part, :-2] = _sums(self._kinds(codes, entries.seats[part]), side) / cells
+            means[part, -2] = _sums(levels, side) / (cells * kernels.TOP_LEVEL)
+            means[part, -1] = _sums(attacked, side) / cells
+        return means.to(dtype)
+
+    # ---- tables ----------------------------------------------------------------------------------
+
+    def features(
+        self, players: Tensor, borders: Tensor, globals_: Tensor, seats: Any, games: Any = None
+    ) -> Tensor:
+        """Return float32 (N, features): the vectors that ``decode.FeatureDecoder`` describes."""
+        checks.needed_config(self.config, "features")
+        self._check("globals", globals_)
+        for name, table in (("players", players), ("borders", borders)):
+            self._check(name, table, globals_)
+        entries = self._entries(globals_, seats, games)
+        order = self._table("feature_index", globals_.device)[entries.seats - 1]
+        state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
+        state = state * self._table("feature_scale", globals_.device)
+        return state[entries.games].gather(1, order)
+
+    def action_mask(self, masks: Tensor, seats: Any, games: Any = None) -> Tensor:
+        """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
+        self._check("masks", masks)
+        entries = self._entries(masks, seats, games)
+        bits = self._table("mask_bits", masks.device)[entries.seats - 1]
+        packed = masks[entries.games, entries.seats - 1].gather(1, bits >> 3)
+        return (packed >> (bits & 7) & 1).to(torch.int8)
+
+    def action_owners(self, what: Tensor, seats: Any) -> Tensor:
+        """Return int64 (N,): the owner codes that first parts of actions name, -1 for holding.
+
+        ``what``: ego indices (N,), 0..P+1, of the actions of ``seats``.
+        """
+        last = self.layout.num_players + 1
+        chosen = _numbers("what", what, 0, last, None, what.device)
+        owners = self._table("action_owners", what.device)
+        return owners[_numbers("seats", seats, 1, last - 1, len(chosen), what.device) - 1, chosen]
+
+    def _table(self, name: str, device: torch.device) -> Tensor:
+        """Return a table on ``device``, to which it is copied once."""
+        if (name, device) not in self._tables:
+            self._tables[name, device] = self._tables[name, CPU].to(device)
+        return self._tables[name, device]
+
+    # ---- boards as tensors -----------------------------------------------------------------------
+
+    def _codes(self, planes: Tensor, entries: Entries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
+        """Yield part by part the entries and their owner codes, uint8 (n, F, H, W), oldest frame first."""
+        count = len(entries.seats)
+        every = self._unpack(planes) if len(planes) <= count else None
+        for start in range(0, count, chunk):
+            part = slice(start, min(start + chunk, count))
+            games = entries.games[part]
+            yield part, self._unpack(planes[games]) if every is None else every[games]
+
+    def _unpack(self, planes: Tensor) -> Tensor:
+        """Return the owner codes, uint8 (E, F, H, W), oldest frame first; codes above P + 1 are blocked."""
+        frames = [planes[:, 0]]
+        for f in range(1, self.layout.frames):  # each frame but the newest: what changed after it
+            frames.insert(0, frames[0] ^ planes[:, f])
+        packed = torch.stack(frames, dim=1)[..., None]
+        shifts = torch.arange(8, dtype=torch.uint8, device=planes.device)
+        codes = packed[:, :, 0] >> shifts & 1
+        for b in range(1, self.layout.num_planes):
+            codes = codes | (packed[:, :, b] >> shifts & 1) << b
+        return codes.flatten(-2)[..., : self.layout.width].clamp(max=self.layout.blocked_code)
+
+    def _ego(self, codes: Tensor, seats: Tensor) -> Tensor:
+        """Return owner codes (n, ...) in the ego order of each entry's seat, uint8."""
+        seat = seats.to(torch.uint8).view(-1, 1, 1, 1)
+        after = codes - (seat - 1)
+        before = codes + (self.layout.num_players + 1 - seat)
+        is_player = (codes > 0) & (codes < self.layout.blocked_code)
+        return torch.where(is_player, torch.where(codes >= seat, after, before), codes)
+
+    def _kinds(self, codes: Tensor, seats: Tensor) -> Tensor:
+        """Return bool (n, 4 * F, H, W): frame by frame own, neutral, others' and blocked cells."""
+        own = codes == seats.to(torch.uint8).view(-1, 1, 1, 1)
+        neutral, blocked = codes == 0, codes == self.layout.blocked_code
+        return torch.stack([own, neutral, ~(own | neutral | blocked), blocked], dim=2).flatten(1, 2)
+
+    # ---- arguments -------------------------------------------------------------------------------
+
+    def _uses_kernels(self, planes: Tensor) -> bool:
+        return self.use_kernels and planes.device.type == "cpu" and not torch.compiler.is_compiling()
+
+    def _check(self, name: str, tensor: Any, beside: Tensor | None = None) -> None:
+        """Raise unless ``tensor`` is the array ``name``, of as many games and on the device of ``beside``."""
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} is a {type(tensor).__name__}; it must be a tensor")
+        checks.check_array(
+            self.layout, name, tensor.shape, _name(tensor.dtype), None if beside is None else len(beside)
+        )
+        if beside is not None and tensor.device != beside.device:
+            raise ValueError(f"{name} lies on {tensor.device}; it must lie on {beside.device} like the rest")
+
+    def _board_entries(self, planes: Any, seats: Any, games: Any) -> Entries:
+        checks.check_frames(self.layout)
+        self._check("planes", planes)
+        return self._entries(planes, seats, games)
+
+    def _entries(self, observed: Tensor, seats: Any, games: Any) -> Entries:
+        """Return the entries on the device of ``observed``, whose first axis is that of games."""
+        num_games, device = len(observed), observed.device
+        chosen = _numbers("seats", seats, 1, self.layout.num_players, None, device)
+        if games is None:
+            checks.check_every_game(len(chosen), num_games)
+            return Entries(chosen, torch.arange(num_games, device=device))
+        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
+
+    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Tensor) -> Fields:
+        checks.needed_config(self.config, method)
+        self._check("players", players, planes)
+        self._check("borders", borders, planes)
+        density = players[..., index(PLAYERS, "density")]
+        reached = density[..., None] >= self._table("thresholds", planes.device)
+        pool = borders[entries.games, index(BORDERS, "pool"), entries.seats]
+        return Fields(
+            levels=torch.nn.functional.pad(reached.sum(-1), (1, 1)),  # neutral and blocked cells have none
+            attacked=torch.nn.functional.pad(pool > 0, (0, 1)),
+        )
+
+    def _room(
+        self, out: Any, entries: Entries, channels: int, dtype: torch.dtype, device: torch.device
+    ) -> Tensor:
+        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten."""
+        wanted = (len(entries.seats), channels, self.layout.height, self.layout.width)
+        if out is None:
+            return torch.empty(wanted, dtype=dtype, device=device)
+        if not isinstance(out, Tensor):
+            raise TypeError(f"out is a {type(out).__name__}; it must be a tensor")
+        checks.check_out(out.shape, _name(out.dtype), wanted, _name(dtype))
+        if out.device != device:
+            raise ValueError(f"out lies on {out.device}; it must lie on {device} like the observations")
+        if not out.is_contiguous():
+            raise ValueError("out is a view; it must be a contiguous tensor")
+        return out
+
+
+def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the contents of the tables that the decoder looks things up in."""
+    yield "values", tables.level_values()
+    yield "mask_bits", tables.mask_bits(layout.num_players)
+    yield "action_owners", tables.action_owners(layout.num_players)
+    if config is not None:
+        features = FeatureDecoder(config)
+        yield "thresholds", tables.density_thresholds(config.hard_cap)
+        yield "feature_index", features.index
+        yield "feature_scale", features.scale
+
+
+def _of_owners(values: Tensor, codes: Tensor) -> Tensor:
+    """Return (n, H, W): of each entry's ``values`` (n, P+2) that of the owner of every cell."""
+    return values.gather(1, codes.flatten(1).long()).view(codes.shape)
+
+
+def _sums(cells: Tensor, side: int) -> Tensor:
+    """Return float32 (..., ceil(H/side), ceil(W/side)): exact sums over the squares of (..., H, W)."""
+    *lead, height, width = cells.shape
+    padded = torch.nn.functional.pad(cells.to(torch.int32), (0, -width % side, 0, -height % side))
+    squares = padded.view(*lead, padded.shape[-2] // side, side, padded.shape[-1] // side, side)
+    return squares.sum((-3, -1), dtype=torch.int32).to(torch.float32)
+
+
+def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Tensor:
+    """Return float32 (ceil(H/side), ceil(W/side)): how many cells of each square lie on the map."""
+    rows, columns = (
+        (length - torch.arange(0, length, side, device=device)).clamp(max=side)
+        for length in (layout.height, layout.width)
+    )
+    return (rows[:, None] * columns).to(torch.float32)
+
+
+def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
+    """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
+    numbers = torch.as_tensor(values)
+    checks.check_entries(name, numbers.shape, _name(numbers.dtype), length)
+    if numbers.device.type == "cpu":
+        if len(numbers) and not torch.compiler.is_compiling():
+            checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
+    elif numbers.device != device:
+        raise ValueError(f"{name} lies on {numbers.device}; it must lie on {device} or on the processor")
+    return numbers.to(device, torch.int64, non_blocking=True)
+
+
+def _name(dtype: torch.dtype) -> str:
+    """Return the name that numpy would have for ``dtype``."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _in_numpy(entries: Entries) -> boards.Entries:
+    return boards.Entries(entries.seats.numpy(), entries.games.numpy())
+
+
+def _fields_in_numpy(fields: Fields) -> boards.Fields:
+    return boards.Fields(fields.levels.numpy(), fields.attacked.numpy())
+
+
+def _bits(tensor: Tensor) -> Any:
+    """Return the bits of a tensor on the processor as an array of unsigned integers: the same memory."""
+    signed, unsigned = BITS[tensor.element_size()]
+    return tensor.view(signed).numpy().view(unsigned)

@@ -1,0 +1,207 @@
+"""A first convolution that reads maps of owners instead of one-hot planes, which are never made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from territorial.obs_layout import ObsLayout
+
+Pair = tuple[int, int]
+
+
+class OwnerConv2d(nn.Module):
+    """``nn.Conv2d`` over the one-hot planes of ``Decoder.onehot``, computed from ``Decoder.owners``.
+
+    A convolution over one-hot planes adds up one weight for each cell it covers, so that it can look them
+    up by the codes of owners: a byte a cell is read and not a number a cell and owner. Weights and results
+    are those of the convolution, but for rounding; blocked cells and those beyond the edge add nothing.
+
+    Args:
+        layout: of the observations; says how many players and frames there are.
+        out_channels, kernel_size, stride, padding, bias, device, dtype: as for ``nn.Conv2d``.
+        chunk: entries convolved in one go; temporary memory is 4 * F * kernel cells bytes for each of
+            their output cells.
+
+    ``weight`` is (out_channels, F * (P+1), kernel rows, kernel columns) and ``bias`` (out_channels,), in
+    the channel order of ``Decoder.onehot``, so that a state dict of one fits the other.
+
+    """
+
+    def __init__(
+        self,
+        layout: ObsLayout,
+        out_channels: int,
+        kernel_size: int | Pair,
+        stride: int | Pair = 1,
+        padding: int | Pair = 0,
+        *,
+        bias: bool = True,
+        chunk: int = 16,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(layout, ObsLayout) or layout.frames == 0:
+            raise ValueError(f"layout is {layout!r}; it must be an ObsLayout with at least one frame")
+        if chunk < 1:
+            raise ValueError(f"chunk is {chunk}; it must be at least 1")
+        self.layout = layout
+        self.out_channels = out_channels
+        self.kernel_size = _pair("kernel_size", kernel_size, 1)
+        self.stride = _pair("stride", stride, 1)
+        self.padding = _pair("padding", padding, 0)
+        self.chunk = chunk
+        like = self._conv(bias, device, dtype)  # begins with the weights that a convolution begins with
+        self.weight, self.bias = like.weight, like.bias
+
+    @classmethod
+    def from_conv(cls, layout: ObsLayout, conv: nn.Conv2d, *, chunk: int = 16) -> OwnerConv2d:
+        """Return a layer with copies of the weights of ``conv``, a convolution over one-hot planes."""
+        channels = layout.frames * (layout.num_players + 1)
+        if conv.in_channels != channels:
+            raise ValueError(f"conv has {conv.in_channels} input channels; one-hot planes have {channels}")
+        plain = {"groups": 1, "dilation": (1, 1), "padding_mode": "zeros"}
+        for name, value in plain.items():
+            if getattr(conv, name) != value:
+                raise ValueError(f"conv has {name} = {getattr(conv, name)!r}; it must have {value!r}")
+        layer = cls(
+            layout,
+            conv.out_channels,
+            conv.kernel_size,
+            conv.stride,
+            conv.padding,
+            bias=conv.bias is not None,
+            chunk=chunk,
+            device=conv.weight.device,
+            dtype=conv.weight.dtype,
+        )
+        layer.load_state_dict(conv.state_dict())
+        return layer
+
+    def to_conv(self) -> nn.Conv2d:
+        """Return a convolution over one-hot planes with copies of the weights."""
+        conv = self._conv(self.bias is not None, self.weight.device, self.weight.dtype)
+        conv.load_state_dict(self.state_dict())
+        return conv
+
+    def _conv(self, bias: bool, device: Any, dtype: torch.dtype | None) -> nn.Conv2d:
+        return nn.Conv2d(
+            self.layout.frames * (self.layout.num_players + 1),
+            self.out_channels,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+        )
+
+    def forward(self, owners: Tensor) -> Tensor:
+        """Return (N, out_channels, rows, columns) of ``weight``'s type, as a channels-last tensor.
+
+        ``owners``: uint8 (N, F, any rows, any columns), ego codes of 0..P+1 as ``Decoder.owners`` gives
+        them; on a board of its own size or a part of one.
+        """
+        if owners.dtype != torch.uint8 or owners.dim() != 4 or owners.shape[1] != self.layout.frames:
+            raise ValueError(
+                f"owners has the shape {tuple(owners.shape)} and the type {owners.dtype}; "
+                f"it must be (N, {self.layout.frames}, rows, columns) of torch.uint8"
+            )
+        for axis, name in enumerate(("rows", "columns")):
+            if owners.shape[2 + axis] + 2 * self.padding[axis] < self.kernel_size[axis]:
+                raise ValueError(
+                    f"owners has {owners.shape[2 + axis]} {name}; with the padding there must be at least "
+                    f"the {self.kernel_size[axis]} of the kernel"
+                )
+        down, across = self.padding
+        edge = self.layout.blocked_code
+        padded = functional.pad(owners, (across, across, down, down), value=edge)
+        result = _SumOfWeights.apply(self.weight, padded, self.stride, self.chunk)
+        if self.bias is not None:
+            result = result + self.bias
+        return result.permute(0, 3, 1, 2)
+
+    def extra_repr(self) -> str:
+        """Return what ``print`` shows between the parentheses."""
+        return (
+            f"{self.weight.shape[1]}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, padding={self.padding}, bias={self.bias is not None}"
+        )
+
+
+class _SumOfWeights(torch.autograd.Function):
+    """The convolution without its bias, (N, rows, columns, out_channels).
+
+    Of the boards only the codes are kept for the gradient of the weights. Codes have no gradient, and the
+    gradient has none of its own.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, codes: Tensor, stride: Pair, chunk: int) -> Tensor:
+        ctx.save_for_backward(codes)
+        ctx.shape, ctx.dtype, ctx.stride, ctx.chunk = weight.shape, weight.dtype, stride, chunk
+        table = _table(weight, codes.shape[1])
+        first = torch.arange(table[..., 0, 0].numel(), dtype=torch.int32, device=codes.device)
+        first = (first * table.shape[3]).view(table.shape[:3])  # where in the table the codes of a cell begin
+        sums = []
+        for part in codes.split(chunk):
+            windows = _windows(part, weight.shape[2:], stride).permute(0, 2, 3, 1, 4, 5)
+            n, rows, columns = windows.shape[:3]
+            places = (windows + first).reshape(n * rows * columns, first.numel())
+            summed = functional.embedding_bag(places, table.flatten(0, 3), mode="sum")
+            sums.append(summed.view(n, rows, columns, table.shape[-1]))
+        return torch.cat(sums)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        (codes,) = ctx.saved_tensors
+        out_channels, channels, *kernel = ctx.shape
+        frames = codes.shape[1]
+        num_codes = channels // frames + 1
+        shape = (frames, *kernel, num_codes, out_channels)
+        total = torch.zeros(shape, dtype=torch.float32, device=codes.device)
+        for part, from_above in zip(codes.split(ctx.chunk), gradient.split(ctx.chunk), strict=True):
+            summands = from_above.float().contiguous()
+            windows = _windows(part, kernel, ctx.stride)
+            for f, r, c in _cells(frames, *kernel):
+                seen = windows[:, f, :, :, r, c].int()
+                total[f, r, c] += torch.ops.aten.embedding_dense_backward(
+                    summands, seen, num_codes, -1, False
+                )
+        # Blocked cells have no weight.
+        weight = total[..., :-1, :].permute(4, 0, 3, 1, 2).reshape(ctx.shape)
+        return weight.to(ctx.dtype), None, None, None
+
+
+def _table(weight: Tensor, frames: int) -> Tensor:
+    """Return (F, kernel rows, kernel columns, P+2, out_channels): weights by code, 0 for blocked cells."""
+    out_channels, channels, *kernel = weight.shape
+    by_code = weight.view(out_channels, frames, channels // frames, *kernel).permute(1, 3, 4, 2, 0)
+    return functional.pad(by_code, (0, 0, 0, 1))
+
+
+def _windows(codes: Tensor, kernel: Any, stride: Pair) -> Tensor:
+    """Return (n, F, rows, columns, kernel rows, kernel columns): what each output cell covers, as a view."""
+    return codes.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1])
+
+
+def _cells(frames: int, rows: int, columns: int) -> Iterator[tuple[int, int, int]]:
+    """Yield every frame, row and column of a kernel."""
+    for f in range(frames):
+        for r in range(rows):
+            for c in range(columns):
+                yield f, r, c
+
+
+def _pair(name: str, value: Any, least: int) -> Pair:
+    """Return ``value`` as two whole numbers of at least ``least``, of rows and of columns."""
+    pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(pair) != 2 or not all(type(side) is int and side >= least for side in pair):
+        raise ValueError(f"{name} is {value!r}; it must be one or two whole numbers of at least {least}")
+    return pair[0], pair[1]

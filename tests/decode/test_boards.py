@@ -1,0 +1,394 @@
+"""Boards as each agent sees them, against a decoder in plain Python, on boards of all shapes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from territorial import GameConfig, VecGame
+from territorial.actions import ego_owners, owner_of_target
+from territorial.decode import FeatureDecoder
+from territorial.decode.numpy import Decoder
+from territorial.decode.tables import density_thresholds, level_values
+from territorial.obs_layout import ObsLayout
+from tests.decode.support import (
+    SMALL,
+    batch,
+    layouts,
+    pack,
+    random_tables,
+    slow_codes,
+    slow_onehot,
+    slow_owners,
+    slow_pooled,
+    slow_semantic,
+)
+
+HARD_CAP = 150
+CONFIG = GameConfig(height=18, width=70, num_players=7, hard_cap=HARD_CAP)
+
+
+def fractions_of(exact):
+    """The semantic planes that the exact ones of the slow decoder stand for."""
+    planes = exact.astype(np.float32)
+    planes[-2] /= np.float32(255)
+    return planes
+
+
+# ---- against the slow decoder --------------------------------------------------------------------
+
+
+@given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 2, 16]))
+@settings(max_examples=30)
+def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
+    boards, planes, seats, games = batch(layout, seed=seed)
+    decoder = Decoder(layout)
+    codes = [slow_codes(packed, layout) for packed in planes]
+    assert np.array_equal(codes, boards[:, ::-1]), "the slow decoder reads what was packed"
+    owners = decoder.owners(planes, seats, games, chunk=chunk)
+    onehot = decoder.onehot(planes, seats, games, dtype=np.uint8, chunk=chunk)
+    assert owners.dtype == onehot.dtype == np.uint8
+    for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
+        assert np.array_equal(owners[i], slow_owners(codes[game], seat, layout))
+        assert np.array_equal(onehot[i], slow_onehot(codes[game], seat, layout))
+
+
+@given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 3, 8, 16, 100, 1024]))
+@settings(max_examples=30)
+def test_semantic_and_pooled_are_those_of_the_slow_decoder(layout, seed, factor):
+    if 12 * layout.num_players > layout.height * layout.width:
+        layout = ObsLayout(height=layout.height, width=layout.width, num_players=20, frames=layout.frames)
+    config = GameConfig(height=layout.height, width=layout.width, num_players=layout.num_players)
+    boards, planes, seats, games = batch(layout, seed=seed)
+    players, borders = random_tables(layout, len(planes), np.random.default_rng(seed), config.hard_cap)
+    decoder = Decoder(layout, config)
+    semantic = decoder.semantic(planes, seats, players, borders, games)
+    pooled = decoder.pooled(planes, seats, players, borders, games, factor=factor)
+    assert semantic.dtype == pooled.dtype == np.float32
+    for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
+        tables = players[game], borders[game], config.hard_cap
+        exact = slow_semantic(boards[game, ::-1], seat, layout, *tables)
+        assert np.array_equal(semantic[i], fractions_of(exact))
+        assert np.array_equal(pooled[i], slow_pooled(exact, factor))
+
+
+def test_a_square_of_one_cell_is_that_cell():
+    _, planes, seats, games = batch()
+    tables = random_tables(SMALL, 3, np.random.default_rng(1), HARD_CAP)
+    decoder = Decoder(SMALL, CONFIG)
+    cells = decoder.pooled(planes, seats, *tables, games, factor=1)
+    assert np.array_equal(cells, decoder.semantic(planes, seats, *tables, games))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8, np.int8])
+def test_onehot_has_the_same_planes_in_every_type_and_fills_a_given_array(dtype):
+    boards, planes, seats, games = batch()
+    decoder = Decoder(SMALL)
+    fresh = decoder.onehot(planes, seats, games, dtype=dtype)
+    assert fresh.dtype == dtype
+    expected = [slow_onehot(boards[game, ::-1], seat, SMALL) for seat, game in zip(seats, games, strict=True)]
+    assert np.array_equal(fresh, expected)
+    out = np.full(fresh.shape, 77, dtype)
+    assert decoder.onehot(planes, seats, games, dtype=dtype, out=out) is out
+    assert np.array_equal(out, expected)
+
+
+def test_semantic_and_pooled_are_rounded_to_float16_and_fill_a_given_array():
+    _, planes, seats, games = batch()
+    tables = random_tables(SMALL, 3, np.random.default_rng(1), HARD_CAP)
+    decoder = Decoder(SMALL, CONFIG)
+    full = decoder.semantic(planes, seats, *tables, games)
+    out = np.full(full.shape, 77, np.float16)
+    assert decoder.semantic(planes, seats, *tables, games, dtype=np.float16, out=out) is out
+    assert np.array_equal(out, full.astype(np.float16))
+    pooled = decoder.pooled(planes, seats, *tables, games, dtype=np.float16)
+    assert pooled.dtype == np.float16
+    assert np.array_equal(pooled, decoder.pooled(planes, seats, *tables, games).astype(np.float16))
+
+
+def test_planes_may_be_packed_tightly_or_be_a_view():
+    _, planes, seats, games = batch()
+    assert not planes.flags.c_contiguous
+    decoder, out = Decoder(SMALL), np.empty((5, 3, 18, 70), np.uint8)
+    assert decoder.owners(planes, seats, games, out=out) is out
+    assert np.array_equal(decoder.owners(np.ascontiguousarray(planes), seats, games), out)
+
+
+def test_without_games_entry_i_is_game_i():
+    boards, planes, *_ = batch()
+    owners = Decoder(SMALL).owners(planes, [2, 7, 1])
+    for game, seat in enumerate([2, 7, 1]):
+        assert np.array_equal(owners[game], slow_owners(boards[game, ::-1], seat, SMALL))
+
+
+def test_codes_that_no_engine_writes_count_as_blocked():
+    layout = ObsLayout(height=16, width=20, num_players=4, frames=1)  # codes 6 and 7 have no meaning
+    config = GameConfig(height=16, width=20, num_players=4)
+    boards = np.full((1, 1, 16, 20), 5, np.uint8)
+    right, wrong = pack(boards, layout), pack(boards + 2, layout)
+    tables = random_tables(layout, 1, np.random.default_rng(0), HARD_CAP)
+    decoder = Decoder(layout, config)
+    assert not np.array_equal(right, wrong)
+    assert np.array_equal(decoder.owners(wrong, [1]), decoder.owners(right, [1]))
+    assert not decoder.onehot(wrong, [1]).any()
+    for method in (decoder.semantic, decoder.pooled):
+        assert np.array_equal(method(wrong, [1], *tables), method(right, [1], *tables))
+
+
+def test_no_entries_give_an_empty_result():
+    _, planes, *_ = batch()
+    none = np.empty(0, np.int64)
+    assert Decoder(SMALL).onehot(planes, none, none).shape == (0, 24, 18, 70)
+
+
+# ---- seats ---------------------------------------------------------------------------------------
+
+
+@given(layouts(), st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_ego_codes_turned_back_are_the_owner_codes(layout, seed):
+    boards, planes, seats, games = batch(layout, seed=seed)
+    ego = Decoder(layout).owners(planes, seats, games)
+    back = np.pad(ego_owners(layout.num_players), ((0, 0), (0, 1)), constant_values=layout.blocked_code)
+    for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
+        assert np.array_equal(back[seat - 1][ego[i]], boards[game, ::-1])
+
+
+def test_seats_renamed_in_a_circle_see_the_same():
+    boards, planes, *_ = batch(num_games=1)
+    turned = np.where((boards >= 1) & (boards <= 7), boards % 7 + 1, boards)
+    before = Decoder(SMALL).onehot(planes, np.arange(1, 8), np.zeros(7, int))
+    after = Decoder(SMALL).onehot(pack(turned, SMALL), np.arange(1, 8) % 7 + 1, np.zeros(7, int))
+    assert np.array_equal(before, after)
+
+
+def test_action_owners_are_those_of_single_actions():
+    what, seats = (grid.ravel() for grid in np.meshgrid(np.arange(9), np.arange(1, 8)))
+    owners = Decoder(SMALL).action_owners(what, seats)
+    assert owners.tolist() == [owner_of_target(w, p, 7) for w, p in zip(what, seats, strict=True)]
+
+
+# ---- densities -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hard_cap", [1, 7, 150, 255, 9999])
+def test_a_density_has_the_level_that_exact_arithmetic_gives(hard_cap):
+    """Each threshold is the least float32 for which 255 * density >= level * cap."""
+    thresholds = density_thresholds(hard_cap)
+    assert thresholds.dtype == np.float32
+    below = np.nextafter(thresholds, np.float32(0))
+    levels = np.arange(1, 256)
+    # 32 bits times 14: exact in float64
+    assert (255 * thresholds.astype(np.float64) >= levels * hard_cap).all()
+    assert (255 * below.astype(np.float64) < levels * hard_cap).all()
+
+
+def test_levels_stand_for_255ths():
+    assert level_values().tolist() == [np.float32(k) / np.float32(255) for k in range(256)]
+
+
+# ---- whole observations --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tables():
+    game = VecGame(CONFIG, 3, 0)
+    game.reset()
+    for _ in range(30):
+        game.step()
+    return game.observations
+
+
+def test_features_are_those_of_the_feature_decoder(tables):
+    seats, games = np.array([3, 7, 1, 1]), np.array([2, 0, 0, 1])
+    features = Decoder(SMALL, CONFIG).features(tables.players, tables.borders, tables.globals, seats, games)
+    whole = FeatureDecoder(CONFIG)(tables.players, tables.borders, tables.globals)
+    assert features.dtype == np.float32
+    assert np.array_equal(features, whole[games, seats - 1])
+
+
+def test_action_masks_have_a_bit_for_every_owner_that_an_action_names(tables):
+    rng = np.random.default_rng(0)
+    masks = rng.integers(0, 256, (3, 7, 2)).astype(np.uint8)
+    seats, games = np.repeat(np.arange(1, 8), 3), np.tile(np.arange(3), 7)
+    shown = Decoder(SMALL).action_mask(masks, seats, games)
+    assert shown.dtype == np.int8
+    for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
+        for what in range(9):
+            bit = owner_of_target(what, seat, 7) + 1  # holding names no owner, -1, and is bit 0
+            assert shown[i, what] == masks[game, seat - 1, bit // 8] >> bit % 8 & 1
+    assert (Decoder(SMALL).action_mask(tables.masks, [1, 2, 3])[:, 0] == 1).all()
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+PLANES = np.zeros((2, 3, 4, 18, 9), np.uint8)
+PLAYERS, BORDERS = np.zeros((2, 7, 20), np.float32), np.zeros((2, 6, 8, 8), np.float32)
+GLOBALS, MASKS = np.zeros((2, 6), np.float32), np.zeros((2, 7, 2), np.uint8)
+READ_ONLY = np.zeros((2, 3, 18, 70), np.uint8)
+READ_ONLY.flags.writeable = False
+
+REFUSED = {
+    "planes of another shape": (
+        lambda d: d.owners(PLANES[:, :2], [1, 1]),
+        ValueError,
+        "planes has the shape (2, 2, 4, 18, 9); it must have (E, 3, 4, 18, 9), that is (E, F, B,",
+    ),
+    "planes of one game": (
+        lambda d: d.owners(PLANES[0], [1]),
+        ValueError,
+        "planes has the shape (3, 4, 18, 9)",
+    ),
+    "planes of another type": (
+        lambda d: d.onehot(PLANES.astype(bool), [1, 1]),
+        TypeError,
+        "planes has the type bool; it must have uint8",
+    ),
+    "planes in a list": (
+        lambda d: d.owners(PLANES.tolist(), [1, 1]),
+        TypeError,
+        "planes is a list; it must be a numpy array",
+    ),
+    "seat 0": (
+        lambda d: d.owners(PLANES, [1, 0]),
+        ValueError,
+        "seats has 0; it must have numbers from 1 to 7",
+    ),
+    "seat 8": (
+        lambda d: d.onehot(PLANES, [8, 1]),
+        ValueError,
+        "seats has 8; it must have numbers from 1 to 7",
+    ),
+    "half a seat": (
+        lambda d: d.owners(PLANES, [1.5, 1]),
+        TypeError,
+        "seats has the type float64; it must be of whole numbers",
+    ),
+    "one seat alone": (
+        lambda d: d.owners(PLANES, 1),
+        ValueError,
+        "seats has the shape (); it must have (N,)",
+    ),
+    "game 2 of 2": (
+        lambda d: d.owners(PLANES, [1], [2]),
+        ValueError,
+        "games has 2; it must have numbers from 0 to 1",
+    ),
+    "game -1": (lambda d: d.owners(PLANES, [1], [-1]), ValueError, "games has -1;"),
+    "fewer games than seats": (
+        lambda d: d.owners(PLANES, [1, 2], [0]),
+        ValueError,
+        "games has the shape (1,); it must have (2,)",
+    ),
+    "no games": (
+        lambda d: d.owners(PLANES, [1, 2, 3]),
+        ValueError,
+        "games is None, but there are 3 seats and 2 games",
+    ),
+    "one-hot of float64": (
+        lambda d: d.onehot(PLANES, [1, 1], dtype=np.float64),
+        ValueError,
+        "dtype is float64; it must be one of float16, float32, uint8, int8",
+    ),
+    "fractions in whole numbers": (
+        lambda d: d.semantic(PLANES, [1, 1], PLAYERS, BORDERS, dtype=np.uint8),
+        ValueError,
+        "dtype is uint8; it must be one of float16, float32",
+    ),
+    "chunks of nothing": (
+        lambda d: d.onehot(PLANES, [1, 1], chunk=0),
+        ValueError,
+        "chunk is 0; it must be a whole number of at least 1",
+    ),
+    "squares without cells": (
+        lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=0),
+        ValueError,
+        "factor is 0; it must be a whole number from 1 to 1024",
+    ),
+    "squares of 2.5 cells": (
+        lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=2.5),
+        ValueError,
+        "factor is 2.5; it must be a whole number from 1 to 1024",
+    ),
+    "out of another shape": (
+        lambda d: d.owners(PLANES, [1, 1], out=np.zeros((1, 3, 18, 70), np.uint8)),
+        ValueError,
+        "out has the shape (1, 3, 18, 70); it must have (2, 3, 18, 70)",
+    ),
+    "out of another type": (
+        lambda d: d.owners(PLANES, [1, 1], out=np.zeros((2, 3, 18, 70), np.int8)),
+        TypeError,
+        "out has the type int8; it must have uint8",
+    ),
+    "out that cannot be written": (
+        lambda d: d.owners(PLANES, [1, 1], out=READ_ONLY),
+        ValueError,
+        "out is a view or read-only; it must be a C-contiguous array to write to",
+    ),
+    "players of other games": (
+        lambda d: d.semantic(PLANES, [1, 1], PLAYERS[:1], BORDERS),
+        ValueError,
+        "players has the shape (1, 7, 20); it must have (2, 7, 20), that is (E, P, C)",
+    ),
+    "borders of another type": (
+        lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS.astype(np.float64)),
+        TypeError,
+        "borders has the type float64; it must have float32",
+    ),
+    "globals of another shape": (
+        lambda d: d.features(PLAYERS, BORDERS, GLOBALS[:, :5], [1, 1]),
+        ValueError,
+        "globals has the shape (2, 5); it must have (2, 6)",
+    ),
+    "masks of another shape": (
+        lambda d: d.action_mask(MASKS[:, :6], [1, 1]),
+        ValueError,
+        "masks has the shape (2, 6, 2); it must have (E, 7, 2)",
+    ),
+    "an action too many": (
+        lambda d: d.action_owners([9], [1]),
+        ValueError,
+        "what has 9; it must have numbers from 0 to 8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
+    with pytest.raises(error) as caught:
+        call(Decoder(SMALL, CONFIG))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda d: d.semantic(PLANES, [1, 1], PLAYERS, BORDERS), "semantic"),
+        (lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS), "pooled"),
+        (lambda d: d.features(PLAYERS, BORDERS, GLOBALS, [1, 1]), "features"),
+    ],
+    ids=["semantic", "pooled", "features"],
+)
+def test_what_needs_the_configuration_says_so(call, name):
+    with pytest.raises(ValueError, match=f"{name} needs the game's configuration: make a Decoder"):
+        call(Decoder(SMALL))
+
+
+def test_a_layout_without_boards_has_none_to_decode_but_tables():
+    decoder = Decoder(ObsLayout(height=18, width=70, num_players=7, frames=0), CONFIG)
+    with pytest.raises(ValueError, match="the layout has frames = 0: there are no boards to decode"):
+        decoder.owners(PLANES[:, :0], [1, 1])
+    assert decoder.features(PLAYERS, BORDERS, GLOBALS, [1, 1]).shape == (2, 226)
+
+
+def test_a_decoder_of_the_wrong_things_is_refused():
+    with pytest.raises(TypeError, match="layout is a GameConfig; it must be an ObsLayout"):
+        Decoder(CONFIG)
+    with pytest.raises(TypeError, match="config is a ObsLayout; it must be a GameConfig or None"):
+        Decoder(SMALL, SMALL)
+    with pytest.raises(ValueError, match="width is 60 in the config and 70 in the layout"):
+        Decoder(SMALL, CONFIG.replace(width=60))
+    newer = ObsLayout(**SMALL.to_dict())
+    object.__setattr__(newer, "version", 99)
+    with pytest.raises(ValueError, match="the layout is of version 99; this release reads version 1"):
+        Decoder(newer)

@@ -1,0 +1,321 @@
+"""The decoder for PyTorch against the one for numpy, to the bit: eager, compiled, on all devices."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from territorial import GameConfig
+from territorial.decode.numpy import Decoder as NumpyDecoder
+from territorial.obs_layout import ObsLayout
+from tests.decode.support import SMALL, batch, layouts, random_tables
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.decode.torch import Decoder  # noqa: E402 - only where torch is there
+
+CONFIG = GameConfig(height=18, width=70, num_players=7)
+DEVICES = ["cpu"]
+DEVICES += ["cuda"] if torch.cuda.is_available() else []
+DEVICES += ["mps"] if torch.backends.mps.is_available() else []
+METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask", "action_owners")
+DTYPES = ["bfloat16", "float16", "float32", "uint8", "int8"]
+
+
+def arguments(layout=SMALL, config=CONFIG, seed=0, num_games=3, num_entries=5):
+    """The arguments of every method as arrays."""
+    rng = np.random.default_rng(seed)
+    _, planes, seats, games = batch(layout, num_games, num_entries, seed)
+    players, borders = random_tables(layout, num_games, rng, config.hard_cap)
+    globals_ = rng.random((num_games, *layout.shape("globals")), np.float32)
+    masks = rng.integers(0, 256, (num_games, *layout.shape("masks"))).astype(np.uint8)
+    return {
+        "owners": (planes, seats, games),
+        "onehot": (planes, seats, games),
+        "semantic": (planes, seats, players, borders, games),
+        "pooled": (planes, seats, players, borders, games),
+        "features": (players, borders, globals_, seats, games),
+        "action_mask": (masks, seats, games),
+        "action_owners": (rng.integers(0, layout.num_players + 2, num_entries), seats),
+    }
+
+
+def tensors(arrays, device="cpu"):
+    return tuple(torch.from_numpy(array).to(device) for array in arrays)
+
+
+def assert_same(tensor, array):
+    """The same type, shape and bits; a bfloat16 has no array."""
+    assert str(tensor.dtype) == f"torch.{array.dtype}"
+    assert tensor.shape == array.shape
+    assert tensor.cpu().numpy().tobytes() == np.ascontiguousarray(array).tobytes()
+
+
+# ---- the same bits -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
+@given(layout=layouts(), seed=st.integers(0, 2**32), entries=st.sampled_from([1, 2, 5, 9]))
+@settings(max_examples=15)
+def test_every_method_gives_the_bits_of_the_numpy_decoder(device, use_kernels, layout, seed, entries):
+    if 12 * layout.num_players > layout.height * layout.width:
+        layout = ObsLayout(height=layout.height, width=layout.width, num_players=20, frames=layout.frames)
+    config = GameConfig(height=layout.height, width=layout.width, num_players=layout.num_players)
+    right, decoder = NumpyDecoder(layout, config), Decoder(layout, config, use_kernels=use_kernels)
+    for name, arrays in arguments(layout, config, seed, num_entries=entries).items():
+        seen = getattr(decoder, name)(*tensors(arrays, device))
+        assert seen.device.type == device
+        assert_same(seen, getattr(right, name)(*arrays))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("method", ["onehot", "semantic", "pooled"])
+def test_every_type_is_the_float32_result_rounded(device, use_kernels, dtype, method):
+    kind = getattr(torch, dtype)
+    arrays = arguments()[method]
+    call = getattr(Decoder(SMALL, CONFIG, use_kernels=use_kernels), method)
+    if method != "onehot" and not kind.is_floating_point:
+        with pytest.raises(ValueError, match=f"dtype is {dtype}; it must be one of bfloat16, float16"):
+            call(*tensors(arrays, device), dtype=kind)
+        return
+    expected = torch.from_numpy(getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)).to(kind)
+    seen = call(*tensors(arrays, device), dtype=kind)
+    assert seen.dtype == kind
+    assert torch.equal(seen.cpu(), expected)
+    if method != "pooled":
+        out = torch.full_like(seen, 77)
+        assert call(*tensors(arrays, device), dtype=kind, out=out) is out
+        assert torch.equal(out, seen)
+
+
+@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_chunks_do_not_change_the_result(use_kernels, chunk):
+    decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
+    for name in ("owners", "onehot", "semantic", "pooled"):
+        arrays = arguments()[name]
+        chunked = getattr(decoder, name)(*tensors(arrays), chunk=chunk)
+        assert_same(chunked, getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays))
+
+
+def test_squares_of_any_size_and_games_left_out():
+    arrays = arguments(num_entries=3)["pooled"][:-1]
+    for use_kernels in (True, False):
+        decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
+        for factor in (1, 5, 18, 1024):
+            expected = NumpyDecoder(SMALL, CONFIG).pooled(*arrays, factor=factor)
+            assert_same(decoder.pooled(*tensors(arrays), factor=factor), expected)
+
+
+@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
+def test_codes_that_no_engine_writes_count_as_blocked(use_kernels):
+    layout = ObsLayout(height=16, width=20, num_players=4, frames=1)
+    planes = torch.full((1, *layout.shape("planes")), 255, dtype=torch.uint8)
+    planes[..., -1] = 15  # the padding of rows is zero
+    decoder = Decoder(layout, use_kernels=use_kernels)
+    assert (decoder.owners(planes, [1]) == 5).all()
+    assert not decoder.onehot(planes, [1]).any()
+
+
+def test_results_lie_in_new_memory_and_observations_stay_as_they_are():
+    for use_kernels in (True, False):
+        decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
+        for name, arrays in arguments().items():
+            given_, kept = tensors(arrays), tensors([array.copy() for array in arrays])
+            getattr(decoder, name)(*given_)
+            assert all(torch.equal(a, b) for a, b in zip(given_, kept, strict=True))
+
+
+# ---- without waiting for a device, compiled ------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_depends_on_numbers_that_lie_on_a_device(method):
+    """The meta device has no numbers: whatever needs one to go on raises."""
+    arrays = arguments()[method]
+    expected = getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)
+    seen = getattr(Decoder(SMALL, CONFIG), method)(*tensors(arrays, "meta"))
+    assert seen.device.type == "meta"
+    assert seen.shape == expected.shape
+
+
+def test_tables_are_copied_to_a_device_once():
+    decoder, meta = Decoder(SMALL, CONFIG), torch.device("meta")
+    first = decoder._table("mask_bits", meta)
+    assert first.device == meta
+    assert decoder._table("mask_bits", meta) is first
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device):
+    torch.compiler.reset()
+    arrays = arguments()[method]
+    compiled = torch.compile(getattr(Decoder(SMALL, CONFIG), method), backend=backend, fullgraph=True)
+    expected = getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)
+    for _ in range(2):
+        assert_same(compiled(*tensors(arrays, device)), expected)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler")
+def test_the_default_compiler_gives_the_same_bits_of_several_methods_in_one_graph():
+    torch.compiler.reset()
+    decoder, right, given_ = Decoder(SMALL, CONFIG), NumpyDecoder(SMALL, CONFIG), arguments()
+    names = ("onehot", "pooled", "action_mask")
+
+    @torch.compile(fullgraph=True)
+    def all_of_them(*tensors_of_each):
+        return [getattr(decoder, name)(*given) for name, given in zip(names, tensors_of_each, strict=True)]
+
+    results = all_of_them(*(tensors(given_[name]) for name in names))
+    for name, result in zip(names, results, strict=True):
+        assert_same(result, getattr(right, name)(*given_[name]))
+
+
+INTERPRETED = """
+import numpy as np, torch
+from territorial.decode import triton
+from territorial.decode.numpy import Decoder
+from territorial.obs_layout import ObsLayout
+from tests.decode.support import SMALL, batch
+
+for layout in (SMALL, ObsLayout(height=16, width=65, num_players=250, frames=2)):
+    boards, planes, seats, games = batch(layout)
+    expected = torch.from_numpy(Decoder(layout).onehot(planes, seats, games))
+    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.uint8, torch.int8):
+        out = torch.full(expected.shape, 77).to(dtype)
+        triton.write_onehot(layout, *map(torch.from_numpy, (planes, seats, games)), out)
+        assert torch.equal(out, expected.to(dtype)), (layout, dtype)
+print("same bits")
+"""
+
+
+def test_the_triton_kernel_gives_the_same_bits_in_its_interpreter():
+    pytest.importorskip("triton", reason="Triton is not installed")
+    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert "same bits" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif("cuda" not in DEVICES, reason="needs a GPU that Triton knows")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_triton_kernel_gives_the_same_bits_on_a_gpu(dtype):
+    arrays, kind = arguments()["onehot"], getattr(torch, dtype)
+    seen = Decoder(SMALL, use_triton=True).onehot(*tensors(arrays, "cuda"), dtype=kind)
+    assert torch.equal(seen.cpu(), torch.from_numpy(NumpyDecoder(SMALL).onehot(*arrays)).to(kind))
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+PLANES = torch.zeros((2, 3, 4, 18, 9), dtype=torch.uint8)
+PLAYERS, BORDERS = torch.zeros((2, 7, 20)), torch.zeros((2, 6, 8, 8))
+ROOM = torch.zeros((2, 3, 18, 70), dtype=torch.uint8)
+
+REFUSED = {
+    "planes of numpy": (lambda d: d.owners(PLANES.numpy(), [1, 1]), TypeError, "planes is a ndarray"),
+    "planes of another shape": (
+        lambda d: d.onehot(PLANES[:, :2], [1, 1]),
+        ValueError,
+        "planes has the shape (2, 2, 4, 18, 9); it must have (E, 3, 4, 18, 9)",
+    ),
+    "planes of another type": (
+        lambda d: d.owners(PLANES.int(), [1, 1]),
+        TypeError,
+        "planes has the type int32; it must have uint8",
+    ),
+    "seat 8": (
+        lambda d: d.owners(PLANES, torch.tensor([1, 8])),
+        ValueError,
+        "seats has 8; it must have numbers from 1 to 7",
+    ),
+    "seat 0 of observations elsewhere": (
+        lambda d: d.owners(PLANES.to("meta"), [0, 1]),
+        ValueError,
+        "seats has 0; it must have numbers from 1 to 7",
+    ),
+    "half a seat": (
+        lambda d: d.owners(PLANES, torch.tensor([1.0, 1.5])),
+        TypeError,
+        "seats has the type float32; it must be of whole numbers",
+    ),
+    "seats elsewhere": (
+        lambda d: d.owners(PLANES, torch.ones(2, dtype=torch.int64, device="meta")),
+        ValueError,
+        "seats lies on meta; it must lie on cpu or on the processor",
+    ),
+    "game 2 of 2": (
+        lambda d: d.owners(PLANES, [1], [2]),
+        ValueError,
+        "games has 2; it must have numbers from 0 to 1",
+    ),
+    "no games": (
+        lambda d: d.owners(PLANES, [1, 2, 3]),
+        ValueError,
+        "games is None, but there are 3 seats and 2 games",
+    ),
+    "one-hot of float64": (
+        lambda d: d.onehot(PLANES, [1, 1], dtype=torch.float64),
+        ValueError,
+        "dtype is float64; it must be one of bfloat16, float16, float32, uint8, int8",
+    ),
+    "players elsewhere": (
+        lambda d: d.semantic(PLANES, [1, 1], PLAYERS.to("meta"), BORDERS),
+        ValueError,
+        "players lies on meta; it must lie on cpu like the rest",
+    ),
+    "borders of another type": (
+        lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS.double()),
+        TypeError,
+        "borders has the type float64; it must have float32",
+    ),
+    "out of another shape": (
+        lambda d: d.owners(PLANES, [1, 1], out=ROOM[:1]),
+        ValueError,
+        "out has the shape (1, 3, 18, 70); it must have (2, 3, 18, 70)",
+    ),
+    "out of another type": (
+        lambda d: d.owners(PLANES, [1, 1], out=ROOM.char()),
+        TypeError,
+        "out has the type int8; it must have uint8",
+    ),
+    "out elsewhere": (
+        lambda d: d.owners(PLANES, [1, 1], out=ROOM.to("meta")),
+        ValueError,
+        "out lies on meta; it must lie on cpu like the observations",
+    ),
+    "out that is a view": (
+        lambda d: d.owners(PLANES, [1, 1], out=ROOM.view(2, 3, 70, 18).transpose(2, 3)),
+        ValueError,
+        "out is a view; it must be a contiguous tensor",
+    ),
+    "chunks of nothing": (lambda d: d.owners(PLANES, [1, 1], chunk=0), ValueError, "chunk is 0; it must be"),
+    "an action too many": (
+        lambda d: d.action_owners(torch.tensor([9]), [1]),
+        ValueError,
+        "what has 9; it must have numbers from 0 to 8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
+    with pytest.raises(error) as caught:
+        call(Decoder(SMALL, CONFIG))
+    assert message in str(caught.value)
+
+
+def test_what_needs_the_configuration_says_so():
+    for name in ("semantic", "pooled", "features"):
+        with pytest.raises(ValueError, match=f"{name} needs the game's configuration"):
+            getattr(Decoder(SMALL), name)(*tensors(arguments()[name]))

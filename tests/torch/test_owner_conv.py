@@ -1,0 +1,169 @@
+"""The convolution over maps of owners against nn.Conv2d over one-hot planes: results and gradients."""
+
+import pytest
+
+from territorial.decode.numpy import Decoder
+from territorial.obs_layout import ObsLayout
+from tests.decode.support import SMALL, batch
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.nets import OwnerConv2d  # noqa: E402 - only where torch is there
+
+SHAPES = {
+    "3 x 3": (3, 1, 1),
+    "1 x 1": (1, 1, 0),
+    "patches": (4, 4, 0),
+    "overlapping": (8, 4, 2),
+    "oblong": ((4, 3), (2, 1), (0, 2)),
+    "wide edges": (3, 2, 3),
+}
+
+
+def boards(layout=SMALL, entries=5, seed=0):
+    """Ego codes, blocked cells among them, and the one-hot planes of the same boards."""
+    _, planes, seats, games = batch(layout, num_entries=entries, seed=seed)
+    decoder = Decoder(layout)
+    arrays = decoder.owners(planes, seats, games), decoder.onehot(planes, seats, games)
+    assert (arrays[0] == layout.blocked_code).any()
+    return [torch.from_numpy(array) for array in arrays]
+
+
+def both(owners, onehot, layer, conv):
+    """Results and gradients of the two."""
+    seen, expected = layer(owners), conv(onehot)
+    torch.manual_seed(1)
+    from_above = torch.randn_like(expected)
+    seen.backward(from_above)
+    expected.backward(from_above)
+    return seen, expected
+
+
+def assert_equal(layer, conv, seen, expected):
+    torch.testing.assert_close(seen, expected, rtol=1e-5, atol=1e-5)
+    for (name, mine), (_, its) in zip(layer.named_parameters(), conv.named_parameters(), strict=True):
+        # Sums of thousands of numbers of size 1, in another order.
+        torch.testing.assert_close(mine.grad, its.grad, rtol=1e-4, atol=1e-3, msg=name)
+
+
+@pytest.mark.parametrize(("kernel_size", "stride", "padding"), SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("bias", [True, False])
+def test_it_is_the_convolution_over_onehot_planes_and_has_its_gradients(kernel_size, stride, padding, bias):
+    torch.manual_seed(0)
+    conv = torch.nn.Conv2d(24, 6, kernel_size, stride, padding, bias=bias)
+    layer = OwnerConv2d.from_conv(SMALL, conv, chunk=2)
+    assert_equal(layer, conv, *both(*boards(), layer, conv))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        ObsLayout(height=16, width=16, num_players=2, frames=1),
+        ObsLayout(height=17, width=65, num_players=250, frames=2),
+    ],
+    ids=["2 players", "250 players"],
+)
+def test_it_is_the_convolution_for_few_and_many_players(layout):
+    torch.manual_seed(0)
+    layer = OwnerConv2d(layout, 5, 3, padding=1)
+    conv = layer.to_conv()
+    assert_equal(layer, conv, *both(*boards(layout), layer, conv))
+
+
+def test_blocked_cells_and_cells_beyond_the_edge_add_nothing():
+    layer = OwnerConv2d(SMALL, 4, 3, padding=1)
+    blocked = torch.full((1, 3, 18, 70), SMALL.blocked_code, dtype=torch.uint8)
+    assert torch.equal(layer(blocked), layer.bias[:, None, None].expand(1, 4, 18, 70))
+    layer(blocked).sum().backward()
+    assert not layer.weight.grad.any()
+
+
+def test_it_begins_with_the_weights_of_a_convolution():
+    torch.manual_seed(3)
+    layer = OwnerConv2d(SMALL, 4, 3)
+    torch.manual_seed(3)
+    conv = torch.nn.Conv2d(24, 4, 3)
+    assert torch.equal(layer.weight, conv.weight)
+    assert torch.equal(layer.bias, conv.bias)
+
+
+def test_weights_go_to_a_convolution_and_back_as_copies():
+    layer = OwnerConv2d(SMALL, 4, (3, 2), 2, (1, 0), bias=False, dtype=torch.float16)
+    conv = layer.to_conv()
+    assert (conv.kernel_size, conv.stride, conv.padding, conv.bias) == ((3, 2), (2, 2), (1, 0), None)
+    back = OwnerConv2d.from_conv(SMALL, conv)
+    assert back.weight.dtype == torch.float16
+    assert torch.equal(back.weight, layer.weight)
+    assert len({module.weight.data_ptr() for module in (layer, conv, back)}) == 3
+    assert back.state_dict().keys() == conv.state_dict().keys()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.02), (torch.float16, 0.002)])
+def test_half_precision_gives_the_same_but_for_rounding(dtype, tolerance):
+    torch.manual_seed(0)
+    layer = OwnerConv2d(SMALL, 6, 3, padding=1, dtype=dtype)
+    conv = layer.to_conv().float()
+    owners, onehot = boards()
+    seen, expected = layer(owners), conv(onehot)
+    assert seen.dtype == dtype
+    torch.testing.assert_close(seen.float(), expected, rtol=0, atol=tolerance)
+    seen.float().square().sum().backward()
+    expected.square().sum().backward()
+    assert layer.weight.grad.dtype == dtype
+    largest = conv.weight.grad.abs().max()
+    assert (layer.weight.grad.float() - conv.weight.grad).abs().max() < tolerance * largest
+
+
+def test_chunks_do_not_change_the_result():
+    owners, _ = boards()
+    whole = OwnerConv2d(SMALL, 4, 3, chunk=100)
+    chunked = OwnerConv2d.from_conv(SMALL, whole.to_conv(), chunk=1)
+    assert torch.equal(whole(owners), chunked(owners))
+
+
+def test_only_the_codes_are_kept_for_the_gradient():
+    """A byte a cell; one-hot planes would take 32 times as much, and there are 8 of them a frame."""
+    owners, _ = boards()
+    layer, kept = OwnerConv2d(SMALL, 4, 3, padding=1), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda t: t):
+        layer(owners)
+    assert [tensor.dtype for tensor in kept] == [torch.uint8]
+    assert kept[0].shape == (5, 3, 20, 72)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_without_a_break_it_gives_the_same(backend):
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    layer = OwnerConv2d(SMALL, 6, 3, padding=1)
+    conv = layer.to_conv()
+    compiled = torch.compile(layer, backend=backend, fullgraph=True)
+    assert_equal(layer, conv, *both(*boards(), compiled, conv))
+
+
+def test_any_part_of_a_board_will_do():
+    owners, onehot = boards()
+    layer = OwnerConv2d(SMALL, 4, 3)
+    torch.testing.assert_close(layer(owners[..., 2:9, 5:50]), layer.to_conv()(onehot[..., 2:9, 5:50]))
+
+
+def test_what_does_not_fit_is_refused():
+    layer = OwnerConv2d(SMALL, 4, 3)
+    owners, _ = boards()
+    for wrong in (owners.float(), owners[:, :2], owners[0]):
+        with pytest.raises(ValueError, match=r"owners has the shape .*; it must be \(N, 3, rows, columns\)"):
+            layer(wrong)
+    with pytest.raises(ValueError, match="owners has 2 rows; with the padding there must be at least the 3"):
+        layer(owners[..., :2, :])
+    with pytest.raises(ValueError, match="conv has 23 input channels; one-hot planes have 24"):
+        OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(23, 4, 3))
+    with pytest.raises(ValueError, match=r"conv has dilation = \(2, 2\); it must have \(1, 1\)"):
+        OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(24, 4, 3, dilation=2))
+    with pytest.raises(ValueError, match="padding is 'same'; it must be one or two whole numbers"):
+        OwnerConv2d(SMALL, 4, 3, padding="same")
+    with pytest.raises(ValueError, match="stride is 0; it must be one or two whole numbers of at least 1"):
+        OwnerConv2d(SMALL, 4, 3, 0)
+    with pytest.raises(ValueError, match="layout is None; it must be an ObsLayout"):
+        OwnerConv2d(None, 4, 3)
+    none = OwnerConv2d(SMALL, 4, 3)(torch.zeros((0, 3, 18, 70), dtype=torch.uint8))
+    assert none.shape == (0, 4, 16, 68)
