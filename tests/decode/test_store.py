@@ -531,7 +531,7 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     game = VecGame(config, 3, seats=seats, frames=FRAMES)
     layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
     store = FrameStore(layout, 3, key_every=key_every)
-    seen, boards, new, ended = [], [], [], 0
+    seen, boards, new, ended, overflows = [], [], [], 0, 0
     observations, was_reset = game.reset(), np.ones(3, bool)
     while ended < 9:
         store.append(observations, was_reset)
@@ -539,9 +539,11 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
         owner = game.state.owner[:, 1:-1, 1:-1]
         boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
         new.append(was_reset.copy())
+        overflows += int(((observations.delta_count == KEY_FRAME) & ~was_reset).sum())
         observations, *_, info = game.step()
         was_reset = info["was_reset"]
         ended += int(info["ended"].sum())
+    assert overflows > 0
     games, times = everything(store, FRAMES)
     assert len(games) == 3 * len(seen)
     stacks = store.planes(games, times)
