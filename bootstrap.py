@@ -46,6 +46,7 @@ COMMANDS = {
             "python benchmarks/differential.py",
             "python benchmarks/flat_memory.py",
             "python benchmarks/mixed_shape.py",
+            "python benchmarks/frame_store.py",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
             "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md and docs/rules.md from benchmarks/results/*.json, and those of
-docs/observation.md from territorial.obs_layout.
+"""Writes the tables of README.md, docs/rules.md and docs/frame_store.md from
+benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -10,6 +10,7 @@ The results come from (`make verify` does all of it)
     python benchmarks/differential.py
     python benchmarks/flat_memory.py
     python benchmarks/mixed_shape.py
+    python benchmarks/frame_store.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
@@ -210,6 +211,35 @@ def sizes() -> str:
     return obs_tables.markdown(header, rows, "llrrrr")
 
 
+def stored() -> str:
+    """Return the table of what boards take, in a FrameStore and otherwise, and what a lookup takes."""
+    found = must_load("frame_store")
+    about, lookup = found["machine"], found["lookup_us_per_stack"]
+    lines = [
+        "| a board kept as | bytes a game step | a million |",
+        "|---|--:|--:|",
+    ]
+    rows = [(form, size) for form, size in found["forms"].items()]
+    memory = found["resident_bytes_per_game_step"]
+    if memory is not None:
+        rows.insert(1, (f"{rows[0][0]}, memory of the process", memory))
+    lines += [f"| {form} | {size:,.0f} | {size / 1e3:,.1f} GB |" for form, size in rows]
+    one, four = lookup["frames_1"], lookup["frames_4"]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Measured over {found['game_steps']:,} steps of whole games of `mixed-1`, {found['num_games']} "
+            f"side by side, {found['games_ended']:,} played to the end, key_every = {found['key_every']} "
+            f"(`benchmarks/frame_store.py`, {about['cpu']}). A step changes "
+            f"{found['changed_cells_per_game_step']:,.0f} cells. Storing it takes "
+            f"{found['store_us_per_game_step']:.0f} µs. In batches of {found['batch']}, a stack of one frame "
+            f"takes {one['drawn']:.0f} µs drawn at random, {one['in_a_row']:.0f} µs with steps in a row; "
+            f"a stack of four takes {four['drawn']:.0f} and {four['in_a_row']:.0f} µs.",
+        ]
+    )
+
+
 def whole(number: float | None) -> str:
     """A tick to its whole number; a dash if it never came."""
     return "-" if number is None else f"{number:,.0f}"
@@ -223,6 +253,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
     ("docs/rules.md", "mixed", mixed),
+    ("docs/frame_store.md", "frame_store", stored),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),

@@ -87,6 +87,19 @@ def test_the_shape_of_games_is_written_down(tmp_path, capsys):
     assert "games over" in capsys.readouterr().out
 
 
+def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
+    path = tmp_path / "store.json"
+    arguments = ["--size", "small", "--steps", "8000", "--out", str(path)]
+    assert script("benchmarks/frame_store.py").main(arguments) == 0
+    result = json.loads(path.read_text())
+    assert result["game_steps"] == 8000
+    assert result["games_ended"] > 0
+    assert result["boards_compared"] == 256
+    assert 0 < result["bytes_per_game_step"] < result["forms"]["bit planes"] / 4
+    assert result["readings"][-1]["store_bytes"] == pytest.approx(8000 * result["bytes_per_game_step"])
+    assert "games over" in capsys.readouterr().out
+
+
 def readme_tables() -> ModuleType:
     return script("benchmarks/readme_tables.py")
 

@@ -1,0 +1,433 @@
+"""FrameStore: the boards of many games and steps as key frames and deltas, for rollouts and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.decode.blocks import (
+    AGE_LIMIT,
+    CUT,
+    Block,
+    Delta,
+    Sizes,
+    cell_dtype,
+    find_bad_change,
+    key_bytes,
+    rebuild,
+)
+from territorial.decode.checks import whole
+from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout, array_called
+
+STORED = {
+    name: np.dtype(array_called(name).dtype)
+    for name in ("planes", "delta_index", "delta_code", "delta_count")
+}
+"""What is read of observations, with its dtype."""
+FORMS = ("owners", "onehot", "semantic", "pooled")
+"""The methods of a decoder that make something of boards."""
+
+
+class FrameStore:
+    """Boards of E games, step after step, in about the bytes of what changed; every stack comes back exactly.
+
+    Args:
+        layout: of the observations to be stored, with at least one frame.
+        num_games: E.
+        key_every: N, the longest row of deltas, in steps, that a lookup has to go through.
+        budget: bytes that ``nbytes`` never exceeds; None: no limit.
+        capacity: steps to keep; None: no limit.
+
+    Steps are kept in blocks of up to N, each beginning with a key frame of every game. Where a limit would be
+    exceeded, the oldest steps go: with ``capacity`` one by one, with ``budget`` in whole blocks, no block
+    being larger than half the budget. The steps are numbered 0, 1, 2 ... and numbers are never
+    used again: there are the steps from ``first`` up to, but without, ``end``.
+
+    Pickling and copying keep everything. Threads must not append while others use the store; any number of
+    them may look things up.
+
+    """
+
+    def __init__(
+        self,
+        layout: ObsLayout,
+        num_games: int,
+        *,
+        key_every: int = 64,
+        budget: int | None = None,
+        capacity: int | None = None,
+    ) -> None:
+        if not isinstance(layout, ObsLayout):
+            raise TypeError(f"layout is {layout!r}; it must be a territorial.obs_layout.ObsLayout")
+        if layout.frames < 1:
+            raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
+        self.layout = layout
+        self.num_games = whole("num_games", num_games, 1)
+        self.key_every = whole("key_every", key_every, 1)
+        self.capacity = None if capacity is None else whole("capacity", capacity, 1)
+        self.budget = None if budget is None else whole("budget", budget, 1)
+        self._sealed: list[Block] = []
+        self._sealed_bytes = 0
+        self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
+        self._ages = np.zeros(self.num_games, np.uint8)  # of the newest step, as in a block
+        self._is_cut = True
+        self._shapes = {name: (self.num_games, *layout.shape(name)) for name in STORED}
+        self._check_budget()
+
+    # ---- what is there ----------------------------------------------------------------------------
+
+    @property
+    def first(self) -> int:
+        """The oldest step that is still there; ``end`` if there is none."""
+        oldest = (self._sealed[0] if self._sealed else self._open).begin
+        return oldest if self.capacity is None else max(oldest, self.end - self.capacity)
+
+    @property
+    def end(self) -> int:
+        """The number that the next step gets."""
+        return self._open.end
+
+    def __len__(self) -> int:
+        """Return how many steps are there; each is one of all games."""
+        return self.end - self.first
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays of the store, with the room that they have to spare."""
+        return self._sealed_bytes + self._open.nbytes + self._ages.nbytes
+
+    def __repr__(self) -> str:
+        layout = self.layout
+        return (
+            f"FrameStore({self.num_games} games, {layout.height} x {layout.width}, {layout.num_players} "
+            f"players, steps from {self.first} up to {self.end}, {self.nbytes} bytes)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_open": self._open.trimmed(), "_ages": self._ages.copy()}
+
+    # ---- storing ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Say that the next step does not follow the last one: all games were reset, or steps left out.
+
+        What is stored stays; no stack reaches across.
+        """
+        self._is_cut = True
+
+    def append(self, observations: Any, was_reset: npt.ArrayLike | None = None) -> int:
+        """Store one step of all games and return its number.
+
+        ``observations``: what ``VecGame.reset`` or ``step`` returned; ``planes[:, 0]`` and the deltas are
+        copied. ``was_reset``: bool (E,), ``info["was_reset"]`` of the step: which games are new.
+        It may be left out where there are no key frames; and for the first step of the store and after
+        ``begin``, where games with a key frame then count as new. Games that are not new there
+        have no earlier frames, so that stacks of more than one begin some steps later.
+
+        ValueError and TypeError name what does not fit, and nothing is stored.
+        """
+        boards, delta = self._check_observations(observations)
+        is_new = self._check_was_reset(was_reset, delta.counts)
+        if self._is_cut:
+            ages = np.where(is_new, 0, CUT)
+        else:
+            older = np.minimum(self._ages % CUT + 1, AGE_LIMIT) | (self._ages & CUT)
+            ages = np.where(is_new, 0, older)
+        # A delta that takes more bytes than a key frame is not kept.
+        bytes_per_cell = np.dtype(cell_dtype(self.layout)).itemsize + 1
+        counts = np.where(delta.counts * bytes_per_cell > key_bytes(self.layout), KEY_FRAME, delta.counts)
+
+        room = self._open.room_for(counts)
+        if self._is_cut or not self._may_grow(room):
+            self._seal()
+        if self._open.used.steps == 0:
+            counts = np.full(self.num_games, KEY_FRAME, np.int32)
+            room = self._open.room_for(counts)
+        self._make_way(self._open.bytes_of(room))
+        self._open.append(room, boards, delta._replace(counts=counts), ages, self.layout.width)
+        self._ages, self._is_cut = ages.astype(np.uint8), False
+        while self._sealed and self._sealed[0].end <= self.first:
+            self._drop_oldest()
+        return self.end - 1
+
+    def _may_grow(self, room: Sizes) -> bool:
+        """Return whether the open block may take one more step and so have this room."""
+        is_small = self.budget is None or self._open.bytes_of(room) <= self.budget // 2
+        return is_small and self._open.used.steps < self.key_every
+
+    def _seal(self) -> None:
+        """Begin a new block."""
+        if self._open.used.steps > 0:
+            self._open.trim()
+            self._sealed.append(self._open)
+            self._sealed_bytes += self._open.nbytes
+            # The next block will be about as large; and it need not be larger, so that a budget holds.
+            room = self._open.used
+            self._open = Block.empty(self.end, room, self.layout, self.num_games)
+
+    def _make_way(self, open_bytes: int) -> None:
+        """Drop blocks until the open one may have so many bytes."""
+        if self.budget is not None:
+            while self._sealed_bytes + open_bytes + self._ages.nbytes > self.budget:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._sealed_bytes -= self._sealed.pop(0).nbytes
+
+    # ---- looking up -------------------------------------------------------------------------------
+
+    def planes(
+        self, games: npt.ArrayLike, times: npt.ArrayLike, frames: int | None = None
+    ) -> npt.NDArray[np.uint8]:
+        """Return a new uint8 (n, F, B, H, ceil(W/8)): the stacks that an observation of F frames had.
+
+        ``games``: (n,) whole numbers from 0 to E - 1. ``times``: (n,) numbers of steps. Any order, and any
+        pair more than once. ``frames``: F; None: as many as the layout has.
+
+        IndexError for games and steps that are not there, also where an older frame of the stack is not.
+        """
+        frames = self._check_frames(frames)
+        games, times = self._check_places(games, times)
+        blocks = self._blocks()
+        newest_block = _find(blocks, times)
+        oldest, has_frames = self._oldest(blocks, newest_block, games, times, frames)
+        if not has_frames.all():
+            i = int(has_frames.argmin())
+            raise IndexError(
+                f"times[{i}] is {times[i]}: of game {games[i]} not all of the {frames} frames up to then are "
+                f"there, as the store holds the steps from {self.first} up to {self.end}, or was cut by "
+                f"begin(); sample() draws only what is whole"
+            )
+        layout = self.layout
+        stacks = np.zeros((len(games), frames, *self._open.keys.shape[1:]), np.uint8)
+        oldest_block = _find(blocks, oldest)
+        # A stack that lies in several blocks is rebuilt in as many pieces, the oldest first.
+        pieces = newest_block - oldest_block + 1
+        slot = np.repeat(np.arange(len(games)), pieces)
+        block = np.repeat(oldest_block + pieces - np.cumsum(pieces), pieces) + np.arange(len(slot))
+        order = np.lexsort((times[slot], games[slot], block))
+        slot, block = slot[order], block[order]
+        wanted = np.stack([slot, games[slot], oldest[slot], times[slot]], axis=1)
+        bounds = np.flatnonzero(np.diff(block, prepend=-1, append=len(blocks)))
+        for first, end in pairwise(bounds.tolist()):
+            part = blocks[block[first]]
+            steps = part.used.steps
+            wanted[first:end, 2:] -= part.begin
+            rebuild(
+                part.counts[:steps],
+                part.places[:steps],
+                part.keys,
+                part.cells,
+                part.codes,
+                wanted[first:end],
+                stacks,
+            )
+        return stacks.reshape(len(games), frames, layout.num_planes, layout.height, layout.row_bytes)
+
+    def decode(
+        self,
+        games: npt.ArrayLike,
+        times: npt.ArrayLike,
+        seats: Any,
+        *,
+        decoder: Any,
+        form: str = "onehot",
+        convert: Callable[[npt.NDArray[np.uint8]], Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Return what ``seats`` (n,) see of the boards of ``games`` at ``times``, see ``planes``.
+
+        ``decoder``: of territorial.decode.numpy or territorial.decode.torch; its layout says how many frames.
+        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype.
+        ``convert``: makes of the planes what the decoder takes, such as ``torch.from_numpy``.
+        """
+        if form not in FORMS:
+            raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
+        like_store = replace(self.layout, frames=decoder.layout.frames)
+        if decoder.layout != like_store:
+            raise ValueError(f"the decoder is for {decoder.layout}; it must be for {like_store}")
+        stacks = self.planes(games, times, decoder.layout.frames)
+        return getattr(decoder, form)(stacks if convert is None else convert(stacks), seats, **options)
+
+    def sample(
+        self, n: int, rng: np.random.Generator, frames: int | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return games and times, int64 (n,) each, drawn from all pairs that have their ``frames`` frames.
+
+        All are equally likely, and may be drawn more than once. ``frames``: as for ``planes``. ValueError
+        if there are none.
+        """
+        n, frames = whole("n", n, 0), self._check_frames(frames)
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
+        blocks = self._blocks()
+        if not self._has_any(blocks, frames):
+            raise ValueError(f"there is nothing with {frames} frames to be drawn from {self!r}")
+        drawn = [np.empty((0, 2), np.int64)]
+        missing = n
+        while missing > 0:  # what is not whole lies at the few edges only
+            games = rng.integers(self.num_games, size=n)
+            times = rng.integers(self.first, self.end, size=n)
+            _, has_frames = self._oldest(blocks, _find(blocks, times), games, times, frames)
+            drawn.append(np.stack([games, times], axis=1)[has_frames][:missing])
+            missing -= len(drawn[-1])
+        games, times = np.concatenate(drawn).T.copy()
+        return games, times
+
+    def _blocks(self) -> list[Block]:
+        return [*self._sealed, self._open] if self._open.used.steps > 0 else self._sealed
+
+    def _has_any(self, blocks: list[Block], frames: int) -> bool:
+        """Return whether any step of any game has so many frames: if so, one that ends a block has."""
+        games = np.arange(self.num_games)
+        for number in reversed(range(len(blocks))):
+            times = np.full(self.num_games, blocks[number].end - 1)
+            where = np.full(self.num_games, number)
+            if self._oldest(blocks, where, games, times, frames)[1].any():
+                return True
+        return False
+
+    def _oldest(
+        self,
+        blocks: list[Block],
+        where: npt.NDArray[np.int64],
+        games: npt.NDArray[np.int64],
+        times: npt.NDArray[np.int64],
+        frames: int,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return the steps of the oldest frames of stacks, (n,), and which stacks are there, bool (n,).
+
+        Stacks end at ``times`` in the blocks number ``where``. At the beginning of a game they are shorter.
+        """
+        if frames == 1:
+            return times, np.ones(len(times), bool)
+        at = zip(where.tolist(), games.tolist(), times.tolist(), strict=True)
+        marks = np.array([blocks[b].ages[t - blocks[b].begin, k] for b, k, t in at], np.int64)
+        ages = np.minimum(marks % CUT, frames - 1)
+        oldest = times - ages
+        return oldest, (oldest >= self.first) & ((marks < CUT) | (ages == frames - 1))
+
+    # ---- checks -----------------------------------------------------------------------------------
+
+    def _check_budget(self) -> None:
+        if self.budget is None:
+            return
+        one_step = self._open.room_for(np.full(self.num_games, KEY_FRAME, np.int32))
+        least = self._open.bytes_of(one_step) + self._ages.nbytes
+        if self.budget < least:
+            raise ValueError(
+                f"budget is {self.budget} bytes; it must be at least {least}, for one step of "
+                f"{self.num_games} games"
+            )
+
+    def _check_observations(self, observations: Any) -> tuple[npt.NDArray[np.uint8], Delta]:
+        """Return the newest boards and the deltas of observations."""
+        arrays: dict[str, Any] = {name: getattr(observations, name, None) for name in STORED}
+        for name, array in arrays.items():
+            shape = self._shapes[name]
+            if not isinstance(array, np.ndarray) or array.dtype != STORED[name]:
+                what = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+                raise TypeError(
+                    f"observations.{name} is {what}; it must be an array of {STORED[name]}, as "
+                    f"VecGame.reset() and step() return it"
+                )
+            if name == "planes" and array.ndim == 5 and array.shape[1] > 0:
+                shape = (shape[0], array.shape[1], *shape[2:])  # only the newest frame is taken
+            if array.shape != shape:
+                raise ValueError(
+                    f"observations.{name} has the shape {array.shape}; for {self.num_games} games of the "
+                    f"layout it must be {shape}"
+                )
+        planes, *rest = arrays.values()
+        delta = Delta(*(_read_only(array) for array in rest))
+        self._check_delta(delta)
+        newest: npt.NDArray[np.uint8] = planes[:, 0]
+        return newest, delta
+
+    def _check_delta(self, delta: Delta) -> None:
+        layout = self.layout
+        is_wrong = (delta.counts < KEY_FRAME) | (delta.counts > layout.delta_capacity)
+        if is_wrong.any():
+            k = int(is_wrong.argmax())
+            raise ValueError(
+                f"observations.delta_count[{k}] is {delta.counts[k]}; it must be from {KEY_FRAME} to "
+                f"{layout.delta_capacity}"
+            )
+        cells = layout.height * layout.width
+        bad = find_bad_change(delta.indices, delta.codes, delta.counts, cells, layout.blocked_code)
+        if bad >= 0:
+            k, i = divmod(bad, layout.delta_capacity)
+            raise ValueError(
+                f"observations.delta_index[{k}, {i}] is {delta.indices[k, i]} and its delta_code "
+                f"{delta.codes[k, i]}; they must be from 0 to {cells - 1} and from 0 to {layout.blocked_code}"
+            )
+
+    def _check_was_reset(
+        self, was_reset: npt.ArrayLike | None, counts: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.bool_]:
+        """Return which games are new, bool (E,)."""
+        is_key: npt.NDArray[np.bool_] = counts == KEY_FRAME
+        if was_reset is None:
+            if is_key.any() and not self._is_cut:
+                raise ValueError(
+                    f"game {int(is_key.argmax())} has a key frame, and was_reset is missing: pass "
+                    f'info["was_reset"], or call begin() first if VecGame.reset() began new games'
+                )
+            return is_key
+        is_new: npt.NDArray[np.bool_] = np.asarray(was_reset)
+        if is_new.dtype != bool or is_new.shape != (self.num_games,):
+            raise ValueError(
+                f"was_reset is {is_new.dtype} {is_new.shape}; it must be bool {(self.num_games,)}"
+            )
+        if (is_new & ~is_key).any():
+            k = int((is_new & ~is_key).argmax())
+            raise ValueError(
+                f"was_reset[{k}] is True, but the observation of game {k} has a delta and no key frame: they "
+                f"are not of the same step"
+            )
+        return is_new
+
+    def _check_frames(self, frames: int | None) -> int:
+        return self.layout.frames if frames is None else whole("frames", frames, 1, MAX_FRAMES)
+
+    def _check_places(
+        self, games: npt.ArrayLike, times: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        ranges = {"games": (games, 0, self.num_games), "times": (times, self.first, self.end)}
+        checked = []
+        for name, (values, low, end) in ranges.items():
+            array = np.asarray(values)
+            if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+                raise TypeError(
+                    f"{name} is {array.dtype} {array.shape}; it must hold whole numbers and be (n,)"
+                )
+            is_wrong = (array < low) | (array >= end)
+            if is_wrong.any():
+                i = int(is_wrong.argmax())
+                raise IndexError(
+                    f"{name}[{i}] is {array[i]}; the store has the {name} from {low} up to, but not, {end}"
+                )
+            checked.append(array.astype(np.int64))
+        if len(checked[0]) != len(checked[1]):
+            raise ValueError(
+                f"games has {len(checked[0])} entries and times {len(checked[1])}; it must be as many"
+            )
+        return checked[0], checked[1]
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return in which of the blocks each step lies, (n,)."""
+    begins = np.array([block.begin for block in blocks])
+    return np.searchsorted(begins, times, side="right") - 1

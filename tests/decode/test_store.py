@@ -1,0 +1,581 @@
+"""FrameStore, against stacks that are kept whole."""
+
+import copy
+import importlib
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from territorial import GameConfig, VecGame
+from territorial.constants import BLOCKED
+from territorial.decode.blocks import cell_dtype, key_bytes
+from territorial.decode.numpy import Decoder
+from territorial.decode.store import FrameStore
+from territorial.obs_layout import KEY_FRAME, ObsLayout
+from tests.decode.streams import Boards, Stream, pack
+
+FRAMES = 4
+SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
+
+
+def filled(layout, num_games, steps, seed=0, chances=None, **options):
+    """Return a store with so many steps, and what each step showed: uint8 (T, E, F, B, H, ceil(W/8))."""
+    store = FrameStore(layout, num_games, **options)
+    stream = Stream(layout, num_games, seed, **(chances or {}))
+    seen = []
+    for t in range(steps):
+        observations, was_reset = stream.step() if t else (stream.reset(), None)
+        assert store.append(observations, was_reset) == t
+        seen.append(observations.planes.copy())
+    return store, np.array(seen)
+
+
+def everything(store, frames=1):
+    """Return all games and times that are there with so many frames, in an order of no meaning."""
+    pairs = [(k, t) for t in range(store.first, store.end) for k in range(store.num_games)]
+    whole = [pair for pair in pairs if is_there(store, *pair, frames)]
+    order = np.random.default_rng(0).permutation(len(whole))
+    return np.array(whole, np.int64).reshape(-1, 2)[order].T
+
+
+def is_there(store, game, time, frames):
+    try:
+        store.planes([game], [time], frames)
+    except IndexError:
+        return False
+    return True
+
+
+LAYOUTS = {
+    "narrow": (SMALL, {}),
+    "bytes": (ObsLayout(height=17, width=16, num_players=2, frames=FRAMES), {}),
+    "250 players": (ObsLayout(height=20, width=33, num_players=250, frames=FRAMES), {}),
+    "busy": (SMALL, {"busy": 0.06, "new": 0.0}),
+    "restless": (SMALL, {"new": 0.3, "overflow": 0.3}),
+    "still": (SMALL, {"busy": 0.0, "new": 0.0, "overflow": 0.0}),
+    "wide": (ObsLayout(height=65, width=1020, num_players=3, frames=FRAMES), {"busy": 0.001}),
+}
+
+
+@pytest.mark.parametrize("key_every", [1, 3, 64])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_stack_comes_back_as_it_was_seen(name, key_every):
+    layout, chances = LAYOUTS[name]
+    store, seen = filled(layout, 3, 40, chances=chances, key_every=key_every)
+    assert (store.first, store.end, len(store)) == (0, 40, 40)
+    games, times = everything(store)
+    assert len(games) == 3 * 40
+    for frames in range(1, FRAMES + 1):
+        stacks = store.planes(games, times, frames)
+        assert stacks.dtype == np.uint8
+        assert (stacks == seen[times, games, :frames]).all()
+    assert (store.planes(games, times) == seen[times, games]).all()
+
+
+def test_a_lookup_may_name_a_pair_more_than_once_in_any_order():
+    store, seen = filled(SMALL, 2, 30)
+    games = [1, 0, 1, 1, 0, 1]
+    times = [29, 3, 0, 29, 3, 28]
+    assert (store.planes(games, times) == seen[times, games]).all()
+    assert store.planes([], []).shape == (0, *SMALL.shape("planes"))
+
+
+def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
+    thin = ObsLayout(height=16, width=21, num_players=5, frames=1)
+    seen, store = [], FrameStore(thin, 2)
+    stream = Stream(SMALL, 2)
+    for t in range(50):
+        observations, was_reset = stream.step() if t else (stream.reset(), None)
+        store.append(observations._replace(planes=observations.planes[:, :1]), was_reset)
+        seen.append(observations.planes.copy())
+    games, times = everything(store)
+    assert store.planes(games, times).shape[1] == 1
+    assert (store.planes(games, times, FRAMES) == np.array(seen)[times, games]).all()
+
+
+def test_sixteen_frames_reach_back_over_several_blocks():
+    layout = ObsLayout(height=16, width=16, num_players=3, frames=16)
+    store, seen = filled(layout, 2, 60, key_every=5, chances={"new": 0.01})
+    games, times = everything(store)
+    assert (store.planes(games, times) == seen[times, games]).all()
+
+
+def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
+    store, seen = filled(SMALL, 2, 300, chances={"new": 0.0})
+    games, times = np.arange(600) % 2, np.arange(600) // 2
+    assert (store.planes(games, times) == seen[times, games]).all()
+    store = FrameStore(SMALL, 2)
+    stream = Stream(SMALL, 2, new=0.0)
+    stream.reset()
+    for t in range(300):
+        store.append(stream.step()[0], np.zeros(2, bool))
+        assert is_there(store, 1, t, 16) == (t >= 15)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    key_every=st.integers(1, 9),
+    capacity=st.none() | st.integers(1, 30),
+    steps_of_budget=st.none() | st.integers(1, 12),
+    begins=st.sets(st.integers(1, 49), max_size=4),
+    frames=st.integers(1, FRAMES),
+    new=st.sampled_from([0.0, 0.05, 0.5]),
+)
+def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
+    seed, key_every, capacity, steps_of_budget, begins, frames, new
+):
+    """With limits and steps left out, a stack is there if all its frames are, or its game's beginning is."""
+    least = FrameStore(SMALL, 2).num_games * (key_bytes(SMALL) + 14)
+    budget = None if steps_of_budget is None else least * steps_of_budget
+    store = FrameStore(SMALL, 2, key_every=key_every, capacity=capacity, budget=budget)
+    stream = Stream(SMALL, 2, seed, new=new)
+    seen, known = [], []
+    for t in range(50):
+        observations, was_reset = stream.step() if t else (stream.reset(), np.ones(2, bool))
+        if t in begins:
+            for _ in range(3):
+                observations, was_reset = stream.step()
+            store.begin()
+        store.append(observations, was_reset)
+        seen.append(observations.planes.copy())
+        # From which step on the frames of each game are known, and whether it began there.
+        cut = t in begins or t == 0
+        known.append([(t, True) if was_reset[k] else (t, False) if cut else known[-1][k] for k in range(2)])
+        assert store.end == t + 1
+        assert budget is None or store.nbytes <= budget
+        assert capacity is None or len(store) <= capacity
+    for t in range(store.first, store.end):
+        for k in range(2):
+            since, is_begin = known[t][k]
+            is_whole = t - frames + 1 >= max(since, store.first) or (is_begin and since >= store.first)
+            assert is_there(store, k, t, frames) == is_whole
+    games, times = everything(store, frames)
+    assert (store.planes(games, times, frames) == np.array(seen)[times, games, :frames]).all()
+
+
+def test_a_capacity_keeps_exactly_so_many_steps_and_numbers_go_on():
+    store, seen = filled(SMALL, 2, 100, capacity=10, key_every=8)
+    assert (store.first, store.end, len(store)) == (90, 100, 10)
+    assert (store.planes([0, 1], [90, 99], 1) == seen[[90, 99], [0, 1], :1]).all()
+    with pytest.raises(
+        IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not, 100"
+    ):
+        store.planes([0, 0], [99, 89])
+
+
+def test_a_block_goes_with_its_last_step():
+    still = LAYOUTS["still"][1]
+    store, _ = filled(SMALL, 2, 15, capacity=8, key_every=8, chances=still)
+    before = store.nbytes
+    store, _ = filled(SMALL, 2, 16, capacity=8, key_every=8, chances=still)
+    assert store.nbytes == before - 2 * (key_bytes(SMALL) + 8 * 13)
+
+
+def test_a_budget_holds_at_every_step_and_is_made_use_of():
+    steps, num_games = 200, 3
+    whole, _ = filled(SMALL, num_games, steps, key_every=16, chances={"new": 0.0, "overflow": 0.0})
+    budget = whole.nbytes // 3
+    store = FrameStore(SMALL, num_games, key_every=16, budget=budget)
+    stream = Stream(SMALL, num_games, new=0.0, overflow=0.0)
+    for t in range(steps):
+        store.append(stream.step()[0] if t else stream.reset())
+        assert store.nbytes <= budget
+    assert 0 < store.first < steps
+    assert len(store) >= steps / 3 - 2 * 16
+
+
+def test_the_bytes_are_those_of_all_arrays_and_the_least_budget_does():
+    store, _ = filled(SMALL, 3, 40, key_every=7, capacity=25)
+    arrays = [
+        value for block in store._blocks() for value in vars(block).values() if isinstance(value, np.ndarray)
+    ]
+    assert store.nbytes == sum(array.nbytes for array in arrays) + store._ages.nbytes
+    with pytest.raises(
+        ValueError, match=r"budget is 100 bytes; it must be at least \d+, for one step of 3 games"
+    ) as error:
+        FrameStore(SMALL, 3, budget=100)
+    least = int(str(error.value).split("least ")[1].split(",")[0])
+    with pytest.raises(ValueError, match=f"at least {least}"):
+        FrameStore(SMALL, 3, budget=least - 1)
+    store, seen = filled(SMALL, 3, 20, budget=least)
+    assert (len(store), store.nbytes) == (1, least)
+    assert (store.planes([0, 1, 2], [19] * 3, 1) == seen[19, :, :1]).all()
+
+
+def test_a_still_game_costs_its_key_frames_and_a_few_bytes_a_step():
+    store, _ = filled(SMALL, 2, 128, key_every=64, chances=LAYOUTS["still"][1])
+    assert store.nbytes <= 2 * (2 * key_bytes(SMALL) + 128 * 13 * 1.25 + 1)
+
+
+def test_cells_take_two_bytes_where_a_plane_has_no_more_bits_than_that_and_else_four():
+    assert cell_dtype(ObsLayout(height=256, width=256, num_players=32)) == np.uint16
+    assert cell_dtype(ObsLayout(height=256, width=255, num_players=32)) == np.uint16
+    assert cell_dtype(ObsLayout(height=257, width=255, num_players=32)) == np.uint32
+
+
+def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
+    layout = ObsLayout(
+        height=257, width=256, num_players=2
+    )  # a cell takes 5 bytes, a key frame 2 bits a cell
+    cells = layout.delta_capacity
+    codes = np.zeros((2, 257, 256), np.uint8)
+    store = FrameStore(layout, 2)
+    stream = Stream(layout, 2, busy=0.0)
+    store.append(stream.reset())
+    before = store._open.used
+    stream._planes[:, 0] = 0
+    index = np.tile(np.arange(cells, dtype=np.uint32), (2, 1))
+    fits = key_bytes(layout) // 5
+    observations = Boards(
+        stream._planes, index, codes.reshape(2, -1)[:, :cells].copy(), np.array([fits, fits + 1], np.int32)
+    )
+    store.append(observations, np.zeros(2, bool))
+    assert store._open.used.keys == before.keys + 1
+    assert store._open.used.cells == before.cells + fits
+    assert not store.planes([1], [1], 1).any()
+
+
+# ---- sampling --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_samples_are_uniform_over_all_pairs_that_have_their_frames(frames):
+    store, _ = filled(SMALL, 3, 40, capacity=20, key_every=8, chances={"new": 0.1})
+    whole = {tuple(pair) for pair in everything(store, frames).T.tolist()}
+    assert frames == 1 or len(whole) < 60
+    games, times = store.sample(200 * len(whole), np.random.default_rng(0), frames)
+    drawn, counts = np.unique(np.stack([games, times], axis=1), axis=0, return_counts=True)
+    assert {tuple(pair) for pair in drawn.tolist()} == whole
+    # Counts are Poisson about 200, so that their spread over 200 is chi-squared.
+    assert 0.5 < counts.var() / 200 < 1.6
+
+
+def test_samples_follow_from_the_generator_and_can_be_looked_up():
+    store, seen = filled(SMALL, 3, 40, capacity=20)
+    games, times = store.sample(64, np.random.default_rng(5))
+    again = store.sample(64, np.random.default_rng(5))
+    assert (games.dtype, games.shape, times.shape) == (np.int64, (64,), (64,))
+    assert (again[0] == games).all()
+    assert (again[1] == times).all()
+    assert (store.planes(games, times) == seen[times, games]).all()
+    assert store.sample(0, np.random.default_rng(0))[0].shape == (0,)
+
+
+def test_a_store_without_a_whole_stack_has_nothing_to_draw():
+    store = FrameStore(SMALL, 2)
+    with pytest.raises(ValueError, match="nothing with 4 frames to be drawn from FrameStore"):
+        store.sample(1, np.random.default_rng(0))
+    stream = Stream(SMALL, 2, new=0.0)
+    stream.reset()
+    for step in range(4):
+        with pytest.raises(ValueError, match="nothing with 4 frames"):
+            store.sample(1, np.random.default_rng(0))
+        store.append(*stream.step())
+        assert (store.sample(5, np.random.default_rng(0), 1)[1] <= step).all()
+    _, times = store.sample(5, np.random.default_rng(0))
+    assert (times == 3).all()
+
+
+# ---- copies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy", "buffers"])
+def test_a_copy_goes_on_by_itself(how):
+    store = FrameStore(SMALL, 2, key_every=8, budget=100_000)
+    stream = Stream(SMALL, 2)
+    store.append(stream.reset())
+    for _ in range(20):
+        store.append(*stream.step())
+    twin = twin_of(store, how)
+    games, times = everything(twin)
+    before = twin.planes(games, times, 1)
+    for _ in range(20):
+        step = stream.step()
+        store.append(*step)
+        twin.append(*step)
+    store.append(*stream.step())
+    assert (twin.first, twin.end) == (0, 41)
+    assert (store.planes(games, times) == twin.planes(games, times)).all()
+    assert (twin.planes(games, times, 1) == before).all()
+    later = np.arange(41).repeat(2), np.tile([0, 1], 41)
+    assert (store.planes(later[1], later[0]) == twin.planes(later[1], later[0])).all()
+
+
+def twin_of(store, how):
+    if how == "deepcopy":
+        return copy.deepcopy(store)
+    if how == "pickle":
+        return pickle.loads(pickle.dumps(store))
+    buffers = []
+    data = pickle.dumps(store, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+
+
+def test_a_saved_store_has_no_room_to_spare():
+    store, _ = filled(SMALL, 3, 61, key_every=64)
+    exact = store._open.bytes_of(store._open.used)
+    assert exact < store._open.nbytes
+    assert len(pickle.dumps(store)) < exact + 2000
+
+
+# ---- what does not fit -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.obs_layout.ObsLayout"),
+        ({"layout": ObsLayout(height=16, width=16, num_players=2, frames=0)}, ValueError, "frames=0"),
+        ({"num_games": 0}, ValueError, "num_games is 0; it must be a whole number of at least 1"),
+        ({"num_games": 2.0}, ValueError, "num_games is 2.0"),
+        ({"key_every": 0}, ValueError, "key_every is 0"),
+        ({"capacity": True}, ValueError, "capacity is True"),
+        ({"budget": -1}, ValueError, "budget is -1"),
+    ],
+)
+def test_a_store_that_cannot_be_says_why(options, error, message):
+    with pytest.raises(error, match=message):
+        FrameStore(**({"layout": SMALL, "num_games": 2} | options))
+
+
+BAD_STEPS = {
+    "tables": (lambda o: o._replace(planes=None), TypeError, "observations.planes is NoneType"),
+    "one game": (
+        lambda o: Boards(*(array[0] for array in o)),
+        ValueError,
+        r"observations.planes has the shape \(4, 3, 16, 3\); for 2 games of the layout it must be "
+        r"\(2, 4, 3, 16, 3\)",
+    ),
+    "no frames": (
+        lambda o: o._replace(planes=o.planes[:, :0]),
+        ValueError,
+        r"observations.planes has the shape \(2, 0,",
+    ),
+    "another layout": (
+        lambda o: o._replace(planes=o.planes[..., :2]),
+        ValueError,
+        r"observations.planes has the shape \(2, 4, 3, 16, 2\)",
+    ),
+    "another capacity": (
+        lambda o: o._replace(delta_index=o.delta_index[:, 1:]),
+        ValueError,
+        r"observations.delta_index has the shape \(2, 20\); .* \(2, 21\)",
+    ),
+    "another dtype": (
+        lambda o: o._replace(delta_index=o.delta_index.astype(np.int64)),
+        TypeError,
+        "observations.delta_index is int64; it must be an array of uint32",
+    ),
+    "count": (
+        lambda o: o._replace(delta_count=np.array([0, 22], np.int32)),
+        ValueError,
+        r"observations.delta_count\[1\] is 22; it must be from -1 to 21",
+    ),
+    "cell": (
+        lambda o: o._replace(
+            delta_index=np.full_like(o.delta_index, 16 * 21),
+            delta_code=np.zeros_like(o.delta_code),
+            delta_count=np.array([0, 3], np.int32),
+        ),
+        ValueError,
+        r"observations.delta_index\[1, 0\] is 336 and its delta_code 0; they must be from 0 to 335 and "
+        r"from 0 to 6",
+    ),
+    "code": (
+        lambda o: o._replace(
+            delta_index=np.zeros_like(o.delta_index),
+            delta_code=np.full_like(o.delta_code, 7),
+            delta_count=np.array([1, 0], np.int32),
+        ),
+        ValueError,
+        r"observations.delta_index\[0, 0\] is 0 and its delta_code 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_STEPS)
+def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
+    spoil, error, message = BAD_STEPS[name]
+    store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
+    store.append(stream.reset())
+    observations, was_reset = stream.step()
+    before = pickle.dumps(store)
+    with pytest.raises(error, match=message):
+        store.append(spoil(observations), was_reset)
+    assert pickle.dumps(store) == before
+    assert store.append(observations, was_reset) == 1
+
+
+def test_which_games_are_new_must_be_said_and_be_right():
+    store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
+    store.append(stream.reset())
+    store.append(stream.step()[0])
+    observations = stream.reset()
+    with pytest.raises(ValueError, match="game 0 has a key frame, and was_reset is missing"):
+        store.append(observations)
+    for wrong in ([1, 1], [True], np.ones((2, 2), bool)):
+        with pytest.raises(ValueError, match=r"was_reset is .*; it must be bool \(2,\)"):
+            store.append(observations, wrong)
+    store.begin()
+    assert store.append(observations) == 2
+    with pytest.raises(
+        ValueError, match=r"was_reset\[1\] is True, but the observation of game 1 has a delta"
+    ):
+        store.append(stream.step()[0], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("games", "times", "error", "message"),
+    [
+        ([0, 2], [1, 1], IndexError, r"games\[1\] is 2; the store has the games from 0 up to, but not, 2"),
+        ([-1], [1], IndexError, r"games\[0\] is -1"),
+        ([0], [30], IndexError, r"times\[0\] is 30; the store has the times from 5 up to, but not, 30"),
+        ([0], [4], IndexError, r"times\[0\] is 4; the store has the times from 5"),
+        ([0], [5], IndexError, r"times\[0\] is 5: of game 0 not all of the 4 frames up to then are there"),
+        ([0, 1], [9], ValueError, "games has 2 entries and times 1"),
+        ([0.0], [9], TypeError, r"games is float64 \(1,\); it must hold whole numbers and be \(n,\)"),
+        ([0], [True], TypeError, r"times is bool \(1,\)"),
+        (0, 9, TypeError, r"games is int64 \(\); it must hold whole numbers and be \(n,\)"),
+    ],
+)
+def test_what_is_not_there_cannot_be_looked_up(games, times, error, message):
+    store, _ = filled(SMALL, 2, 30, capacity=25, chances={"new": 0.0})
+    with pytest.raises(error, match=message):
+        store.planes(games, times)
+
+
+def test_other_arguments_have_their_ranges_too():
+    store, _ = filled(SMALL, 2, 30)
+    for frames in (0, 17, 1.5):
+        with pytest.raises(ValueError, match=f"frames is {frames}; it must be a whole number from 1 to 16"):
+            store.planes([0], [9], frames)
+    with pytest.raises(ValueError, match="n is -1; it must be a whole number of at least 0"):
+        store.sample(-1, np.random.default_rng(0))
+    with pytest.raises(TypeError, match=r"rng is 5; it must be a numpy.random.Generator"):
+        store.sample(1, 5)
+
+
+# ---- decoding --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["owners", "onehot"])
+@pytest.mark.parametrize("frames", [1, FRAMES])
+def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(form, frames):
+    store, seen = filled(SMALL, 2, 30)
+    decoder = Decoder(replace(SMALL, frames=frames))
+    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 0, 9]), np.array([3, 1, 5, 4])
+    expected = getattr(decoder, form)(seen[times, games, :frames], seats)
+    assert (store.decode(games, times, seats, decoder=decoder, form=form) == expected).all()
+
+
+def test_options_go_on_to_the_decoder_and_planes_through_the_conversion():
+    store, seen = filled(SMALL, 2, 30)
+    room = np.empty((2, 6 * FRAMES, 16, 21), np.float16)
+    given = []
+
+    def convert(planes):
+        given.append(planes)
+        return planes[::-1]
+
+    options = {"decoder": Decoder(SMALL), "convert": convert, "dtype": np.float16, "out": room}
+    assert store.decode([0, 1], [9, 29], [3, 1], **options) is room
+    assert (given[0] == seen[[9, 29], [0, 1]]).all()
+    assert (room == Decoder(SMALL).onehot(seen[[29, 9], [1, 0]], [3, 1])).all()
+
+
+def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
+    torch = pytest.importorskip("torch")
+    decoder = importlib.import_module("territorial.decode.torch").Decoder(SMALL)
+    store, seen = filled(SMALL, 2, 30)
+    shown = store.decode([0, 1], [9, 29], torch.tensor([3, 1]), decoder=decoder, convert=torch.from_numpy)
+    assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
+
+
+def test_a_decoder_of_another_layout_is_refused():
+    store, _ = filled(SMALL, 2, 30)
+    where = {"games": [0], "times": [9], "seats": [1]}
+    forms = "owners, onehot, semantic, pooled"
+    with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
+        store.decode(**where, decoder=Decoder(SMALL), form="planes")
+    other = ObsLayout(height=16, width=20, num_players=5, frames=2)
+    with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
+        store.decode(**where, decoder=Decoder(other), form="owners")
+
+
+# ---- real games ------------------------------------------------------------------------------------
+
+
+def naive_stacks(layout, boards, was_reset):
+    """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
+    packed = pack(boards, layout)
+    stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
+    for t, k in np.ndindex(packed.shape[:2]):
+        stacks[t, k, 0] = packed[t, k]
+        back = 0
+        while back < layout.frames - 1 and not was_reset[t - back, k]:
+            back += 1
+            stacks[t, k, back] = packed[t - back + 1, k] ^ packed[t - back, k]
+    return stacks
+
+
+@pytest.mark.parametrize("key_every", [7, 64])
+def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_kept_by_hand(key_every):
+    config = GameConfig(height=24, width=30, num_players=5, max_ticks=900)
+    seats = ("metronome", "random", "novice", "turtle", "banker")
+    game = VecGame(config, 3, seats=seats, frames=FRAMES)
+    layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
+    store = FrameStore(layout, 3, key_every=key_every)
+    seen, boards, new, ended, overflows = [], [], [], 0, 0
+    observations, was_reset = game.reset(), np.ones(3, bool)
+    while ended < 9:
+        store.append(observations, was_reset)
+        seen.append(observations.planes.copy())
+        owner = game.state.owner[:, 1:-1, 1:-1]
+        boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
+        new.append(was_reset.copy())
+        overflows += int(((observations.delta_count == KEY_FRAME) & ~was_reset).sum())
+        observations, *_, info = game.step()
+        was_reset = info["was_reset"]
+        ended += int(info["ended"].sum())
+    assert overflows > 0
+    games, times = everything(store, FRAMES)
+    assert len(games) == 3 * len(seen)
+    stacks = store.planes(games, times)
+    assert (stacks == np.array(seen)[times, games]).all()
+    assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
+
+
+@pytest.mark.checkout
+def test_python_in_the_page_about_it_runs():
+    page = (Path(__file__).parents[2] / "docs/frame_store.md").read_text(encoding="utf-8")
+    sources = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    names: dict = {}
+    for source in sources:
+        exec(compile(source, "docs/frame_store.md", "exec"), names)
+    assert names["stacks"].shape == (256, *names["layout"].shape("planes"))
+    assert (len(names["store"]), len(names["replay"])) == (131, 101)
+
+
+def test_the_stream_itself_is_as_observations_are():
+    """What the tests compare with: deltas lead from board to board, and XORs back to the boards before."""
+    stream = Stream(SMALL, 3)
+    boards, kinds = [], set()
+    for t in range(60):
+        observations, is_new = stream.step() if t else (stream.reset(), np.ones(3, bool))
+        unpacked = np.unpackbits(observations.planes[:, 0], axis=-1, count=21, bitorder="little")
+        codes = (unpacked << np.arange(3)[:, None, None]).sum(axis=1)
+        for k in range(3):
+            count = int(observations.delta_count[k])
+            kinds.add((bool(is_new[k]), count == KEY_FRAME))
+            if count != KEY_FRAME:
+                expected = boards[-1][k].copy()
+                expected.flat[observations.delta_index[k, :count]] = observations.delta_code[k, :count]
+                assert (expected == codes[k]).all()
+        boards.append(codes)
+    assert kinds == {(True, True), (False, True), (False, False)}
