@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md and docs/rules.md from benchmarks/results/*.json.
+"""Writes the tables of README.md and docs/rules.md from benchmarks/results/*.json, and those of
+docs/observation.md from territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -20,14 +21,20 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from territorial.cli import obs_tables
+from territorial.obs_layout import OBS_VERSION, Column, ObsLayout
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).parent / "results"
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s", "living_agent_steps_per_s")
 WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2")
 """Results that give one row each; only the first has to be there."""
+SIZES = ((64, 8), (256, 32), (512, 128), (1024, 250))
+"""Sides and seats for which the table of sizes is made."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -175,6 +182,34 @@ def mixed() -> str:
     return "\n".join(lines)
 
 
+def version() -> str:
+    """Return the sentence about the version."""
+    return f"This page describes version {OBS_VERSION}."
+
+
+def arrays() -> str:
+    """Return the table of the arrays of an observation."""
+    rows = [(f"`{row[0]}`", *row[1:]) for row in obs_tables.array_rows()]
+    return obs_tables.markdown(("array", "dtype", "shape", "unit", "meaning"), rows)
+
+
+def columns(table: tuple[Column, ...]) -> str:
+    """Return the table of the columns of one of the tables of an observation."""
+    rows = [(number, f"`{name}`", *rest) for number, name, *rest in obs_tables.column_rows(table)]
+    return obs_tables.markdown(("", "column", "unit", "meaning"), rows, "r")
+
+
+def sizes() -> str:
+    """Return the table of what the forms of an observation cost at several sizes of the game."""
+    header = ["form", "", *(f"{side} x {side}, {seats} seats" for side, seats in SIZES)]
+    layouts = [ObsLayout(height=side, width=side, num_players=seats, frames=4) for side, seats in SIZES]
+    rows = [
+        [form.name, form.meaning, *(obs_tables.in_bytes(form.mean(layout)) for layout in layouts)]
+        for form in obs_tables.forms()
+    ]
+    return obs_tables.markdown(header, rows, "llrrrr")
+
+
 def whole(number: float | None) -> str:
     """A tick to its whole number; a dash if it never came."""
     return "-" if number is None else f"{number:,.0f}"
@@ -188,6 +223,10 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
     ("docs/rules.md", "mixed", mixed),
+    ("docs/observation.md", "version", version),
+    ("docs/observation.md", "arrays", arrays),
+    *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),
+    ("docs/observation.md", "sizes", sizes),
 )
 """File, name of the markers, and what stands between them."""
 

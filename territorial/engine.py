@@ -25,9 +25,10 @@ from territorial.constants import (
     NUM_FRACTIONS,
 )
 from territorial.maps import make_maps
-from territorial.observe import Tables, allocate_tables
+from territorial.obs_layout import MAX_FRAMES, ObsLayout
+from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
 from territorial.seats import SEAT_NAMES, seat_codes
-from territorial.spawning import MapBank, make_bank
+from territorial.spawning import MapBank, make_bank, make_terrain
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -74,6 +75,8 @@ class Snapshot(NamedTuple):
 
     config_digest: str
     blocks: tuple[npt.NDArray[Any], ...]
+    older_frames: npt.NDArray[np.uint64]
+    """The XORs of the stack of boards (F-1, B, H, S); none if the batch observes no stack."""
 
 
 class GameArrays:
@@ -122,6 +125,7 @@ class VecGame:
         end_when: "game" plays every game to its end; "no_agents" also replaces a game in which no
             seat called "agent" lives any more.
         observe: False leaves observations out (they stay as they are), for play without policies.
+        frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
 
@@ -137,6 +141,7 @@ class VecGame:
         autoreset: Autoreset = "same_step",
         end_when: EndWhen = "game",
         observe: bool = True,
+        frames: int = 1,
     ) -> None:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
@@ -154,8 +159,14 @@ class VecGame:
 
         self._maps = make_maps(config)
         self._bank = make_bank(self._maps)
+        self._terrain = make_terrain(self._maps, config.map)
         self._params = make_params(config)
-        self._works = [make_work(config) for _ in range(self.num_threads)]
+        frames = _whole("frames", frames, 0, MAX_FRAMES)
+        self.layout = ObsLayout(
+            height=config.height, width=config.width, num_players=config.num_players, frames=frames
+        )
+        logs = self.observes and frames > 0
+        self._works = [make_work(config, logs_changes=logs) for _ in range(self.num_threads)]
         try:
             self._allocate()
         except MemoryError:
@@ -177,17 +188,22 @@ class VecGame:
         """Allocate everything whose size depends on the number of games."""
         config, games = self.config, self.num_games
         self.blocks: State = allocate(games, config.num_players, config.height, config.width)
-        self._tables = allocate_tables(config, games if self.observes else 0)
+        self._buffers = allocate_buffers(self.layout, games if self.observes else 0)
         # A game that is not replaced keeps its last observation where it is.
         keeps_final = self.observes and self.autoreset == "same_step"
-        self._final_tables = allocate_tables(config, games) if keeps_final else self._tables
+        self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
+        self._wrap_buffers()
         self._results = allocate_results(games, config.num_players)
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
+
+    def _wrap_buffers(self) -> None:
+        self._observations = observations_of(self._buffers, self.layout)
+        self._final_observations = observations_of(self._final_buffers, self.layout)
 
     # ---- playing ----------------------------------------------------------------------------------
 
     @_exclusive
-    def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Tables:
+    def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Observations:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
@@ -212,7 +228,7 @@ class VecGame:
                 self._params,
                 work,
                 self._bank,
-                self._tables,
+                self._buffers,
                 game_seeds,
                 episodes,
                 int(self.observes),
@@ -221,13 +237,13 @@ class VecGame:
             )
         )
         self._has_begun = True
-        return self._tables
+        return self._observations
 
     @_exclusive
     def step(
         self, actions: npt.ArrayLike | None = None
     ) -> tuple[
-        Tables,
+        Observations,
         npt.NDArray[np.float32],
         npt.NDArray[np.bool_],
         npt.NDArray[np.bool_],
@@ -265,8 +281,8 @@ class VecGame:
                 work,
                 self._bank,
                 checked,
-                self._tables,
-                self._final_tables,
+                self._buffers,
+                self._final_buffers,
                 self._results,
                 options,
                 first,
@@ -283,12 +299,12 @@ class VecGame:
             "final_illegal": results.final_illegal,
             "final_raised": results.final_raised,
             "final_bounced": results.final_bounced,
-            "final_obs": self._final_tables,
+            "final_obs": self._final_observations,
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
             "bounced": view(self.blocks, "bounced")[:, 1:],
         }
-        return self._tables, results.rewards, results.terminated, results.truncated, info
+        return self._observations, results.rewards, results.terminated, results.truncated, info
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -370,9 +386,9 @@ class VecGame:
     # ---- looking ----------------------------------------------------------------------------------
 
     @property
-    def observations(self) -> Tables:
+    def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
-        return self._tables
+        return self._observations
 
     @_exclusive
     def digest(self, k: int) -> bytes:
@@ -400,11 +416,21 @@ class VecGame:
         """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
         return tuple(self._maps)
 
+    def terrain(self, k: int) -> npt.NDArray[np.uint8]:
+        """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
+
+        Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
+        """
+        self._need_reset()
+        terrain: npt.NDArray[np.uint8] = self._terrain[view(self.blocks, "map_id")[self._check_game(k)]]
+        return terrain
+
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        groups = (self._bank, self._tables, self._final_tables, self._results, *self._works)
-        arrays: list[npt.NDArray[Any]] = [self._actions, *(array for group in groups for array in group)]
+        groups = (self._bank, self._buffers, self._final_buffers, self._results, *self._works)
+        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain]
+        arrays += [array for group in groups for array in group]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
         return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
@@ -416,13 +442,17 @@ class VecGame:
         """Return a copy of game ``k``."""
         self._need_reset()
         k = self._check_game(k)
-        return Snapshot(self.config.hexdigest, tuple(block[k].copy() for block in self.blocks))
+        blocks = tuple(block[k].copy() for block in self.blocks)
+        boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
+        return Snapshot(self.config.hexdigest, blocks, boards[1:].copy())
 
     @_exclusive
     def restore(self, k: int, snapshot: Snapshot) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
-        Who plays from the slot's next reset on is up to the slot (see ``set_seats``), not to the saved game.
+        So do the frames that are observed, if the batch it was saved from had as many; else all older ones
+        equal the present one, as in a new game. The delta is a key frame. Who plays from the slot's next
+        reset on is up to the slot (see ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
@@ -444,6 +474,9 @@ class VecGame:
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
+        older = snapshot.older_frames
+        if self.observes and older.shape == self._buffers.boards[k, 1:].shape:
+            restore_frames(self._buffers, k, older)
 
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
@@ -458,6 +491,7 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_pool"] = state["_lock"] = None
+        state["_observations"] = state["_final_observations"] = None  # views, made anew
         state["_owner"] = None
         state["_owner_is_current"] = False
         del state["state"]
@@ -468,9 +502,10 @@ class VecGame:
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*_writable(self.blocks))
         self._bank = MapBank(*_writable(self._bank))
-        self._tables, self._final_tables = (
-            Tables(*_writable(tables)) for tables in (self._tables, self._final_tables)
+        self._buffers, self._final_buffers = (
+            Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
+        self._wrap_buffers()
         self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
         self._works = [Work(*_writable(work)) for work in self._works]
         self._lock = threading.Lock()
@@ -507,7 +542,7 @@ class VecGame:
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True
         if self.observes:
-            stepping.observe_games(self.blocks, self._params, self._works[0], self._tables, k, k + 1)
+            stepping.observe_games(self.blocks, self._params, self._works[0], self._buffers, k, k + 1)
 
     def _owner_codes(self) -> npt.NDArray[np.uint8]:
         if self._owner is None:

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, int64, njit, popcount
+from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
 from territorial.board import COLUMNS, END, FIRST, beside, edges, front_size, spread, take_front
+from territorial.changes import note_changes
 from territorial.constants import NEUTRAL
 from territorial.state import Game
 from territorial.work import Work
@@ -32,7 +33,7 @@ def count_fronts(game: Game, work: Work) -> None:
             size = 0
             if target != p:
                 size = front_size(game.planes, game.spans, work.reach, work.reach_spans, target)
-            game.fronts[p, target] = size
+            add(game, p, target, size - game.fronts[p, target])
     mark_all(game)
 
 
@@ -44,6 +45,7 @@ def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int
     for s in range(first_strip, end_strip):
         note_gained(planes[taker], work, s)
     take_front(planes, game.spans, taker, giver, work.front, work.front_spans)
+    note_changes(work, work.front, work.front_spans, giver, taker)
     newly_touched = no_longer_touched = touched_back = 0
     for s in range(first_strip, end_strip):
         note_lost(planes[giver], work, s)
@@ -54,11 +56,13 @@ def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int
     add(game, taker, giver, newly_touched - size)
     if giver != NEUTRAL:
         add(game, giver, taker, touched_back - no_longer_touched)
-    for q in range(len(game.land)):
-        borders = game.fronts[q, giver] if q != NEUTRAL else game.fronts[giver, NEUTRAL]
-        if (borders > 0) & (q != taker) & (q != giver):
-            if may_touch(game, work, q, first_strip, end_strip):
+    for word in range(game.bordering.shape[1]):
+        neighbours = game.bordering[giver, word]
+        while neighbours != ZERO:
+            q = 64 * word + lowest_bit(neighbours)
+            if q != taker and may_touch(game, work, q, first_strip, end_strip):
                 follow_neighbour(game, work, taker, giver, q, first_strip, end_strip)
+            neighbours &= neighbours - ONE
     clear_front(work)
 
 
@@ -150,7 +154,10 @@ def clear_front(work: Work) -> None:
 
 @njit
 def follow_death(game: Game, dead: int) -> None:
-    """Change the fronts for all cells of ``dead`` becoming neutral land."""
+    """Change the fronts for all cells of ``dead`` becoming neutral land.
+
+    The two sets of cells have nothing in common, so fronts with them add up.
+    """
     for q in range(1, len(game.land)):
         if game.fronts[q, dead] > 0:
             add(game, q, NEUTRAL, game.fronts[q, dead])
@@ -162,9 +169,20 @@ def follow_death(game: Game, dead: int) -> None:
 
 @njit
 def add(game: Game, p: int, target: int, change: int) -> None:
-    """Add ``change`` to the front of ``p`` with ``target``."""
-    game.fronts[p, target] += change
+    """Add ``change`` to the front of ``p`` with ``target``; a border has two sides, so both know of it."""
+    size = game.fronts[p, target] + change
+    game.fronts[p, target] = size
+    note_border(game.bordering, p, target, size)
+    note_border(game.bordering, target, p, size)
     mark(game, p, target)
+
+
+@njit
+def note_border(bordering: Any, p: int, q: int, size: int) -> None:
+    """Put ``q`` into the set of ``p``, or take it out if the front between them has no cells."""
+    bit = ONE << np.uint64(q & 63)
+    rest = bordering[p, q >> 6] & ~bit
+    bordering[p, q >> 6] = rest | bit if size > 0 else rest
 
 
 @njit

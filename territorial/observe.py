@@ -1,4 +1,4 @@
-"""Packing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
+"""Observing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import highest_bit, njit
-from territorial.actions import num_targets
-from territorial.config import GameConfig, Params
+from territorial._jit import ONE, ZERO, highest_bit, lowest_bit, njit
+from territorial.changes import forget_changes
+from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.obs_layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, index
+from territorial.fronts import mark_all
+from territorial.obs_layout import (
+    BORDERS,
+    GLOBALS,
+    KEY_FRAME,
+    LARGEST_NEED,
+    PLAYERS,
+    ObsLayout,
+    index,
+)
+from territorial.packing import pack_board, pack_changes
 from territorial.rules import (
     BASIS_POINTS,
     cadence,
@@ -22,28 +32,64 @@ from territorial.rules import (
     rate_for_land,
     rate_over_cap,
 )
-from territorial.state import NUM_LAND, TICK, Game
+from territorial.state import NUM_LAND, TICK, Game, num_strips
 from territorial.work import Work
 
 
-class Tables(NamedTuple):
-    """What is observed of E games, absolute seat order; columns are those of territorial.obs_layout."""
+class Observations(NamedTuple):
+    """What is observed of E games, absolute seat order; see ``territorial.obs_layout`` for every array.
 
+    F frames, B bit planes, D most cells in a delta, P seats.
+    """
+
+    planes: npt.NDArray[np.uint8]  # (E, F, B, H, ceil(W/8))
+    delta_index: npt.NDArray[np.uint32]  # (E, D)
+    delta_code: npt.NDArray[np.uint8]  # (E, D)
+    delta_count: npt.NDArray[np.int32]  # (E,)
     players: npt.NDArray[np.float32]  # (E, P, columns)
     borders: npt.NDArray[np.float32]  # (E, columns, P+1, P+1), by owner codes; row 0 is zero
     globals: npt.NDArray[np.float32]  # (E, columns)
     masks: npt.NDArray[np.uint8]  # (E, P, ceil((P+2)/8)): bit 0 holds, bit t+1 a launch against t
 
 
-def allocate_tables(config: GameConfig, num_games: int) -> Tables:
+class Buffers(NamedTuple):
+    """The memory behind ``Observations``: boards in words, and which words of older frames are not zero."""
+
+    boards: npt.NDArray[np.uint64]  # (E, F, B, H, S), see territorial.packing
+    history: npt.NDArray[np.uint64]  # (E, F, S, ceil(H/64))
+    delta_index: npt.NDArray[np.uint32]
+    delta_code: npt.NDArray[np.uint8]
+    delta_count: npt.NDArray[np.int32]
+    players: npt.NDArray[np.float32]
+    borders: npt.NDArray[np.float32]
+    globals: npt.NDArray[np.float32]
+    masks: npt.NDArray[np.uint8]
+
+
+def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
     """Return zeroed buffers for ``num_games`` games."""
-    seats = config.num_players
-    return Tables(
-        players=np.zeros((num_games, seats, len(PLAYERS)), np.float32),
-        borders=np.zeros((num_games, len(BORDERS), seats + 1, seats + 1), np.float32),
-        globals=np.zeros((num_games, len(GLOBALS)), np.float32),
-        masks=np.zeros((num_games, seats, -(-num_targets(seats) // 8)), np.uint8),
+    strips = num_strips(layout.width)
+    boards = (num_games, layout.frames, layout.num_planes, layout.height, strips)
+    return Buffers(
+        boards=np.zeros(boards, np.uint64),
+        history=np.zeros((num_games, layout.frames, strips, -(-layout.height // 64)), np.uint64),
+        delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
+        delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
+        delta_count=np.full(num_games, KEY_FRAME, np.int32),
+        players=np.zeros((num_games, *layout.shape("players")), np.float32),
+        borders=np.zeros((num_games, *layout.shape("borders")), np.float32),
+        globals=np.zeros((num_games, *layout.shape("globals")), np.float32),
+        masks=np.zeros((num_games, *layout.shape("masks")), np.uint8),
     )
+
+
+def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
+    """Return the buffers as people know them: read-only views, as every step builds on the last."""
+    planes = buffers.boards.view(np.uint8)[..., : layout.row_bytes]
+    arrays: list[Any] = [planes, *(array.view() for array in buffers[2:])]
+    for array in arrays:
+        array.flags.writeable = False
+    return Observations(*arrays)
 
 
 (
@@ -79,12 +125,70 @@ _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 ) = range(len(GLOBALS))
 
 
+def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
+    """Put ``older``, the XORs of a stack (F-1, B, H, S), below the board of game ``k``."""
+    buffers.boards[k, 1:] = older
+    rows = np.bitwise_or.reduce(older, axis=1).transpose(0, 2, 1) != 0  # (F-1, S, H)
+    groups = buffers.history.shape[-1]
+    padded = np.zeros((*rows.shape[:2], 64 * groups), np.bool_)
+    padded[..., : rows.shape[-1]] = rows
+    buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
+
+
 @njit
-def observe(game: Game, params: Params, work: Work, tables: Tables, k: int) -> None:
-    """Write what there is to see of ``game`` into entry ``k`` of ``tables``."""
-    observe_globals(game, params, tables.globals[k])
-    observe_borders(game, params, tables.borders[k], tables.masks[k])
-    observe_players(game, params, work, tables.players[k])
+def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Write all there is to see of ``game`` into entry ``k``, whatever was there before."""
+    mark_all(game)
+    forget_changes(work)
+    if buffers.boards.shape[1] > 0:
+        buffers.delta_count[k] = pack_board(game, params, buffers.boards[k], buffers.history[k])
+    observe_tables(game, params, work, buffers, k)
+
+
+@njit
+def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Bring entry ``k``, which shows ``game`` as it was before the step, up to date."""
+    if buffers.boards.shape[1] > 0:
+        buffers.delta_count[k] = pack_changes(
+            params,
+            work,
+            buffers.boards[k],
+            buffers.history[k],
+            buffers.delta_index[k],
+            buffers.delta_code[k],
+        )
+    observe_tables(game, params, work, buffers, k)
+
+
+@njit
+def copy_observation(source: Buffers, destination: Buffers, k: int) -> None:
+    """Copy entry ``k`` whole."""
+    copy_numbers(source.boards[k], destination.boards[k])
+    copy_numbers(source.history[k], destination.history[k])
+    copy_numbers(source.delta_index[k], destination.delta_index[k])
+    copy_numbers(source.delta_code[k], destination.delta_code[k])
+    destination.delta_count[k] = source.delta_count[k]
+    copy_numbers(source.players[k], destination.players[k])
+    copy_numbers(source.borders[k], destination.borders[k])
+    copy_numbers(source.globals[k], destination.globals[k])
+    copy_numbers(source.masks[k], destination.masks[k])
+
+
+@njit
+def copy_numbers(source: Any, destination: Any) -> None:
+    """Copy an array: assigning one to the other would allocate, in case they overlap."""
+    numbers, places = source.reshape(-1), destination.reshape(-1)
+    for i in range(len(numbers)):
+        places[i] = numbers[i]
+
+
+@njit
+def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Write the tables and masks of ``game`` into entry ``k``."""
+    observe_globals(game, params, buffers.globals[k])
+    observe_borders(game, buffers.borders[k])
+    observe_launches(game, params, buffers.borders[k, _NEED], buffers.masks[k])
+    observe_players(game, params, work, buffers.players[k])
 
 
 @njit
@@ -103,24 +207,46 @@ def observe_globals(game: Game, params: Params, out: Any) -> None:
 
 
 @njit
-def observe_borders(game: Game, params: Params, out: Any, masks: Any) -> None:
-    """Write fronts, pools and needs of all pairs, and which launches are legal.
+def observe_borders(game: Game, out: Any) -> None:
+    """Write fronts and pools of all pairs that are not as last observed; ``out``: (columns, P+1, P+1)."""
+    for p in range(1, len(game.alive)):
+        for word in range(game.stale.shape[1]):
+            targets = game.stale[p, word]
+            game.stale[p, word] = ZERO
+            if word == game.stale.shape[1] - 1:
+                targets &= ~ZERO >> np.uint64(-len(game.alive) % 64)
+            while targets != ZERO:
+                target = 64 * word + lowest_bit(targets)
+                size, pool = game.fronts[p, target], game.pools[p, target]
+                out[_FRONT, p, target], out[_LOG_FRONT, p, target] = size, log2_of(size)
+                out[_POOL, p, target], out[_LOG_POOL, p, target] = pool, log2_of(pool)
+                out[_TAKEN, p, target] = game.taken[p, target]
+                out[_NEED, p, target] = 0.0
+                targets &= targets - ONE
 
-    ``out``: float32 (columns, P+1, P+1); ``masks``: uint8 (P, bytes).
+
+@njit
+def observe_launches(game: Game, params: Params, needs: Any, masks: Any) -> None:
+    """Write what a launch against each neighbour needs, and which launches are legal.
+
+    ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
     """
     for p in range(1, len(game.alive)):
-        for byte in range(masks.shape[1]):
-            masks[p - 1, byte] = 0
-        masks[p - 1, 0] = 1
-        for target in range(len(game.alive)):
-            size, pool, troops = game.fronts[p, target], game.pools[p, target], game.troops[p]
-            need = need_for(size, pool, params)
-            out[_FRONT, p, target], out[_LOG_FRONT, p, target] = size, log2_of(size)
-            out[_POOL, p, target], out[_LOG_POOL, p, target] = pool, log2_of(pool)
-            out[_TAKEN, p, target] = game.taken[p, target]
-            out[_NEED, p, target] = min(LARGEST_NEED, need / max(1, troops))
-            if 0 < need <= troops // params.need_divisor:
-                masks[p - 1, (target + 1) >> 3] |= np.uint8(1 << ((target + 1) & 7))
+        mask = masks[p - 1]
+        for byte in range(len(mask)):
+            mask[byte] = 0
+        mask[0] = 1
+        troops = game.troops[p]
+        most = troops // params.need_divisor
+        for word in range(game.bordering.shape[1]):
+            targets = game.bordering[p, word]
+            while targets != ZERO:
+                target = 64 * word + lowest_bit(targets)
+                need = need_for(game.fronts[p, target], game.pools[p, target], params)
+                needs[p, target] = min(LARGEST_NEED, need / max(1, troops))
+                if need <= most:
+                    mask[(target + 1) >> 3] |= np.uint8(1 << ((target + 1) & 7))
+                targets &= targets - ONE
 
 
 @njit
@@ -129,10 +255,11 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
     total = 0
     for p in range(1, len(game.troops)):
         total += game.troops[p]
+    sum_pools(game, work.sums)
     for p in range(1, len(game.troops)):
         row = out[p - 1]
         land, troops = game.land[p], game.troops[p]
-        pools_out, pools_in = pools_of(game, p)
+        pools_out, pools_in = work.sums[0, p], work.sums[1, p]
         row[_ALIVE], row[_LAND], row[_TROOPS] = game.alive[p], land, troops
         row[_LOG_LAND], row[_LOG_TROOPS] = log2_of(land), log2_of(troops)
         row[_DENSITY] = troops / max(1, land)
@@ -150,13 +277,18 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
 
 
 @njit
-def pools_of(game: Game, p: int) -> tuple[int, int]:
-    """Return the troops that ``p`` has in the field, and those of others against ``p``."""
-    out_total, in_total = 0, 0
-    for q in range(len(game.troops)):
-        out_total += game.pools[p, q]
-        in_total += game.pools[q, p]
-    return out_total, in_total
+def sum_pools(game: Game, sums: Any) -> None:
+    """Write the troops that everybody has in the field, and those of others against him: int64 (2, P+1)."""
+    for p in range(len(game.troops)):
+        sums[0, p] = sums[1, p] = 0
+    for p in range(1, len(game.troops)):
+        for word in range(game.active.shape[1]):
+            targets = game.active[p, word]
+            while targets != ZERO:
+                target = 64 * word + lowest_bit(targets)
+                sums[0, p] += game.pools[p, target]
+                sums[1, target] += game.pools[p, target]
+                targets &= targets - ONE
 
 
 @njit
@@ -178,7 +310,7 @@ def log2_of(amount: int) -> float:
     return exponent + ((amount + 1) / (1 << exponent) - 1.0)
 
 
-def column(tables: Tables, table: str, name: str) -> npt.NDArray[np.float32]:
+def column(tables: Observations, table: str, name: str) -> npt.NDArray[np.float32]:
     """Return the column ``name`` of ``table`` (players, borders or globals) for all games, as a view."""
     columns = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
     if table not in columns:

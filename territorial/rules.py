@@ -21,6 +21,7 @@ import numpy as np
 
 from territorial._jit import ONE, ZERO, int64, lowest_bit, njit
 from territorial.board import find_front, move_all, spread, tighten_span
+from territorial.changes import note_changes
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
 from territorial.fronts import follow_death, mark, take_front_counted
@@ -64,7 +65,7 @@ def tick(game: Game, params: Params, work: Work) -> None:
     dying = mark_the_dying(game, params) if is_new_land else 0
     follow_peaks(game, params)
     if dying > 0:
-        bury_the_dead(game, dying)
+        bury_the_dead(game, work, dying)
     if is_new_land or now + 1 >= params.max_ticks:
         end_the_game(game, params)
     game.clock[LAND_CHANGED] = 0
@@ -289,7 +290,7 @@ def follow_peaks(game: Game, params: Params) -> None:
 
 
 @njit
-def bury_the_dead(game: Game, dying: int) -> None:
+def bury_the_dead(game: Game, work: Work, dying: int) -> None:
     """All players marked as dying lose everything at once; pools against them now face neutral land."""
     survivors = 0
     for p in range(1, len(game.alive)):
@@ -298,7 +299,7 @@ def bury_the_dead(game: Game, dying: int) -> None:
         if game.alive[p] < 0:
             game.place2[p] = place_doubled(survivors, dying)
             game.death_tick[p] = game.clock[TICK]
-            lose_everything(game, p)
+            lose_everything(game, work, p)
     for p in range(1, len(game.alive)):
         if game.alive[p] < 0:
             turn_pools_to_neutral(game, p)
@@ -307,7 +308,7 @@ def bury_the_dead(game: Game, dying: int) -> None:
 
 
 @njit
-def lose_everything(game: Game, dead: int) -> None:
+def lose_everything(game: Game, work: Work, dead: int) -> None:
     """The troops and pools of ``dead`` are destroyed, and the cells become neutral."""
     lost = game.troops[dead]
     for target in range(len(game.alive)):
@@ -321,6 +322,7 @@ def lose_everything(game: Game, dead: int) -> None:
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
     follow_death(game, dead)
+    note_changes(work, game.planes[dead], game.spans[dead], dead, NEUTRAL)
     move_all(game.planes, game.spans, dead, NEUTRAL)
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
@@ -362,13 +364,11 @@ def place_the_living(game: Game) -> None:
 def rank_doubled(game: Game, p: int) -> int:
     """Return twice the place that ``p`` has among the living by land, then by troops."""
     better, equal = 0, 0
-    for q in range(1, len(game.alive)):
-        if game.alive[q] != 0:
-            ahead = game.land[q] - game.land[p]
-            if ahead == 0:
-                ahead = game.troops[q] - game.troops[p]
-            better += ahead > 0
-            equal += ahead == 0
+    for q in range(np.uint64(1), np.uint64(len(game.alive))):
+        more_land, more_troops = game.land[q] - game.land[p], game.troops[q] - game.troops[p]
+        ahead = more_land if more_land != 0 else more_troops
+        better += (game.alive[q] != 0) & (ahead > 0)
+        equal += (game.alive[q] != 0) & (ahead == 0)
     return place_doubled(better, equal)
 
 

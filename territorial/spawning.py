@@ -59,6 +59,21 @@ def make_bank(maps: Sequence[LandMask]) -> MapBank:
     return MapBank(planes, np.array([land.num_land for land in maps], np.int64))
 
 
+def make_terrain(maps: Sequence[LandMask], kind: str | LandMask) -> npt.NDArray[np.uint8]:
+    """Return the terrain of ``maps`` as observations show it, uint8 (N, 2, H, ceil(W/8)), read-only.
+
+    Bit planes of the blocked cells and of those that are water: all of them but on maps of mountains.
+    """
+    land = np.array([list(mask.bits) for mask in maps], np.uint8)
+    land = land.reshape(len(maps), maps[0].height, -(-maps[0].width // 8))
+    blocked = ~land
+    blocked[:, :, -1] &= 0xFF >> (-maps[0].width % 8)
+    water = np.zeros_like(blocked) if kind == "mountains" else blocked
+    terrain = np.stack([blocked, water], axis=1)
+    terrain.flags.writeable = False
+    return terrain
+
+
 @njit
 def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any) -> None:
     """Set ``game`` up for its seed: map, spawns and starting numbers; nothing of an older game stays.

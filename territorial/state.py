@@ -65,6 +65,7 @@ FIELDS: tuple[Field, ...] = (
     Field("fronts", "pairs", "cells", "cells of t beside cells of player p (derived)"),
     Field("active", "targets", "set of owners", "targets t with A[p][t] > 0, one bit each"),
     Field("fresh", "targets", "set of owners", "targets whose pool was opened since p's last step"),
+    Field("bordering", "targets", "set of owners", "owners that share a border with p (derived)"),
     Field("stale", "targets", "set of owners", "owners t whose pair (p, t) changed since last observed"),
     Field("planes", "planes", "bit planes", "the cells of each owner, see territorial.board"),
     Field("spans", "spans", "rows, bits", "where each owner may have cells, see territorial.board"),
@@ -134,6 +135,7 @@ class Game(NamedTuple):
     fronts: Any
     active: Any
     fresh: Any
+    bordering: Any
     stale: Any
     planes: Any
     spans: Any
@@ -144,7 +146,8 @@ _NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
 _DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
 _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
-_ACTIVE, _FRESH, _STALE = TARGETS["active"], TARGETS["fresh"], TARGETS["stale"]
+_ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
+_BORDERING, _STALE = TARGETS["bordering"], TARGETS["stale"]
 SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
 
 
@@ -172,6 +175,7 @@ def game_of(state: State, k: int) -> Game:
         pairs[_FRONTS],
         targets[_ACTIVE],
         targets[_FRESH],
+        targets[_BORDERING],
         targets[_STALE],
         state.planes[k],
         state.spans[k],

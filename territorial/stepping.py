@@ -25,7 +25,7 @@ from territorial.constants import (
     STREAM_EPISODE,
 )
 from territorial.fronts import count_fronts
-from territorial.observe import Tables, observe
+from territorial.observe import Buffers, copy_observation, observe_anew, observe_step
 from territorial.rewards import is_finished, reward
 from territorial.rng import draw
 from territorial.rules import (
@@ -109,8 +109,8 @@ def step_games(
     work: Work,
     bank: MapBank,
     actions: Any,
-    tables: Tables,
-    final_tables: Tables,
+    buffers: Buffers,
+    final_buffers: Buffers,
     results: Results,
     options: Options,
     first: int,
@@ -122,6 +122,8 @@ def step_games(
         game = game_of(state, k)
         if game.clock[OVER] != 0:
             stand_still(results, k)
+            if options.is_observed != 0:
+                observe_step(game, params, work, buffers, k)
             continue
         decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
         play(game, params, work)
@@ -129,15 +131,17 @@ def step_games(
         is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
         if results.ended[k] or is_left:
             keep_final(game, results, k)
+        if options.is_observed != 0:
+            observe_step(game, params, work, buffers, k)
         if options.is_autoreset != 0 and (results.ended[k] or is_left):
             if options.is_observed != 0:
-                observe(game, params, work, final_tables, k)
+                copy_observation(buffers, final_buffers, k)
             game.clock[EPISODE] += 1
             seed = draw(options.batch_seed, STREAM_EPISODE, k, game.clock[EPISODE])
             start(game, params, work, bank, state.seating[k], state.memory[k], seed)
             results.was_reset[k] = True
-        if options.is_observed != 0:
-            observe(game, params, work, tables, k)
+            if options.is_observed != 0:
+                observe_anew(game, params, work, buffers, k)
 
 
 @kernel
@@ -153,7 +157,7 @@ def reset_games(
     params: Params,
     work: Work,
     bank: MapBank,
-    tables: Tables,
+    buffers: Buffers,
     seeds: Any,
     episodes: Any,
     is_observed: int,
@@ -166,7 +170,7 @@ def reset_games(
         game.clock[EPISODE] = episodes[k]
         start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k])
         if is_observed != 0:
-            observe(game, params, work, tables, k)
+            observe_anew(game, params, work, buffers, k)
 
 
 @kernel
@@ -183,10 +187,10 @@ def tick_game(state: State, params: Params, work: Work, launches: Any, k: int) -
 
 
 @kernel
-def observe_games(state: State, params: Params, work: Work, tables: Tables, first: int, end: int) -> None:
+def observe_games(state: State, params: Params, work: Work, buffers: Buffers, first: int, end: int) -> None:
     """Observe the games [first, end) as they stand."""
     for k in range(first, end):
-        observe(game_of(state, k), params, work, tables, k)
+        observe_anew(game_of(state, k), params, work, buffers, k)
 
 
 @kernel

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from territorial.config import GameConfig, interest_rates
 from territorial.state import num_strips
 
+CODE_BITS = 8
+"""Bits of the largest owner code, and words of a cache line."""
+
 
 class Work(NamedTuple):
     """Scratch memory and tables of one thread; nothing in it outlives a call.
@@ -26,19 +29,26 @@ class Work(NamedTuple):
     near_front: npt.NDArray[np.uint64]  # (S, H+2) cells beside the front, see territorial.fronts
     near_giver: npt.NDArray[np.uint64]  # (S, H+2) cells beside what is left to the giver
     zone: npt.NDArray[np.int64]  # (S, 3) the rows and columns of near_front
+    changes: npt.NDArray[np.uint64]  # (S, H, 8) log of the step, empty between calls: territorial.changes
+    touched: npt.NDArray[np.uint64]  # (S, ceil(H/64))
     sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
     before: npt.NDArray[np.int64]  # (2, P+1) land and alive when the environment step began
+    sums: npt.NDArray[np.int64]  # (2, P+1) pools out and in
     anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
     interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
 
 
-def make_work(config: GameConfig) -> Work:
-    """Return scratch memory for games of ``config``; every thread needs its own."""
+def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
+    """Return scratch memory for games of ``config``; every thread needs its own.
+
+    Only where boards are observed is it worth while to log changes.
+    """
     owners = config.num_players + 1
     strips = num_strips(config.width)
+    logged = config.height if logs_changes else 0
     words, rows, spans = (strips, config.height + 2), (strips, 2), (strips, 3)
     return Work(
         reach=np.zeros(words, np.uint64),
@@ -50,11 +60,14 @@ def make_work(config: GameConfig) -> Work:
         near_front=np.zeros(words, np.uint64),
         near_giver=np.zeros(words, np.uint64),
         zone=np.zeros(spans, np.int64),
+        changes=np.zeros((strips, logged, CODE_BITS), np.uint64),
+        touched=np.zeros((strips, -(-logged // 64)), np.uint64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),
         launches=np.zeros((owners, 2), np.int64),
         before=np.zeros((2, owners), np.int64),
+        sums=np.zeros((2, owners), np.int64),
         anchors=np.zeros((config.num_players, 3), np.int64),
         interest_rate=interest_rates(config),
     )

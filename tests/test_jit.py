@@ -66,7 +66,7 @@ def test_kernels_count_no_references_and_allocate_nothing():
     game = VecGame(config, 1)
     game.reset()
     step = numba.njit(attack_one.py_func, **_jit._OPTIONS)
-    step(game.blocks, make_params(config), make_work(config))
+    step(game.blocks, make_params(config), make_work(config, logs_changes=True))
     code = step.inspect_llvm(step.signatures[0])
     assert "define" in code
     for of_the_runtime in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc"):

@@ -9,7 +9,7 @@ from territorial import GameConfig, VecGame
 from territorial.decode import FeatureDecoder, feature_names, state_names
 from territorial.decode.layout import scale_of
 from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, index
-from territorial.observe import Tables
+from territorial.observe import Observations
 
 
 def small(**changes):
@@ -24,7 +24,7 @@ def positions(config, seed=0, steps=40, seats=("agent", "metronome", "random", "
     for _ in range(steps):
         what = rng.integers(0, config.num_players + 2, (3, config.num_players))
         tables, *_ = game.step(np.stack([what, rng.integers(0, 10, what.shape)], axis=-1))
-        yield Tables(*(table.copy() for table in tables))
+        yield Observations(*(table.copy() for table in tables))
 
 
 def value_by_name(name, tables, k, me, config):

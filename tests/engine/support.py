@@ -15,6 +15,7 @@ import numpy as np
 
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
+from territorial.state import FIELDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -74,6 +75,7 @@ def game_on(
     num_players=None,
     seats=None,
     observe=True,
+    frames=1,
     **fields,
 ):
     """Return a VecGame of one game that stands on this drawing."""
@@ -82,7 +84,7 @@ def game_on(
         num_players = max(2, int(owner[owner != BLOCKED].max()))
     height, width = owner.shape
     config = GameConfig(height=height, width=width, num_players=num_players, map="open", **fields)
-    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe)
+    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe, frames=frames)
     game.reset()
     game.set_position(0, owner, troops=troops, pools=pools, peak=peak, next_step=next_step, tick=tick)
     return game
@@ -149,12 +151,32 @@ def digests(game):
 def state_equal(a, b, k=0, other=None):
     """Return whether game ``k`` of ``a`` and game ``other`` (the same) of ``b`` are equal, bit for bit.
 
-    Planes and rows are compared as boards, as rows may span more than they need.
+    Planes are compared as boards, as spans may be larger than they need to be; what is stale depends on
+    when the game was observed.
     """
     other = k if other is None else other
-    names = [name for name in a.blocks._fields if name not in ("planes", "spans")]
-    equal = all(np.array_equal(getattr(a.blocks, name)[k], getattr(b.blocks, name)[other]) for name in names)
+    names = [field.name for field in FIELDS if field.name not in ("planes", "spans", "stale")]
+    equal = all(np.array_equal(getattr(a.state, name)[k], getattr(b.state, name)[other]) for name in names)
     return equal and np.array_equal(a.state.owner[k], b.state.owner[other])
+
+
+def same_observations(a, b, k=None, other=None):
+    """Return whether all games, or game ``k`` of ``a`` and ``other`` of ``b``, are observed alike.
+
+    What lies behind the last cell of a delta means nothing.
+    """
+    pairs = range(len(a.globals)) if k is None else [k]
+    for i in pairs:
+        j = i if other is None else other
+        if a.delta_count[i] != b.delta_count[j]:
+            return False
+        count = max(0, int(a.delta_count[i]))
+        for name in a._fields:
+            end = count if name in ("delta_index", "delta_code") else None
+            left, right = getattr(a, name)[i], getattr(b, name)[j]
+            if not np.array_equal(left[..., :end], right[..., :end]) if left.ndim else left != right:
+                return False
+    return True
 
 
 def interpreted(script, *arguments):

@@ -1,0 +1,209 @@
+"""The packed board, its older frames and the deltas against the packer written from the format alone."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+from territorial.bots import NAMES
+from territorial.changes import note_changes
+from territorial.constants import BLOCKED, SPAWN_CELLS
+from territorial.obs_layout import KEY_FRAME
+from territorial.reference import pack_delta, pack_planes, pack_terrain
+from tests.engine.support import board, game_on, random_actions, rows_of, same_observations
+
+
+def packed(game, history):
+    """Return the planes of one game as the slow packer makes them of its boards."""
+    planes = np.frombuffer(pack_planes(game.layout, history), np.uint8)
+    return planes.reshape(game.layout.shape("planes"))
+
+
+def delta(observations, k):
+    """Return the delta of game ``k`` in order of the cells, None for a key frame."""
+    count = int(observations.delta_count[k])
+    if count == KEY_FRAME:
+        return None
+    cells = zip(observations.delta_index[k, :count], observations.delta_code[k, :count], strict=True)
+    return sorted((int(index), int(code)) for index, code in cells)
+
+
+def assert_packed(game, observations, histories):
+    for k, history in enumerate(histories):
+        assert np.array_equal(observations.planes[k], packed(game, history[-game.layout.frames :]))
+        assert delta(observations, k) == pack_delta(game.layout, history[-2:])
+
+
+@pytest.mark.parametrize(
+    ("players", "height", "width", "frames"),
+    [
+        (2, 16, 16, 1),
+        (3, 17, 65, 4),
+        (6, 30, 63, 2),
+        (7, 20, 130, 5),
+        (14, 64, 64, 1),
+        (30, 70, 41, 3),
+        (62, 65, 100, 4),
+        (126, 90, 129, 2),
+        (250, 128, 128, 1),
+    ],
+)
+def test_whole_games_are_packed_as_the_format_says(players, height, width, frames):
+    rng = np.random.default_rng(players)
+    kind = str(rng.choice(["open", "lakes", "mountains"] if players < 30 else ["open"]))
+    config = GameConfig(height=height, width=width, num_players=players, map=kind, max_ticks=300)
+    game = VecGame(config, 2, seed=players, seats=rng.choice(NAMES, players).tolist(), frames=frames)
+    observations = game.reset()
+    histories = [[board(game, k)] for k in range(2)]
+    assert_packed(game, observations, histories)
+    for _ in range(33):
+        observations, *_, info = game.step()
+        for k in range(2):
+            if info["was_reset"][k]:
+                histories[k] = []
+            histories[k].append(board(game, k))
+        assert_packed(game, observations, histories)
+    assert game.state.episode.sum() > 0
+
+
+def test_the_last_board_of_a_game_that_was_replaced_is_kept():
+    config = GameConfig(height=24, width=40, num_players=4, max_ticks=200)
+    game = VecGame(config, 1, seats=["metronome"] * 4, frames=3)
+    shadow = VecGame(config, 1, seats=["metronome"] * 4, frames=3, autoreset="disabled")
+    game.reset()
+    shadow.reset()
+    while True:
+        info = game.step()[4]
+        shown = shadow.step()[0]
+        if info["was_reset"][0]:
+            break
+    assert same_observations(info["final_obs"], shown)
+    assert info["final_obs"].delta_count[0] >= 0
+    assert game.observations.delta_count[0] == KEY_FRAME
+
+
+def test_a_game_that_is_over_shows_that_nothing_changes_any_more():
+    game = game_on(rows_of(*["1112......"] * 16), (5000, 10), pools={(1, 2): 4000}, frames=3, win_percent=30)
+    last = game.observations
+    while not game.state.over[0]:
+        last = game.step()[0]
+    assert last.planes[0, 1].any()
+    now = last.planes[0, 0].copy()
+    for _ in range(2):
+        game.step()
+    assert game.observations.delta_count[0] == 0
+    assert np.array_equal(game.observations.planes[0, 0], now)
+    assert not game.observations.planes[0, 1:].any()
+
+
+def test_a_death_of_a_large_player_is_listed_or_makes_a_key_frame():
+    drawing = np.full((64, 64), 2, np.uint8)
+    drawing[:, :4], drawing[0, 40:] = 1, 3
+    game = game_on(drawing, (10, 10, 10), peak=(256, 60_000, 24))
+    assert game.layout.delta_capacity == 256
+    game.step()
+    assert game.state.land[0, 2] == 0
+    assert game.observations.delta_count[0] == KEY_FRAME
+    assert np.array_equal(game.observations.planes[0], packed(game, [board(game)]))
+    few = np.full((64, 64), BLOCKED, np.uint8)
+    few[:, :4], few[:, 4:8], few[0, 40:] = 1, 2, 3
+    game = game_on(few, (10, 10, 10), peak=(256, 60_000, 24))
+    game.step()
+    assert game.observations.delta_count[0] == 256
+
+
+def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
+    """It takes three players and luck, so the log is written by hand."""
+    game = VecGame(GameConfig(height=24, width=70, num_players=4), 1, frames=2)
+    game.reset()
+    work, spans = game._works[0], game.blocks.spans[0]
+    before = game.observations.planes.copy()
+    for old, new in ((1, 2), (2, 3), (3, 1)):
+        note_changes(work, game.blocks.planes[0, 1], spans[1], old, new)
+    note_changes(work, game.blocks.planes[0, 2], spans[2], 2, 3)
+    game.step()
+    first, second = (np.flatnonzero(board(game) == seat).tolist() for seat in (1, 2))
+    assert delta(game.observations, 0) == [(cell, 3) for cell in second]
+    assert len(first) == len(second) == SPAWN_CELLS
+    changed = np.unpackbits(game.observations.planes[0, 0] ^ before[0, 0], bitorder="little").sum()
+    assert changed == SPAWN_CELLS, "codes 2 and 3 differ in one bit"
+    assert np.array_equal(game.observations.planes[0, 1], game.observations.planes[0, 0] ^ before[0, 0])
+    assert not work.changes.any()
+    assert not work.touched.any()
+
+
+def test_the_stack_goes_on_over_saving_and_restoring_and_pickling():
+    config = GameConfig(height=40, width=70, num_players=5, max_ticks=3000)
+    game = VecGame(config, 2, seed=4, frames=4)
+    game.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        game.step(random_actions(game, rng))
+    other = VecGame(config, 2, seed=9, frames=4)
+    other.reset()
+    other.step()
+    other.restore(1, pickle.loads(pickle.dumps(game.save(0))))
+    twin = pickle.loads(pickle.dumps(game))
+    assert np.array_equal(other.observations.planes[1], game.observations.planes[0])
+    assert other.observations.delta_count[1] == KEY_FRAME
+    assert game.observations.planes[0, 1:].any()
+    for _ in range(6):
+        actions = random_actions(game, rng)
+        game.step(actions)
+        twin.step(actions)
+        other.step(np.stack([actions[1], actions[0]]))
+        assert same_observations(game.observations, other.observations, 0, 1)
+        assert same_observations(game.observations, twin.observations)
+
+
+def test_a_batch_with_another_number_of_frames_begins_its_stack_anew():
+    config = GameConfig(height=40, width=70, num_players=5)
+    game, other = (
+        VecGame(config, 1, seats=["metronome"] * 5, frames=4),
+        VecGame(config, 1, seats=["metronome"] * 5, frames=2),
+    )
+    game.reset()
+    other.reset()
+    for _ in range(30):
+        game.step()
+    other.restore(0, game.save(0))
+    assert np.array_equal(other.observations.planes[0, 0], game.observations.planes[0, 0])
+    assert not other.observations.planes[0, 1:].any()
+
+
+def test_without_frames_there_are_tables_only():
+    game = VecGame(GameConfig(height=24, width=40, num_players=4), 2, frames=0)
+    observations = game.reset()
+    assert observations.planes.shape == (2, 0, 3, 24, 5)
+    assert observations.delta_index.shape == (2, 0)
+    assert observations.delta_count.tolist() == [KEY_FRAME] * 2
+    assert observations.players[:, :, 0].all()
+
+
+def test_the_arrays_have_the_shapes_and_types_of_the_layout():
+    game = VecGame(GameConfig(height=24, width=43, num_players=4), 2, frames=3)
+    for name, array in game.reset()._asdict().items():
+        assert array.shape == (2, *game.layout.shape(name)), name
+        assert array[0].nbytes == game.layout.nbytes(name)
+    assert game.terrain(0).shape == game.layout.shape("terrain")
+
+
+@pytest.mark.parametrize("kind", ["open", "lakes", "mountains"])
+def test_the_terrain_is_that_of_the_map_being_played(kind):
+    config = GameConfig(height=40, width=43, num_players=4, map=kind, num_maps=3)
+    game = VecGame(config, 6, seed=1)
+    game.reset()
+    seen = set()
+    for k in range(6):
+        expected = pack_terrain(game.layout, board(game, k), is_water=kind != "mountains")
+        assert game.terrain(k).tobytes() == expected
+        seen.add(expected)
+    assert not game.terrain(0).flags.writeable
+    assert len(seen) > 1 or kind == "open"
+
+
+@pytest.mark.parametrize("frames", [-1, 17, 1.5, True, "4"])
+def test_a_wrong_number_of_frames_is_refused(frames):
+    with pytest.raises((TypeError, ValueError), match="frames is"):
+        VecGame(GameConfig(), 1, frames=frames)

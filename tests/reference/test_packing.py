@@ -1,0 +1,148 @@
+"""The reference packer against boards drawn by hand, and against an unpacker that knows no more than it."""
+
+import pytest
+from hypothesis import given
+
+from territorial.constants import BLOCKED
+from territorial.obs_layout import ObsLayout
+from territorial.reference.packing import pack_delta, pack_planes, pack_terrain
+from tests.reference.support import histories
+
+SMALL = ObsLayout(height=16, width=18, num_players=2, frames=3)
+
+
+def board(*changes, layout=SMALL):
+    """Return a neutral board with the codes (row, column, code) in it."""
+    rows = [[0] * layout.width for _ in range(layout.height)]
+    for r, c, code in changes:
+        rows[r][c] = code
+    return rows
+
+
+def planes_of(layout, history):
+    """Return the bytes of a row by (entry, plane, row)."""
+    packed = pack_planes(layout, history)
+    assert len(packed) == layout.nbytes("planes")
+    _, planes, height, width = layout.shape("planes")
+
+    def row(entry, plane, r):
+        start = ((entry * planes + plane) * height + r) * width
+        return packed[start : start + width]
+
+    return row
+
+
+# ---- by hand -----------------------------------------------------------------------------------------
+
+
+def test_two_players_take_two_planes_and_blocked_cells_have_both_bits():
+    row = planes_of(SMALL, [board((3, 0, 1), (3, 1, 2), (3, 9, BLOCKED), (3, 17, 1))])
+    assert row(0, 0, 3) == bytes([0b00000001, 0b00000010, 0b00000010])
+    assert row(0, 1, 3) == bytes([0b00000010, 0b00000010, 0b00000000])
+    assert row(0, 0, 2) == row(0, 1, 4) == bytes(3)
+
+
+def test_entries_after_the_newest_are_what_changed_and_nothing_before_the_first_step():
+    first, second = board((0, 0, 1), (5, 8, 1)), board((0, 0, 2), (5, 8, 1))
+    row = planes_of(SMALL, [first, second])
+    assert [row(0, plane, 0) for plane in (0, 1)] == [b"\0\0\0", b"\1\0\0"]
+    assert [row(1, plane, 0) for plane in (0, 1)] == [b"\1\0\0", b"\1\0\0"]
+    assert [row(0, plane, 5) for plane in (0, 1)] == [b"\0\1\0", b"\0\0\0"]
+    assert {row(1, plane, 5) for plane in (0, 1)} == {bytes(3)}
+    assert {row(2, plane, r) for plane in (0, 1) for r in range(16)} == {bytes(3)}
+
+
+def test_frames_older_than_the_stack_leave_no_trace():
+    old, *recent = (board((0, c, 1)) for c in range(4))
+    assert pack_planes(SMALL, [old, *recent]) == pack_planes(SMALL, recent)
+
+
+def test_a_new_game_is_a_key_frame():
+    assert pack_delta(SMALL, [board((0, 0, 1))]) is None
+
+
+def test_the_delta_lists_what_the_last_step_changed():
+    history = [board((9, 9, 2)), board((1, 2, 1), (3, 17, 2)), board((1, 2, 2), (3, 17, 2), (0, 0, 1))]
+    assert pack_delta(SMALL, history) == [(0, 1), (20, 2)]
+    assert pack_delta(SMALL, history[:2]) == [(20, 1), (71, 2), (171, 0)]
+    assert pack_delta(SMALL, [history[0]] * 2) == []
+
+
+@pytest.mark.parametrize(("changed", "is_listed"), [(18, True), (19, False)])
+def test_a_delta_lists_a_sixteenth_of_the_cells_at_most(changed, is_listed):
+    assert SMALL.delta_capacity == 18
+    cells = [(k // 18, k % 18, 1) for k in range(changed)]
+    found = pack_delta(SMALL, [board(), board(*cells)])
+    assert found == ([(k, 1) for k in range(changed)] if is_listed else None)
+
+
+@pytest.mark.parametrize("is_water", [True, False])
+def test_terrain_says_what_is_blocked_and_whether_it_is_water(is_water):
+    packed = pack_terrain(SMALL, board((0, 1, BLOCKED), (0, 16, BLOCKED), (0, 2, 2)), is_water=is_water)
+    assert len(packed) == SMALL.nbytes("terrain")
+    assert packed[:3] == b"\2\0\1"
+    assert packed[48:51] == (b"\2\0\1" if is_water else b"\0\0\0")
+    assert sum(packed) == (6 if is_water else 3)
+
+
+def test_a_layout_without_boards_has_no_planes():
+    assert pack_planes(ObsLayout(height=16, width=18, num_players=2, frames=0), [board()]) == b""
+
+
+@pytest.mark.parametrize(
+    ("history", "parts"),
+    [
+        ([], ["history is empty", "first observation"]),
+        ([board()[1:]], ["15 rows of [18]", "16 rows of 18"]),
+        ([[*board()[1:], [0] * 17]], ["16 rows of [17, 18]", "16 rows of 18"]),
+        ([board((2, 3, 3))], ["code 3 at row 2, column 3", "0 to 2", "255"]),
+        ([board((2, 3, -1))], ["code -1 at row 2, column 3"]),
+    ],
+)
+@pytest.mark.parametrize("pack", [pack_planes, pack_delta])
+def test_a_wrong_board_is_named(pack, history, parts):
+    with pytest.raises(ValueError) as error:
+        pack(SMALL, history)
+    for part in parts:
+        assert part in str(error.value)
+
+
+# ---- random histories --------------------------------------------------------------------------------
+
+
+@given(histories())
+def test_every_cell_of_every_frame_comes_back_from_its_bits(given):
+    layout, history = given
+    packed = pack_planes(layout, history)
+    size = layout.height * layout.row_bytes
+    entries = [int.from_bytes(packed[k : k + size], "little") for k in range(0, len(packed), size)]
+    planes = [0] * layout.num_planes
+    for i in range(layout.frames):
+        planes = [plane ^ entries[i * layout.num_planes + b] for b, plane in enumerate(planes)]
+        expected = history[max(0, len(history) - 1 - i)]
+        found = [
+            sum((planes[b] >> (8 * layout.row_bytes * r + c) & 1) << b for b in range(layout.num_planes))
+            for r in range(layout.height)
+            for c in range(8 * layout.row_bytes)
+        ]
+        pad = [0] * (8 * layout.row_bytes - layout.width)
+        flat = [code for row in expected for code in [*row, *pad]]
+        assert found == [layout.num_players + 1 if code == BLOCKED else code for code in flat]
+
+
+@given(histories())
+def test_a_delta_makes_the_newest_board_of_the_one_before(given):
+    layout, history = given
+    delta = pack_delta(layout, history)
+    if len(history) == 1:
+        assert delta is None
+        return
+    before, newest = ([code for row in rows for code in row] for rows in history[-2:])
+    changed = [k for k, code in enumerate(newest) if before[k] != code]
+    if len(changed) > layout.height * layout.width // 16:
+        assert delta is None
+    else:
+        assert [k for k, _ in delta] == changed
+        for k, code in delta:
+            before[k] = code
+        assert before == newest

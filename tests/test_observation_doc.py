@@ -1,0 +1,209 @@
+"""docs/observation.md is true: its parser reads what is packed, its example is exact, its tables current."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import territorial
+from territorial.actions import ego_owners, owner_of_target, target_mask
+from territorial.constants import BLOCKED
+from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout
+from territorial.reference import pack_delta, pack_planes, pack_terrain
+from tests.reference.support import histories
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/observation.md"
+TEXT = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+
+EXAMPLE = ObsLayout(height=16, width=18, num_players=2, frames=2)
+CODES = {".": 0, "1": 1, "2": 2, "#": BLOCKED}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def function(name: str):
+    """Return the function that the page defines."""
+    names: dict = {}
+    exec("\n".join(blocks("python")), names)
+    return names[name]
+
+
+# ---- the parser --------------------------------------------------------------------------------------
+
+
+def test_the_parser_is_ten_lines_of_plain_python():
+    (source,) = [block for block in blocks("python") if "def parse_planes" in block]
+    body = source.strip().splitlines()[1:]
+    assert len(body) == 10
+    assert "import" not in source
+
+
+@given(histories())
+def test_the_parser_reads_what_the_reference_packs(given):
+    layout, history = given
+    sizes = (layout.height, layout.width, layout.num_players, layout.frames)
+    found = function("parse_planes")(pack_planes(layout, history), *sizes)
+    newest_first = history[::-1] + [history[0]] * layout.frames
+    assert found == [codes_of(layout, board) for board in newest_first[: layout.frames]]
+
+
+@given(histories())
+def test_a_board_kept_up_to_date_by_deltas_is_the_newest_one(given):
+    layout, history = given
+    sizes = (layout.height, layout.width, layout.num_players, layout.frames)
+    board: list[int] = []
+    for k in range(1, len(history) + 1):
+        delta = pack_delta(layout, history[:k])
+        if delta is None:
+            board = function("parse_planes")(pack_planes(layout, history[:k]), *sizes)[0]
+        for index, code in delta or []:
+            board[index] = code
+    assert board == codes_of(layout, history[-1])
+
+
+def codes_of(layout, board):
+    return [layout.blocked_code if code == BLOCKED else code for row in board for code in row]
+
+
+# ---- as a seat sees it -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("players", [2, 3, 32, 250])
+def test_the_ego_codes_of_the_page_are_those_of_actions(players):
+    ego_code, owner_code = function("ego_code"), function("owner_code")
+    for seat in range(1, players + 1):
+        order = ego_owners(players)[seat - 1].tolist()
+        assert [owner_code(ego, seat, players) for ego in range(players + 1)] == order
+        assert [ego_code(owner, seat, players) for owner in order] == list(range(players + 1))
+        targets = [owner_of_target(what, seat, players) for what in range(1, players + 2)]
+        assert targets == order
+    assert ego_code(players + 1, 1, players) == owner_code(players + 1, 1, players) == players + 1
+
+
+@given(st.integers(2, 250).flatmap(lambda p: st.tuples(st.just(p), st.randoms(use_true_random=False))))
+def test_the_mask_of_the_page_is_that_of_actions(given):
+    players, random = given
+    size = -(-(players + 2) // 8)
+    masks = np.array([[random.randrange(256) for _ in range(size)] for _ in range(players)], np.uint8)
+    expected = target_mask(masks, ego_owners(players))
+    is_legal = function("is_legal")
+    for seat in {1, players, random.randint(1, players)}:
+        mask = masks[seat - 1].tobytes()
+        found = [is_legal(mask, what, seat, players) for what in range(players + 2)]
+        assert found == expected[seat - 1].tolist()
+
+
+# ---- the worked example ------------------------------------------------------------------------------
+
+
+def example() -> list[list[list[int]]]:
+    """The two boards of the page, the older one first."""
+    drawings = [re.search(rf"^row 0, {when} +(\S+)$", TEXT, re.MULTILINE)[1] for when in ("before", "now")]
+    empty = [[0] * EXAMPLE.width for _ in range(EXAMPLE.height - 1)]
+    return [[[CODES[char] for char in drawing], *empty] for drawing in drawings]
+
+
+def test_the_bytes_of_the_example_are_those_packed():
+    lines = re.findall(r"^(planes|terrain)\[([0-9, ]+)\] +((?:[0-9a-f]{2} )+)", TEXT, re.MULTILINE)
+    assert [(name, index) for name, index, _ in lines] == [
+        *(("planes", f"{entry}, {plane}, 0") for entry in (0, 1) for plane in (0, 1)),
+        ("terrain", "0, 0"),
+    ]
+    packed = {
+        "planes": bytearray(pack_planes(EXAMPLE, example())),
+        "terrain": bytearray(pack_terrain(EXAMPLE, example()[-1], is_water=False)),
+    }
+    assert {name: len(data) for name, data in packed.items()} == {"planes": 192, "terrain": 96}
+    starts = []
+    for name, index, digits in lines:
+        array = np.frombuffer(packed[name], np.uint8).reshape(EXAMPLE.shape(name))
+        row = array[tuple(int(number) for number in index.split(", "))]
+        starts.append(row.ctypes.data - array.ctypes.data)
+        assert row.tobytes() == bytes.fromhex(digits)
+        row[:] = 0
+    assert not any(packed["planes"] + packed["terrain"])  # all other bytes are 0
+    written = re.search(r"these rows begin at the\nbytes (\d+), (\d+), (\d+) and (\d+)", TEXT).groups()
+    assert [int(start) for start in written] == starts[:4]
+
+
+def test_the_bits_of_the_example_are_those_of_its_bytes():
+    packed = pack_planes(EXAMPLE, example())
+    for plane, start in ((0, 0), (1, 48)):
+        bits = re.search(rf"^plane {plane}  +([01 |]+)$", TEXT, re.MULTILINE)[1]
+        digits = "".join(bits.replace("|", "").split())
+        assert (
+            np.packbits([int(bit) for bit in digits], bitorder="little").tobytes()
+            == packed[start : start + 3]
+        )
+        assert bits.split("|")[0].replace(" ", "") == digits[: EXAMPLE.width]
+
+
+def test_the_delta_of_the_example_is_the_one_listed():
+    delta = pack_delta(EXAMPLE, example())
+    assert re.search(r"^delta_count +(-?\d+)$", TEXT, re.MULTILINE)[1] == str(len(delta))
+    listed = re.search(r"^delta +((?:\d+:\d+ )+)", TEXT, re.MULTILINE)[1].split()
+    assert listed == [f"{index}:{code}" for index, code in delta]
+
+
+# ---- what it says of the dead ------------------------------------------------------------------------
+
+
+def test_the_dead_keep_the_numbers_that_the_page_names():
+    config = territorial.GameConfig(height=64, width=64, num_players=6)
+    seats = ["metronome", "novice", "novice", "banker", "turtle", "random"]
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled")
+    tables = game.reset(seeds=[1])
+    while game.state.alive[0].sum() > 3:
+        tables = game.step()[0]
+    for p in (~game.state.alive[0].astype(bool)).nonzero()[0][1:]:
+        row = tables.players[0, p - 1]
+        kept = {column.name for column, value in zip(PLAYERS, row, strict=True) if value != 0}
+        assert kept - {"illegal"} == {"rank", "peak", "cadence"}
+        pairs = {
+            column.name
+            for column, matrix in zip(BORDERS, tables.borders[0], strict=True)
+            if matrix[p].any() or matrix[:, p].any()
+        }
+        assert pairs == {"taken"}
+        assert tables.masks[0, p - 1].tolist() == [1]
+
+
+# ---- the tables --------------------------------------------------------------------------------------
+
+
+def test_the_tables_are_current_and_a_stale_one_is_noticed(tmp_path, monkeypatch, capsys):
+    tables = readme_tables()
+    mine = [entry for entry in tables.TABLES if entry[0] == "docs/observation.md"]
+    monkeypatch.setattr(tables, "TABLES", mine)
+    assert tables.main(["--check"]) == 0
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/observation.md").write_text(TEXT.replace("cells owned, L", "cells"), encoding="utf-8")
+    assert tables.main(["--check"]) == 1
+    assert "docs/observation.md: players" in capsys.readouterr().err
+    assert tables.main([]) == 0
+    assert (tmp_path / "docs/observation.md").read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^):#]+)\)", TEXT))))
+def test_files_that_the_page_links_to_exist(target):
+    assert (ROOT / "docs" / target).is_file()
+
+
+def readme_tables():
+    path = ROOT / "benchmarks/readme_tables.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
