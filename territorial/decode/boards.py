@@ -49,6 +49,11 @@ def write_onehot(
         kernels.write_onehot(packed, which, entries.seats[part], boards, one[()], zero[()], out[part])
 
 
+def clear(out: Array) -> None:
+    """Fill ``out`` with zeros: as bytes, for which there is the processor's own fastest way."""
+    out.view(np.uint8).fill(0)
+
+
 def write_semantic(
     layout: ObsLayout,
     planes: Array,

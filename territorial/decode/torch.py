@@ -118,9 +118,9 @@ class Decoder:
         result = self._room(out, entries, self.layout.frames * owners, dtype, planes.device)
         if self._uses_kernels(planes):
             one = _bits(torch.ones((), dtype=dtype))
-            boards.write_onehot(
-                self.layout, planes.numpy(), _in_numpy(entries), step, one, _bits(result.zero_())
-            )
+            bits = _bits(result)
+            boards.clear(bits)
+            boards.write_onehot(self.layout, planes.numpy(), _in_numpy(entries), step, one, bits)
             return result
         if self._triton is not None and planes.is_cuda and not torch.compiler.is_compiling():
             self._triton.write_onehot(self.layout, planes, entries.seats, entries.games, result)
