@@ -71,6 +71,32 @@ def test_a_board_kept_up_to_date_by_deltas_is_the_newest_one(given):
     assert board == codes_of(layout, history[-1])
 
 
+def test_the_parser_reads_what_the_engine_packs():
+    config = territorial.GameConfig(height=32, width=42, num_players=5, max_ticks=400)
+    layout = ObsLayout(height=32, width=42, num_players=5, frames=3)
+    seats = ["metronome", "novice", "banker", "turtle", "random"]
+    game = territorial.VecGame(config, 2, seats=seats, frames=layout.frames)
+    parse, obs, is_new = function("parse_planes"), game.reset(), [True, True]
+    histories: list[list] = [[], []]
+    boards: list[list[int]] = [[], []]
+    for _ in range(50):  # past the end of the games
+        owner = game.state.owner[:, 1:-1, 1:-1]
+        for k in range(2):
+            seen = histories[k] = [*([] if is_new[k] else histories[k]), owner[k].tolist()]
+            frames = parse(obs.planes[k].tobytes(), 32, 42, 5, 3)
+            assert frames == [codes_of(layout, board) for board in (seen[::-1] + seen[:1] * 2)[:3]]
+            count = obs.delta_count[k]
+            assert (count == -1) == (pack_delta(layout, seen) is None)
+            if count == -1:
+                boards[k] = frames[0]
+            for index, code in zip(obs.delta_index[k, : max(0, count)], obs.delta_code[k], strict=False):
+                boards[k][index] = int(code)
+            assert boards[k] == frames[0]
+        obs, _, _, _, info = game.step()
+        is_new = info["was_reset"]
+    assert min(len(seen) for seen in histories) < 20  # there was a second game
+
+
 def codes_of(layout, board):
     return [layout.blocked_code if code == BLOCKED else code for row in board for code in row]
 

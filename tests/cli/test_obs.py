@@ -1,6 +1,8 @@
 """``territorial obs``: the layout it explains is that of a game, and its costs are those of real arrays."""
 
 import json
+import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +12,17 @@ from territorial import cli
 from territorial.cli import obs_tables
 from territorial.cli.obs_tables import CHANGED_PERCENT, GAME_STEPS, in_bytes, markdown, num_features
 from territorial.decode import feature_names
-from territorial.obs_layout import ARRAYS, BORDERS, GLOBALS, OBS_VERSION, PLAYERS, ObsLayout
+from territorial.decode.store import STORED, FrameStore
+from territorial.obs_layout import (
+    ARRAYS,
+    BORDERS,
+    GLOBALS,
+    KEY_FRAME,
+    OBS_VERSION,
+    PLAYERS,
+    ObsLayout,
+    array_called,
+)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -111,6 +123,21 @@ def test_a_rollout_is_its_steps_and_a_store_has_whole_frames_at_fixed_distances(
         step = form["bytes_per_game_step"] - frame / int(key_every)
         assert form["bytes_per_game"] == pytest.approx(20 * step + keys * frame)
         assert form["bytes"] == pytest.approx(10 * form["bytes_per_game"])
+
+
+def test_a_frame_store_takes_what_is_said():
+    layout = ObsLayout(height=64, width=64, num_players=6)
+    changed, games, steps = 20, 2, 64
+    store = FrameStore(layout, games, key_every=16)
+    arrays = {name: np.zeros((games, *layout.shape(name)), array_called(name).dtype) for name in STORED}
+    arrays["delta_index"][:, :changed] = np.arange(changed)
+    for step in range(steps):
+        arrays["delta_count"][:] = changed if step else KEY_FRAME
+        store.append(SimpleNamespace(**arrays), np.full(games, step == 0))
+    (form,) = [form for form in obs_tables.forms(100 * changed / 64**2, 16) if form.name == "frame store"]
+    later_games = games * steps * layout.nbytes("planes") / GAME_STEPS  # none here
+    kept = pickle.loads(pickle.dumps(store)).nbytes  # without room to spare
+    assert kept == pytest.approx(form.total(layout, games, steps) - later_games, rel=0.05)
 
 
 def test_only_deltas_depend_on_what_happens(capsys):
