@@ -1,5 +1,7 @@
 """Boards as each agent sees them, against a decoder in plain Python, on boards of all shapes."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -134,6 +136,12 @@ def test_codes_that_no_engine_writes_count_as_blocked():
     assert not decoder.onehot(wrong, [1]).any()
     for method in (decoder.semantic, decoder.pooled):
         assert np.array_equal(method(wrong, [1], *tables), method(right, [1], *tables))
+
+
+def test_a_decoder_can_be_sent_to_another_process():
+    _, planes, seats, games = batch()
+    decoder = pickle.loads(pickle.dumps(Decoder(SMALL, CONFIG)))
+    assert np.array_equal(decoder.owners(planes, seats, games), Decoder(SMALL).owners(planes, seats, games))
 
 
 def test_no_entries_give_an_empty_result():
