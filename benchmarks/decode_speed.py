@@ -26,7 +26,6 @@ import territorial
 from territorial.actions import ego_owners
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.constants import BLOCKED
 from territorial.decode.numpy import Decoder
 from territorial.obs_layout import ObsLayout
 
@@ -80,34 +79,22 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def observations() -> Batch:
-    """Return the observations of whole boards with a stack of frames one decision apart."""
-    seats = territorial.LINEUPS["mixed-1"].seats
-    game = territorial.VecGame(CONFIG, GAMES, seats=seats, autoreset="disabled")
+    """Return what is observed of games at tick 1,000, with a stack of frames one decision apart."""
+    lineup = territorial.LINEUPS["mixed-1"].seats
+    game = territorial.VecGame(CONFIG, GAMES, seats=lineup, autoreset="disabled", frames=LAYOUT.frames)
     game.reset(seeds=list(range(GAMES)))
-    boards = []
-    for step in range(START):
+    for _ in range(START):
         game.step()
-        if step >= START - LAYOUT.frames:
-            owner = game.state.owner[:, 1:-1, 1:-1]  # without the blocked cells around it
-            boards.insert(0, np.where(owner == BLOCKED, LAYOUT.blocked_code, owner).astype(np.uint8))
-    tables = game.observations
+    seen = game.observations
     return Batch(
-        planes=pack(np.stack(boards, axis=1)),
-        players=tables.players,
-        borders=tables.borders,
-        globals=tables.globals,
-        masks=tables.masks,
+        planes=seen.planes.copy(),  # PyTorch warns of arrays that are not to be written to
+        players=seen.players,
+        borders=seen.borders,
+        globals=seen.globals,
+        masks=seen.masks,
         seats=np.tile(np.arange(1, LAYOUT.num_players + 1), GAMES),
         games=np.repeat(np.arange(GAMES), LAYOUT.num_players),
     )
-
-
-def pack(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the planes of owner codes uint8 (E, F, H, W), newest frame first."""
-    bits = [np.packbits(boards >> b & 1, axis=-1, bitorder="little") for b in range(LAYOUT.num_planes)]
-    planes = np.stack(bits, axis=2)
-    planes[:, 1:] ^= planes[:, :-1].copy()
-    return planes
 
 
 # ---- one-hot planes ------------------------------------------------------------------------------

@@ -71,7 +71,9 @@ class Decoder:
         self.layout = layout
         self.config = config
         self.use_kernels = use_kernels
-        self._triton = importlib.import_module("territorial.decode.triton") if use_triton else None
+        self.use_triton = use_triton
+        if use_triton:
+            _triton_kernels()
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
 
     # ---- boards ----------------------------------------------------------------------------------
@@ -122,8 +124,8 @@ class Decoder:
             boards.clear(bits)
             boards.write_onehot(self.layout, planes.numpy(), _in_numpy(entries), step, one, bits)
             return result
-        if self._triton is not None and planes.is_cuda and not torch.compiler.is_compiling():
-            self._triton.write_onehot(self.layout, planes, entries.seats, entries.games, result)
+        if self.use_triton and planes.is_cuda and not torch.compiler.is_compiling():
+            _triton_kernels().write_onehot(self.layout, planes, entries.seats, entries.games, result)
             return result
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
         for part, codes in self._codes(planes, entries, step):
@@ -355,6 +357,11 @@ class Decoder:
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
         return out
+
+
+def _triton_kernels() -> Any:
+    """Return the module that needs Triton; ImportError without."""
+    return importlib.import_module("territorial.decode.triton")
 
 
 def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str, Any]]:

@@ -1,5 +1,7 @@
 """Boards as each agent sees them, against a decoder in plain Python, on boards of all shapes."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
 from territorial.actions import ego_owners, owner_of_target
+from territorial.constants import BLOCKED
 from territorial.decode import FeatureDecoder
 from territorial.decode.numpy import Decoder
 from territorial.decode.tables import density_thresholds, level_values
@@ -135,6 +138,12 @@ def test_codes_that_no_engine_writes_count_as_blocked():
         assert np.array_equal(method(wrong, [1], *tables), method(right, [1], *tables))
 
 
+def test_a_decoder_can_be_sent_to_another_process():
+    _, planes, seats, games = batch()
+    decoder = pickle.loads(pickle.dumps(Decoder(SMALL, CONFIG)))
+    assert np.array_equal(decoder.owners(planes, seats, games), Decoder(SMALL).owners(planes, seats, games))
+
+
 def test_no_entries_give_an_empty_result():
     _, planes, *_ = batch()
     none = np.empty(0, np.int64)
@@ -197,6 +206,23 @@ def tables():
     for _ in range(30):
         game.step()
     return game.observations
+
+
+def test_the_boards_of_a_game_are_decoded_as_it_goes_by():
+    """Frames from before a game began show its first board."""
+    game = VecGame(CONFIG, 2, 0, seats=("metronome",) * 7, frames=3)
+    decoder, seats = Decoder(game.layout), np.array([3, 6])
+    shown = []
+    game.reset()
+    for _ in range(40):
+        owner = game.state.owner[:, 1:-1, 1:-1]
+        newest = np.where(owner == BLOCKED, 8, owner).astype(np.uint8)
+        shown = [*shown[1:], newest] if shown else [newest] * 3
+        owners = decoder.owners(game.observations.planes, seats)
+        for k in range(2):
+            assert np.array_equal(owners[k], slow_owners(np.array(shown)[:, k], seats[k], SMALL))
+        game.step()
+    assert len(np.unique(shown[-1])) > 4, "the players have spread"
 
 
 def test_features_are_those_of_the_feature_decoder(tables):

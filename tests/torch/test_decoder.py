@@ -1,6 +1,7 @@
 """The decoder for PyTorch against the one for numpy, to the bit: eager, compiled, on all devices."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,13 @@ def test_results_lie_in_new_memory_and_observations_stay_as_they_are():
             given_, kept = tensors(arrays), tensors([array.copy() for array in arrays])
             getattr(decoder, name)(*given_)
             assert all(torch.equal(a, b) for a, b in zip(given_, kept, strict=True))
+
+
+def test_a_decoder_can_be_sent_to_another_process():
+    decoder = Decoder(SMALL, CONFIG, use_kernels=False)
+    arrays = arguments()["semantic"]
+    before = decoder.semantic(*tensors(arrays))
+    assert torch.equal(pickle.loads(pickle.dumps(decoder)).semantic(*tensors(arrays)), before)
 
 
 # ---- without waiting for a device, compiled ------------------------------------------------------
