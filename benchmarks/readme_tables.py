@@ -10,9 +10,9 @@ The results come from (`make verify` does all of it)
     python benchmarks/differential.py
     python benchmarks/flat_memory.py
     python benchmarks/mixed_shape.py
-    python benchmarks/frame_store.py
     python benchmarks/observe_cost.py
     python benchmarks/decode_speed.py
+    python benchmarks/frame_store.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
@@ -189,6 +189,7 @@ def seen() -> str:
     """Return the table of what observing and decoding cost."""
     observing, decoding, stored_ = must_load("observe_cost"), must_load("decode"), must_load("frame_store")
     layout, onehot = decoding["layout"], decoding["onehot"]
+    every_agent = stored_["forms"]["one-hot of all agents, uint8"]
     lines = ["| | |", "|---|--:|"]
     for form, cost in observing["forms"].items():
         if form == "nothing":
@@ -200,7 +201,7 @@ def seen() -> str:
         f"| a packed board; a stack of {layout['frames']} | {packed.nbytes('planes') // layout['frames']:,}; "
         f"{packed.nbytes('planes'):,} bytes |",
         f"| a step in a `FrameStore`, key frames included | {stored_['bytes_per_game_step']:,.0f} bytes |",
-        f"| the same one-hot, for all agents | {stored_['forms']['one-hot of all agents, uint8']:,.0f} bytes |",
+        f"| the same one-hot, for all agents | {every_agent:,.0f} bytes |",
         f"| one-hot {decoding['dtype']} for {decoding['chunk']} agents | "
         f"{onehot['decode.numpy']['ms_per_chunk']:.1f} ms |",
         f"| the same with `unpackbits` and comparisons | {onehot['naive numpy']['ms_per_chunk']:.0f} ms |",
@@ -208,8 +209,8 @@ def seen() -> str:
         f"{onehot['refill (out.fill(0))']['ms_per_chunk']:.1f} ms |",
         "",
         f"{layout['height']} x {layout['width']}, {layout['num_players']} seats, one core of "
-        f"{observing['machine']['cpu']}; `benchmarks/observe_cost.py`, `decode_speed.py` and `frame_store.py`. "
-        "Costs of observing are per step of a game, and those of a line include the lines above it.",
+        f"{observing['machine']['cpu']}; `benchmarks/observe_cost.py`, `decode_speed.py` and "
+        "`frame_store.py`. Costs of observing are per step of a game, and those of a line include the lines above it.",
     ]
     return "\n".join(lines)
 
