@@ -210,7 +210,8 @@ def seen() -> str:
         "",
         f"{layout['height']} x {layout['width']}, {layout['num_players']} seats, one core of "
         f"{observing['machine']['cpu']}; `benchmarks/observe_cost.py`, `decode_speed.py` and "
-        "`frame_store.py`. Costs of observing are per step of a game, and those of a line include the lines above it.",
+        "`frame_store.py`. Costs of observing are per step of a game, and those of a line include the lines "
+        "above it.",
     ]
     return "\n".join(lines)
 
