@@ -21,11 +21,10 @@ class Work(NamedTuple):
     """
 
     reach: npt.NDArray[np.uint64]  # (S, H+2) cells next to the player whose turn it is
-    reach_spans: npt.NDArray[np.int64]  # (S, 2)
+    reach_spans: npt.NDArray[np.int64]  # (S, 3)
     front: npt.NDArray[np.uint64]  # (S, H+2) the front being taken; zero at all other times
     front_spans: npt.NDArray[np.int64]  # (S, 3)
     gained: npt.NDArray[np.uint64]  # (S, H+2) cells that the taker newly touches, see territorial.fronts
-    lost: npt.NDArray[np.uint64]  # (S, H+2) cells that the giver no longer touches
     near_front: npt.NDArray[np.uint64]  # (S, H+2) cells beside the front, see territorial.fronts
     near_giver: npt.NDArray[np.uint64]  # (S, H+2) cells beside what is left to the giver
     zone: npt.NDArray[np.int64]  # (S, 3) the rows and columns of near_front
@@ -49,14 +48,13 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     owners = config.num_players + 1
     strips = num_strips(config.width)
     logged = config.height if logs_changes else 0
-    words, rows, spans = (strips, config.height + 2), (strips, 2), (strips, 3)
+    words, spans = (strips, config.height + 2), (strips, 3)
     return Work(
         reach=np.zeros(words, np.uint64),
-        reach_spans=np.zeros(rows, np.int64),
+        reach_spans=np.zeros(spans, np.int64),
         front=np.zeros(words, np.uint64),
         front_spans=np.zeros(spans, np.int64),
         gained=np.zeros(words, np.uint64),
-        lost=np.zeros(words, np.uint64),
         near_front=np.zeros(words, np.uint64),
         near_giver=np.zeros(words, np.uint64),
         zone=np.zeros(spans, np.int64),
