@@ -207,7 +207,8 @@ class VecGame:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
-        seed instead; with neither, every game goes on to its next episode.
+        seed instead; with neither, every game goes on to its next episode. ``info["was_reset"]`` of the
+        last step is True everywhere then.
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
@@ -237,6 +238,7 @@ class VecGame:
             )
         )
         self._has_begun = True
+        self._results.was_reset.fill(True)  # whoever passes it on with these observations is right
         return self._observations
 
     @_exclusive
@@ -469,12 +471,15 @@ class VecGame:
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
             )
+        older = snapshot.older_frames
+        if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
+            found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
+            raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
         next_seats = view(self.blocks, "next_seats")[k].copy()
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
-        older = snapshot.older_frames
         if self.observes and older.shape == self._buffers.boards[k, 1:].shape:
             restore_frames(self._buffers, k, older)
 

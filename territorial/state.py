@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import njit
-from territorial.board import STRIP_BITS
+from territorial._jit import ZERO, njit
+from territorial.board import END, FIRST, STRIP_BITS
 
 BOT_MEMORY = 4
 """Whole numbers that a bot keeps from one decision to the next."""
@@ -258,3 +258,11 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             raise ValueError(
                 f"the saved game's {name} hold {values.min()} to {values.max()}, not {low} to {high}"
             )
+    first, end = saved.spans[..., FIRST], saved.spans[..., END]
+    if ((first < end) & ((first < 1) | (end > last - 1))).any():
+        raise ValueError(f"the saved game's spans reach beyond the rows 1 to {last - 2}")
+    # What is stale is masked where it is read, and may have all bits set.
+    owners = state.planes.shape[1]
+    last_words = saved.targets[[_ACTIVE, _FRESH, _BORDERING], :, -1]
+    if (last_words & ~(~ZERO >> np.uint64(-owners % STRIP_BITS))).any():
+        raise ValueError(f"the saved game's targets name owners above {owners - 1}")

@@ -551,6 +551,19 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
 
 
+def test_a_batch_that_is_reset_says_so_in_the_info_it_has_handed_out():
+    game = VecGame(GameConfig(height=24, width=30, num_players=5), 2, seats=["metronome"] * 5, frames=FRAMES)
+    store = FrameStore(game.layout, 2)
+    store.append(game.reset())
+    for _ in range(20):
+        observations, *_, info = game.step()
+        store.append(observations, info["was_reset"])
+    assert observations.planes[:, 1:].any()
+    observations = game.reset()
+    t = store.append(observations, info["was_reset"])
+    assert (store.planes([0, 1], [t, t]) == observations.planes).all()
+
+
 @pytest.mark.checkout
 def test_python_in_the_page_about_it_runs():
     page = (Path(__file__).parents[2] / "docs/frame_store.md").read_text(encoding="utf-8")
