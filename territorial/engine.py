@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
+from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
@@ -192,13 +193,29 @@ class VecGame:
         # A game that is not replaced keeps its last observation where it is.
         keeps_final = self.observes and self.autoreset == "same_step"
         self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
-        self._wrap_buffers()
         self._results = allocate_results(games, config.num_players)
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._make_views()
 
-    def _wrap_buffers(self) -> None:
+    def _make_views(self) -> None:
+        """Make what ``step`` returns, views of memory that stays where it is."""
         self._observations = observations_of(self._buffers, self.layout)
         self._final_observations = observations_of(self._final_buffers, self.layout)
+        results = self._results
+        self._info: dict[str, Any] = {
+            "ended": results.ended,
+            "was_reset": results.was_reset,
+            "final_place": results.final_place,
+            "final_land": results.final_land,
+            "final_length": results.final_length,
+            "final_illegal": results.final_illegal,
+            "final_raised": results.final_raised,
+            "final_bounced": results.final_bounced,
+            "final_obs": self._final_observations,
+            "illegal": view(self.blocks, "illegal")[:, 1:],
+            "raised": view(self.blocks, "raised")[:, 1:],
+            "bounced": view(self.blocks, "bounced")[:, 1:],
+        }
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -276,8 +293,9 @@ class VecGame:
             int(self.end_when == "no_agents"),
             int(self.observes),
         )
+        step_games = entry_of(stepping.step_games)
         self._run(
-            lambda work, first, end: stepping.step_games(
+            lambda work, first, end: step_games(
                 self.blocks,
                 self._params,
                 work,
@@ -292,21 +310,13 @@ class VecGame:
             )
         )
         results = self._results
-        info = {
-            "ended": results.ended,
-            "was_reset": results.was_reset,
-            "final_place": results.final_place,
-            "final_land": results.final_land,
-            "final_length": results.final_length,
-            "final_illegal": results.final_illegal,
-            "final_raised": results.final_raised,
-            "final_bounced": results.final_bounced,
-            "final_obs": self._final_observations,
-            "illegal": view(self.blocks, "illegal")[:, 1:],
-            "raised": view(self.blocks, "raised")[:, 1:],
-            "bounced": view(self.blocks, "bounced")[:, 1:],
-        }
-        return self._observations, results.rewards, results.terminated, results.truncated, info
+        return (
+            self._observations,
+            results.rewards,
+            results.terminated,
+            results.truncated,
+            self._info.copy(),
+        )
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -496,7 +506,7 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_pool"] = state["_lock"] = None
-        state["_observations"] = state["_final_observations"] = None  # views, made anew
+        state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = None
         state["_owner_is_current"] = False
         del state["state"]
@@ -510,11 +520,11 @@ class VecGame:
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
-        self._wrap_buffers()
         self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
         self._works = [Work(*_writable(work)) for work in self._works]
         self._lock = threading.Lock()
         self.state = GameArrays(self)
+        self._make_views()
 
     def __copy__(self) -> VecGame:
         return self.clone()
