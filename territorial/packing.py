@@ -14,6 +14,7 @@ import numpy as np
 
 from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
 from territorial.board import END, FIRST, STRIP_BITS
+from territorial.changes import SEVERAL
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
@@ -67,7 +68,11 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
             while rows != ZERO:
                 row = 64 * group + lowest_bit(rows)
                 changed = apply_change(work.changes[s, row], boards, row, s)
-                count = list_cells(boards[0], row, s, changed, params, index, code, count)
+                first = row * params.width + s * STRIP_BITS
+                if work.takers[s, row] != SEVERAL:
+                    count = list_cells(changed, work.takers[s, row], first, index, code, count)
+                else:
+                    count = list_mixed_cells(boards[0], row, s, changed, first, index, code, count)
                 rows &= rows - ONE
     return count if count <= len(index) else NOT_LISTED
 
@@ -113,11 +118,26 @@ def apply_change(change: Any, boards: Any, row: int, s: int) -> Any:
 
 
 @njit
-def list_cells(
-    board: Any, row: int, s: int, cells: Any, params: Params, index: Any, code: Any, count: int
+def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
+    """List ``cells`` of one word, which ``owner`` has now; return the new count, beyond the room if full.
+
+    ``first`` is the index of the word's first cell.
+    """
+    if count + popcount(cells) > len(index):
+        return len(index) + 1
+    while cells != ZERO:
+        index[count] = np.uint32(first + lowest_bit(cells))
+        code[count] = np.uint8(owner)
+        count += 1
+        cells &= cells - ONE
+    return count
+
+
+@njit
+def list_mixed_cells(
+    board: Any, row: int, s: int, cells: Any, first: int, index: Any, code: Any, count: int
 ) -> int:
-    """List the ``cells`` of one word with their codes, those of one owner together; return the new count."""
-    first = row * params.width + s * STRIP_BITS
+    """List ``cells`` of one word that may have several owners now, those of one owner together."""
     while cells != ZERO:
         lowest = np.uint64(lowest_bit(cells))
         owner, same = int64(0), cells
@@ -127,11 +147,5 @@ def list_cells(
             owner |= int64(bit) << b
             same &= word if bit != ZERO else ~word
         cells ^= same
-        if count + popcount(same) > len(index):
-            return len(index) + 1
-        while same != ZERO:
-            index[count] = np.uint32(first + lowest_bit(same))
-            code[count] = np.uint8(owner)
-            count += 1
-            same &= same - ONE
+        count = list_cells(same, owner, first, index, code, count)
     return count
