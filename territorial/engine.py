@@ -224,8 +224,7 @@ class VecGame:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
-        seed instead; with neither, every game goes on to its next episode. ``info["was_reset"]`` of the
-        last step is True everywhere then.
+        seed instead; with neither, every game goes on to its next episode.
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
@@ -255,7 +254,6 @@ class VecGame:
             )
         )
         self._has_begun = True
-        self._results.was_reset.fill(True)  # whoever passes it on with these observations is right
         return self._observations
 
     @_exclusive
@@ -462,9 +460,10 @@ class VecGame:
     def restore(self, k: int, snapshot: Snapshot) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
-        So do the frames that are observed, if the batch it was saved from had as many; else all older ones
-        equal the present one, as in a new game. The delta is a key frame. Who plays from the slot's next
-        reset on is up to the slot (see ``set_seats``), not to the saved game.
+        So do the frames that are observed, if the batch it was saved from had as many or more; else all
+        older ones equal the present one, as in a new game. ``delta_count`` is -1, as nothing is known of
+        what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
+        ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
@@ -490,8 +489,9 @@ class VecGame:
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
-        if self.observes and older.shape == self._buffers.boards[k, 1:].shape:
-            restore_frames(self._buffers, k, older)
+        boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
+        if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
+            restore_frames(self._buffers, k, older[:missing])
 
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""

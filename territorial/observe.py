@@ -15,8 +15,8 @@ from territorial.fronts import mark_all
 from territorial.obs_layout import (
     BORDERS,
     GLOBALS,
-    KEY_FRAME,
     LARGEST_NEED,
+    NEW_GAME,
     PLAYERS,
     ObsLayout,
     index,
@@ -78,7 +78,7 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
         history=np.zeros((num_games, layout.frames, strips, -(-layout.height // 64)), np.uint64),
         delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
         delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
-        delta_count=np.full(num_games, KEY_FRAME, np.int32),
+        delta_count=np.full(num_games, NEW_GAME, np.int32),
         players=np.zeros((num_games, *layout.shape("players")), np.float32),
         borders=np.zeros((num_games, *layout.shape("borders")), np.float32),
         globals=np.zeros((num_games, *layout.shape("globals")), np.float32),

@@ -17,14 +17,14 @@ from territorial.board import END, FIRST, STRIP_BITS
 from territorial.changes import SEVERAL
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.obs_layout import KEY_FRAME
+from territorial.obs_layout import NEW_GAME, NOT_LISTED
 from territorial.state import Game
 from territorial.work import Work
 
 
 @njit
 def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
-    """Write the board as it stands as all frames there are; return the length of the delta, KEY_FRAME."""
+    """Write the board as it stands as all frames there are; return the length of the delta, NEW_GAME."""
     for entry in range(len(boards)):
         boards[entry] = ZERO
         history[entry] = ZERO
@@ -38,7 +38,7 @@ def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
         for s in range(game.planes.shape[1]):
             for r in range(game.spans[owner, s, FIRST], game.spans[owner, s, END]):
                 change_code(boards[0], r - 1, s, game.planes[owner, s, r], blocked, owner)
-    return KEY_FRAME
+    return NEW_GAME
 
 
 @njit
@@ -54,7 +54,7 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
     """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
 
     Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
-    how many there are, or KEY_FRAME if they are more than fit.
+    how many there are, or NOT_LISTED if they are more than fit.
     """
     for entry in range(len(boards) - 1, 1, -1):
         shift_entry(boards, history, entry)
@@ -74,7 +74,7 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
                 else:
                     count = list_mixed_cells(boards[0], row, s, changed, first, index, code, count)
                 rows &= rows - ONE
-    return count if count <= len(index) else KEY_FRAME
+    return count if count <= len(index) else NOT_LISTED
 
 
 @njit
