@@ -37,6 +37,32 @@ class Fields(NamedTuple):
     attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
 
 
+def to_tensors(observations: Any, device: Any = "cpu") -> Any:
+    """Return ``observations`` with tensors on ``device`` for arrays, under the same names.
+
+    ``observations``: what ``VecGame.reset`` or ``step`` returned, or ``info["final_obs"]``. Everything is
+    copied, so that the tensors go on showing this step. Copies for a CUDA device go through pinned memory
+    and nothing waits for them. ``delta_index`` becomes int32, as tensors cannot be indexed with uint32.
+    """
+    arrays: dict[str, Any] = getattr(observations, "_asdict", dict)()
+    if not arrays or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise TypeError(
+            f"observations is a {type(observations).__name__}; it must be what VecGame.reset() or step() "
+            f"returned, a NamedTuple of arrays"
+        )
+    place = torch.device(device)
+    return type(observations)(**{name: _copied(array, place) for name, array in arrays.items()})
+
+
+def _copied(array: Any, device: torch.device) -> Tensor:
+    dtype = np.dtype(np.int32) if array.dtype == np.uint32 else array.dtype
+    copy = torch.empty(
+        array.shape, dtype=getattr(torch, dtype.name), pin_memory=device.type == "cuda" and array.size > 0
+    )
+    copy.numpy().view(array.dtype)[...] = array
+    return copy.to(device, non_blocking=True)
+
+
 class Decoder:
     """Turns a batch of observations into what chosen agents see, on the device where they lie.
 
