@@ -426,14 +426,16 @@ def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Ten
 
 def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
     """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
-    numbers = torch.as_tensor(values)
-    checks.check_entries(name, numbers.shape, _name(numbers.dtype), length)
+    # A copy of an array, as it may be read-only, which tensors cannot be.
+    numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
+    checks.check_entries(name, tuple(numbers.shape), _name(numbers.dtype), length)
     if numbers.device.type == "cpu":
         if len(numbers) and not torch.compiler.is_compiling():
             checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
     elif numbers.device != device:
         raise ValueError(f"{name} lies on {numbers.device}; it must lie on {device} or on the processor")
-    return numbers.to(device, torch.int64, non_blocking=True)
+    # Kernels are compiled for numbers end to end, and anew for those that are not.
+    return numbers.to(device, torch.int64, non_blocking=True).flatten().contiguous()
 
 
 def _name(dtype: torch.dtype) -> str:
