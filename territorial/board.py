@@ -114,14 +114,15 @@ def find_front(
     for s in range(planes.shape[1]):
         first = max(reach_spans[s, FIRST], spans[target, s, FIRST])
         end = min(reach_spans[s, END], spans[target, s, END])
-        highest, lowest, columns = np.int64(planes.shape[2]), np.int64(0), ZERO
+        none = int64(planes.shape[2])
+        highest, lowest, columns = none, int64(0), ZERO
         if (first < end) & ((reach_spans[s, COLUMNS] & spans[target, s, COLUMNS]) != 0):
             for r in range(np.uint64(first), np.uint64(end)):
                 word = reach[s, r] & planes[target, s, r]
                 front[s, r] = word
                 columns |= word
-                highest = min(highest, int64(r) if word != ZERO else highest)
-                lowest = max(lowest, int64(r) + 1 if word != ZERO else lowest)
+                highest = min(highest, int64(r) if word != ZERO else none)
+                lowest = max(lowest, int64(r) + 1 if word != ZERO else int64(0))
         front_spans[s, FIRST], front_spans[s, END], front_spans[s, COLUMNS] = highest, lowest, int64(columns)
 
 
