@@ -57,11 +57,14 @@ def check_array(layout: ObsLayout, name: str, shape: tuple[int, ...], dtype: str
 
 
 def check_entries(name: str, shape: tuple[int, ...], dtype: str, wanted: int | None = None) -> None:
-    """Raise unless ``name`` is a vector of whole numbers, ``wanted`` of them where that is known."""
-    if len(shape) != 1 or wanted not in (None, shape[0]):
+    """Raise unless ``name`` is a vector or a column of whole numbers, ``wanted`` where that is known.
+
+    The type of an empty one says nothing: an empty list becomes an array of floats.
+    """
+    if len(shape) not in (1, 2) or shape[1:] not in ((), (1,)) or wanted not in (None, shape[0]):
         length = "N" if wanted is None else wanted
-        raise ValueError(f"{name} has the shape {tuple(shape)}; it must have ({length},)")
-    if "int" not in dtype:
+        raise ValueError(f"{name} has the shape {tuple(shape)}; it must have ({length},) or ({length}, 1)")
+    if "int" not in dtype and shape[0] > 0:
         raise TypeError(f"{name} has the type {dtype}; it must be of whole numbers")
 
 

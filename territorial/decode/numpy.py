@@ -29,9 +29,10 @@ class Decoder:
         config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
 
     Every method decodes N entries out of E games: entry i is what seat ``seats[i]``, 1..P, sees of game
-    ``games[i]``, 0..E-1; with ``games`` None entry i is of game i. Arrays of observations have the axis
-    of games first, as ``VecGame`` returns them, and may be views. An agent sees owners in ego order:
-    0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
+    ``games[i]``, 0..E-1; with ``games`` None entry i is of game i. Both may also be columns (N, 1), as the
+    key ``seat`` of the environment's observations is in a batch; and N may be 0. Arrays of observations
+    have the axis of games first, as ``VecGame`` returns them, and may be views. An agent sees owners in
+    ego order: 0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
 
     ``out``, where a method takes it, is a C-contiguous array of the result's shape and type that is filled
     and returned instead of a new one. ``chunk`` is how many entries are decoded in one go; the result does
@@ -243,7 +244,7 @@ def _numbers(name: str, values: npt.ArrayLike, low: int, high: int, length: int 
     checks.check_entries(name, numbers.shape, numbers.dtype.name, length)
     if len(numbers):
         checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
-    return numbers.astype(np.int64)
+    return numbers.ravel().astype(np.int64)
 
 
 def _dtype(dtype: npt.DTypeLike, allowed: tuple[str, ...]) -> np.dtype[Any]:

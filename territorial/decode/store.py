@@ -32,6 +32,8 @@ STORED = {
 """What is read of observations, with its dtype."""
 FORMS = ("owners", "onehot", "semantic", "pooled")
 """The methods of a decoder that make something of boards."""
+TABLES = ("players", "borders")
+"""What the last two of them need besides."""
 
 
 class FrameStore:
@@ -243,11 +245,24 @@ class FrameStore:
         """Return what ``seats`` (n,) see of the boards of ``games`` at ``times``, see ``planes``.
 
         ``decoder``: of territorial.decode.numpy or territorial.decode.torch; its layout says how many frames.
-        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype.
+        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype. "semantic"
+        and "pooled" need ``players`` (n, P, C) and ``borders`` (n, K, P+1, P+1) among them, the tables of
+        these games at these times, which the store does not keep.
         ``convert``: makes of the planes what the decoder takes, such as ``torch.from_numpy``.
         """
         if form not in FORMS:
             raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
+        if not hasattr(decoder, form):
+            raise TypeError(
+                f"decoder is {decoder!r}; it must be a Decoder of territorial.decode.numpy or "
+                f"territorial.decode.torch"
+            )
+        missing = [name for name in TABLES if options.get(name) is None]
+        if missing and form in ("semantic", "pooled"):
+            raise ValueError(
+                f"form is {form!r} and there is no {missing[0]}: pass {' and '.join(TABLES)}, the tables of "
+                f"these {np.size(times)} games and times, which the store does not keep"
+            )
         like_store = replace(self.layout, frames=decoder.layout.frames)
         if decoder.layout != like_store:
             raise ValueError(f"the decoder is for {decoder.layout}; it must be for {like_store}")

@@ -37,6 +37,32 @@ class Fields(NamedTuple):
     attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
 
 
+def to_tensors(observations: Any, device: Any = "cpu") -> Any:
+    """Return ``observations`` with tensors on ``device`` for arrays, under the same names.
+
+    ``observations``: what ``VecGame.reset`` or ``step`` returned, or ``info["final_obs"]``. Everything is
+    copied, so that the tensors go on showing this step. Copies for a CUDA device go through pinned memory
+    and nothing waits for them. ``delta_index`` becomes int32, as tensors cannot be indexed with uint32.
+    """
+    arrays: dict[str, Any] = getattr(observations, "_asdict", dict)()
+    if not arrays or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise TypeError(
+            f"observations is a {type(observations).__name__}; it must be what VecGame.reset() or step() "
+            f"returned, a NamedTuple of arrays"
+        )
+    place = torch.device(device)
+    return type(observations)(**{name: _copied(array, place) for name, array in arrays.items()})
+
+
+def _copied(array: Any, device: torch.device) -> Tensor:
+    dtype = np.dtype(np.int32) if array.dtype == np.uint32 else array.dtype
+    copy = torch.empty(
+        array.shape, dtype=getattr(torch, dtype.name), pin_memory=device.type == "cuda" and array.size > 0
+    )
+    copy.numpy().view(array.dtype)[...] = array
+    return copy.to(device, non_blocking=True)
+
+
 class Decoder:
     """Turns a batch of observations into what chosen agents see, on the device where they lie.
 
@@ -400,14 +426,16 @@ def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Ten
 
 def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
     """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
-    numbers = torch.as_tensor(values)
-    checks.check_entries(name, numbers.shape, _name(numbers.dtype), length)
+    # A copy of an array, as it may be read-only, which tensors cannot be.
+    numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
+    checks.check_entries(name, tuple(numbers.shape), _name(numbers.dtype), length)
     if numbers.device.type == "cpu":
         if len(numbers) and not torch.compiler.is_compiling():
             checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
     elif numbers.device != device:
         raise ValueError(f"{name} lies on {numbers.device}; it must lie on {device} or on the processor")
-    return numbers.to(device, torch.int64, non_blocking=True)
+    # Kernels are compiled for numbers end to end, and anew for those that are not.
+    return numbers.to(device, torch.int64, non_blocking=True).flatten().contiguous()
 
 
 def _name(dtype: torch.dtype) -> str:

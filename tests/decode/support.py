@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
+from territorial import GameConfig
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
 SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
+CONFIG = GameConfig(height=18, width=70, num_players=7)
 POOL, DENSITY = index(BORDERS, "pool"), index(PLAYERS, "density")
 
 
@@ -62,6 +64,24 @@ def random_tables(layout, num_games, rng, hard_cap):
     borders = np.zeros((num_games, *layout.shape("borders")), np.float32)
     borders[:, POOL, 1:] = rng.integers(0, 3, borders[:, POOL, 1:].shape) // 2
     return players, borders
+
+
+def arguments(layout=SMALL, config=CONFIG, seed=0, num_games=3, num_entries=5):
+    """The arguments of every method of a decoder as arrays."""
+    rng = np.random.default_rng(seed)
+    _, planes, seats, games = batch(layout, num_games, num_entries, seed)
+    players, borders = random_tables(layout, num_games, rng, config.hard_cap)
+    globals_ = rng.random((num_games, *layout.shape("globals")), np.float32)
+    masks = rng.integers(0, 256, (num_games, *layout.shape("masks"))).astype(np.uint8)
+    return {
+        "owners": (planes, seats, games),
+        "onehot": (planes, seats, games),
+        "semantic": (planes, seats, players, borders, games),
+        "pooled": (planes, seats, players, borders, games),
+        "features": (players, borders, globals_, seats, games),
+        "action_mask": (masks, seats, games),
+        "action_owners": (rng.integers(0, layout.num_players + 2, num_entries), seats),
+    }
 
 
 # ---- the slow decoder ----------------------------------------------------------------------------

@@ -462,6 +462,31 @@ def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(form, fram
     assert (store.decode(games, times, seats, decoder=decoder, form=form) == expected).all()
 
 
+@pytest.mark.parametrize("form", ["semantic", "pooled"])
+def test_forms_that_show_more_than_boards_take_the_tables_of_their_steps(form):
+    config = GameConfig(height=24, width=30, num_players=5)
+    game = VecGame(config, 2, seats=["metronome"] * 5, frames=FRAMES)
+    store, decoder, seen = FrameStore(game.layout, 2), Decoder(game.layout, config), []
+    observations = game.reset()
+    for _ in range(30):
+        store.append(observations)
+        seen.append(type(observations)(*(array.copy() for array in observations)))
+        observations = game.step()[0]
+    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 3, 9]), np.array([3, 1, 5, 4])
+    planes, players, borders = (
+        np.array([getattr(seen[t], name)[k] for k, t in zip(games, times, strict=True)])
+        for name in ("planes", "players", "borders")
+    )
+    expected = getattr(decoder, form)(planes, seats, players, borders, dtype=np.float16)
+    assert expected[:, -2:].any(axis=(0, 2, 3)).all()
+    where = {"games": games, "times": times, "seats": seats, "decoder": decoder, "form": form}
+    shown = store.decode(**where, players=players, borders=borders, dtype=np.float16)
+    assert np.array_equal(shown, expected)
+    for tables, missing in (({}, "players"), ({"players": players}, "borders")):
+        with pytest.raises(ValueError, match=f"form is '{form}' and there is no {missing}: pass players and"):
+            store.decode(**where, **tables)
+
+
 def test_options_go_on_to_the_decoder_and_planes_through_the_conversion():
     store, seen = filled(SMALL, 2, 30)
     room = np.empty((2, 6 * FRAMES, 16, 21), np.float16)
@@ -485,12 +510,15 @@ def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
     assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
 
 
-def test_a_decoder_of_another_layout_is_refused():
+def test_what_is_no_decoder_of_the_layout_is_refused():
     store, _ = filled(SMALL, 2, 30)
     where = {"games": [0], "times": [9], "seats": [1]}
     forms = "owners, onehot, semantic, pooled"
     with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
         store.decode(**where, decoder=Decoder(SMALL), form="planes")
+    for nothing in (None, SMALL):
+        with pytest.raises(TypeError, match=r"decoder is .*; it must be a Decoder of territorial"):
+            store.decode(**where, decoder=nothing)
     other = ObsLayout(height=16, width=20, num_players=5, frames=2)
     with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
         store.decode(**where, decoder=Decoder(other), form="owners")
@@ -582,6 +610,7 @@ def test_python_in_the_page_about_it_runs():
     for source in sources:
         exec(compile(source, "docs/frame_store.md", "exec"), names)
     assert names["stacks"].shape == (256, *names["layout"].shape("planes"))
+    assert names["pooled"].shape == (2, 4 * 4 + 2, 8, 8)
     assert (len(names["store"]), len(names["replay"])) == (131, 101)
 
 
