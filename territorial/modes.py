@@ -26,7 +26,8 @@ Keys = dict[str, spaces.Space[Any]]
 
 
 class Mode(ABC):
-    """One form of observations. ``shows_boards`` says whether it needs boards from the engine.
+    """One form of observations. ``shows_boards`` says whether it needs boards from the engine, and
+    ``options`` which of the options below it heeds.
 
     Args:
         game: of the environment; its layout and config are those of all observations.
@@ -37,6 +38,7 @@ class Mode(ABC):
     """
 
     shows_boards: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
         self.layout: ObsLayout = game.layout
@@ -71,6 +73,8 @@ class Mode(ABC):
 
 class Packed(Mode):
     """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
+
+    options = ("zero_copy",)
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
@@ -122,6 +126,8 @@ class Features(Mode):
 
 class Pooled(Mode):
     """A few planes with a meaning at low resolution, see ``decode.numpy.Decoder.pooled``."""
+
+    options = ("pool_factor",)
 
     def keys(self) -> Keys:
         """Return the space of the planes."""

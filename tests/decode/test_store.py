@@ -334,9 +334,9 @@ def test_a_saved_store_has_no_room_to_spare():
         ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.obs_layout.ObsLayout"),
         ({"layout": ObsLayout(height=16, width=16, num_players=2, frames=0)}, ValueError, "frames=0"),
         ({"num_games": 0}, ValueError, "num_games is 0; it must be a whole number of at least 1"),
-        ({"num_games": 2.0}, ValueError, "num_games is 2.0"),
+        ({"num_games": 2.0}, TypeError, "num_games is 2.0"),
         ({"key_every": 0}, ValueError, "key_every is 0"),
-        ({"capacity": True}, ValueError, "capacity is True"),
+        ({"capacity": True}, TypeError, "capacity is True"),
         ({"budget": -1}, ValueError, "budget is -1"),
     ],
 )
@@ -441,7 +441,9 @@ def test_what_is_not_there_cannot_be_looked_up(games, times, error, message):
 def test_other_arguments_have_their_ranges_too():
     store, _ = filled(SMALL, 2, 30)
     for frames in (0, 17, 1.5):
-        with pytest.raises(ValueError, match=f"frames is {frames}; it must be a whole number from 1 to 16"):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"frames is {frames}; it must be a whole number from 1 to 16"
+        ):
             store.planes([0], [9], frames)
     with pytest.raises(ValueError, match="n is -1; it must be a whole number of at least 0"):
         store.sample(-1, np.random.default_rng(0))
