@@ -19,7 +19,7 @@ from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
 from territorial.state import Game
-from territorial.work import Work
+from territorial.work import CODE_BITS, Work
 
 
 @njit
@@ -54,66 +54,86 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
     """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
 
     Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
-    how many there are, or NOT_LISTED if they are more than fit.
+    how many there are, or NOT_LISTED if they are more than fit. Goes through one plane after the other:
+    the same words of all planes lie so far apart that they drive each other out of the cache.
     """
-    for entry in range(len(boards) - 1, 1, -1):
-        shift_entry(boards, history, entry)
     count = 0
     for s in range(work.touched.shape[0]):
+        for entry in range(len(boards) - 1, 1, -1):
+            num_rows = list_rows(history[entry, s], history[entry - 1, s], work.listed)
+            move_words(boards[entry - 1], boards[entry], s, work.listed, num_rows)
+            copy_set(history[entry - 1, s], history[entry, s])
+        if len(boards) > 1:
+            num_rows = list_rows(history[1, s], history[1, s], work.listed)
+            clear_words(boards[1], s, work.listed, num_rows)
+            copy_set(work.touched[s], history[1, s])
+        num_rows = list_rows(work.touched[s], work.touched[s], work.listed)
+        for entry in range(min(2, len(boards))):
+            apply_changes(work.changes[s], boards[entry], s, work.listed, num_rows)
+        for i in range(num_rows):
+            row = work.listed[i]
+            cells = take_changes(work.changes[s, row])
+            first = row * params.width + s * STRIP_BITS
+            if work.takers[s, row] != SEVERAL:
+                count = list_cells(cells, work.takers[s, row], first, index, code, count)
+            else:
+                count = list_mixed_cells(boards[0], row, s, cells, first, index, code, count)
         for group in range(work.touched.shape[1]):
-            rows = work.touched[s, group]
-            if len(boards) > 1:
-                clear_entry(boards, history, s, group, rows)
             work.touched[s, group] = ZERO
-            while rows != ZERO:
-                row = 64 * group + lowest_bit(rows)
-                changed = apply_change(work.changes[s, row], boards, row, s)
-                first = row * params.width + s * STRIP_BITS
-                if work.takers[s, row] != SEVERAL:
-                    count = list_cells(changed, work.takers[s, row], first, index, code, count)
-                else:
-                    count = list_mixed_cells(boards[0], row, s, changed, first, index, code, count)
-                rows &= rows - ONE
     return count if count <= len(index) else NOT_LISTED
 
 
 @njit
-def shift_entry(boards: Any, history: Any, entry: int) -> None:
-    """The XOR before ``entry`` takes its place, where either is not zero."""
-    for s in range(history.shape[1]):
-        for group in range(history.shape[2]):
-            rows = history[entry, s, group] | history[entry - 1, s, group]
-            history[entry, s, group] = history[entry - 1, s, group]
-            while rows != ZERO:
-                row = 64 * group + lowest_bit(rows)
-                for b in range(boards.shape[1]):
-                    boards[entry, b, row, s] = boards[entry - 1, b, row, s]
-                rows &= rows - ONE
+def list_rows(some: Any, others: Any, listed: Any) -> int:
+    """Write the rows that are in one of two sets into ``listed``, rising; return how many there are."""
+    count = 0
+    for group in range(len(some)):
+        rows = some[group] | others[group]
+        while rows != ZERO:
+            listed[count] = 64 * group + lowest_bit(rows)
+            count += 1
+            rows &= rows - ONE
+    return count
 
 
 @njit
-def clear_entry(boards: Any, history: Any, s: int, group: int, touched: Any) -> None:
-    """Make the newest XOR zero in 64 rows of a strip, but for the words that are written anew."""
-    rows = history[1, s, group] & ~touched
-    history[1, s, group] = touched
-    while rows != ZERO:
-        row = 64 * group + lowest_bit(rows)
-        for b in range(boards.shape[1]):
-            boards[1, b, row, s] = ZERO
-        rows &= rows - ONE
+def copy_set(source: Any, destination: Any) -> None:
+    """Copy a set of rows."""
+    for group in range(len(source)):
+        destination[group] = source[group]
 
 
 @njit
-def apply_change(change: Any, boards: Any, row: int, s: int) -> Any:
-    """Apply the noted ``change`` of one word, clear it, and return the cells that differ by it."""
+def move_words(newer: Any, older: Any, s: int, rows: Any, num_rows: int) -> None:
+    """Copy the words of strip ``s`` in ``rows`` from one entry of a stack to the next."""
+    for b in range(len(newer)):
+        for i in range(num_rows):
+            older[b, rows[i], s] = newer[b, rows[i], s]
+
+
+@njit
+def clear_words(entry: Any, s: int, rows: Any, num_rows: int) -> None:
+    """Make the words of strip ``s`` in ``rows`` zero."""
+    for b in range(len(entry)):
+        for i in range(num_rows):
+            entry[b, rows[i], s] = ZERO
+
+
+@njit
+def apply_changes(changes: Any, entry: Any, s: int, rows: Any, num_rows: int) -> None:
+    """Apply the noted ``changes`` of strip ``s`` to a board, or to an XOR that is zero in ``rows``."""
+    for b in range(len(entry)):
+        for i in range(num_rows):
+            entry[b, rows[i], s] ^= changes[rows[i], b]
+
+
+@njit
+def take_changes(change: Any) -> Any:
+    """Clear the noted ``change`` of one word and return the cells that differ by it."""
     cells = ZERO
-    for b in range(boards.shape[1]):
-        difference = change[b]
+    for b in range(CODE_BITS):
+        cells |= change[b]
         change[b] = ZERO
-        cells |= difference
-        boards[0, b, row, s] ^= difference
-        if len(boards) > 1:
-            boards[1, b, row, s] = difference
     return cells
 
 

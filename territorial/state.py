@@ -46,6 +46,7 @@ FIELDS: tuple[Field, ...] = (
     Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
     Field("next_step", "players", "tick", "earliest tick of the next attack step"),
     Field("due", "players", "tick", "next_step, or a tick never reached without pools (derived)"),
+    Field("shrunk", "players", "0 or 1", "lost cells since its spans were narrowed (derived)"),
     Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
     Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
     Field("illegal", "players", "count", "launches that were not legal and did nothing"),
@@ -124,6 +125,7 @@ class Game(NamedTuple):
     peak: Any
     next_step: Any
     due: Any
+    shrunk: Any
     death_tick: Any
     place2: Any
     illegal: Any
@@ -142,7 +144,7 @@ class Game(NamedTuple):
 
 
 _TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
-_NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
+_NEXT_STEP, _DUE, _SHRUNK = PLAYERS["next_step"], PLAYERS["due"], PLAYERS["shrunk"]
 _DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
 _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
@@ -164,6 +166,7 @@ def game_of(state: State, k: int) -> Game:
         players[_PEAK],
         players[_NEXT_STEP],
         players[_DUE],
+        players[_SHRUNK],
         players[_DEATH_TICK],
         players[_PLACE2],
         players[_ILLEGAL],

@@ -31,6 +31,7 @@ class Work(NamedTuple):
     changes: npt.NDArray[np.uint64]  # (S, H, 8) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (S, ceil(H/64))
     takers: npt.NDArray[np.int64]  # (S, H) where touched
+    listed: npt.NDArray[np.int64]  # (H,) rows of one strip that are being brought up to date
     sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
@@ -62,6 +63,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         changes=np.zeros((strips, logged, CODE_BITS), np.uint64),
         touched=np.zeros((strips, -(-logged // 64)), np.uint64),
         takers=np.zeros((strips, logged), np.int64),
+        listed=np.zeros(logged, np.int64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),
