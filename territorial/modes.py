@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from territorial.actions import flat_mask, num_flat_actions
 from territorial.decode import FeatureDecoder
+from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame
@@ -131,9 +132,7 @@ class Pooled(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        side, layout = self.pool_factor, self.layout
-        shape = (4 * layout.frames + 2, -(-layout.height // side), -(-layout.width // side))
-        return {"observation": spaces.Box(0, 1, shape, np.float32)}
+        return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
 
     def arrays(
         self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
@@ -149,9 +148,7 @@ class OneHot(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        layout = self.layout
-        shape = (layout.frames * (layout.num_players + 1), layout.height, layout.width)
-        return {"observation": spaces.Box(0, 1, shape, np.int8)}
+        return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
 
     def arrays(
         self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]

@@ -18,7 +18,8 @@ from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
 from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
-from tests.decode.streams import Boards, Stream, pack
+from tests.decode.streams import Boards, Stream
+from tests.decode.support import bit_planes
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -531,7 +532,7 @@ def test_what_is_no_decoder_of_the_layout_is_refused():
 
 def naive_stacks(layout, boards, is_new):
     """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
-    packed = pack(boards, layout)
+    packed = bit_planes(boards, layout)
     stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
     for t, k in np.ndindex(packed.shape[:2]):
         stacks[t, k, 0] = packed[t, k]
