@@ -17,11 +17,13 @@ import numpy.typing as npt
 from territorial import stepping, warmup
 from territorial._jit import entry_of
 from territorial.actions import num_targets
+from territorial.arguments import true_or_false, whole_number
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     FRACTION_UNIT,
+    LARGEST_SEED,
     MAX_SIDE,
     NUM_FRACTIONS,
 )
@@ -45,7 +47,6 @@ from territorial.work import Work, make_work
 
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-SEED_LIMIT = 2**64
 MAX_GAMES = 1_000_000
 LARGEST_NUMBER = 2**40
 """Largest number of troops or ticks that a position may be given."""
@@ -147,14 +148,12 @@ class VecGame:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
         self.config = config
-        self.num_games = _whole("num_games", num_games, 1, MAX_GAMES)
-        self.num_threads = _whole("num_threads", num_threads, 1, 1024)
-        self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
+        self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
+        self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
+        self._batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
-        if not isinstance(observe, (bool, np.bool_)):
-            raise TypeError(f"observe is {observe!r}; it must be True or False")
-        self.observes = bool(observe)
+        self.observes = true_or_false("observe", observe)
         codes = seat_codes(seats, config.num_players)
         self._check_agents(codes)
 
@@ -162,7 +161,7 @@ class VecGame:
         self._bank = make_bank(self._maps)
         self._terrain = make_terrain(self._maps, config.map)
         self._params = make_params(config)
-        frames = _whole("frames", frames, 0, MAX_FRAMES)
+        frames = whole_number("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
             height=config.height, width=config.width, num_players=config.num_players, frames=frames
         )
@@ -228,7 +227,7 @@ class VecGame:
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
-        batch_seed = self._batch_seed if seed is None else _whole("seed", seed, 0, SEED_LIMIT - 1)
+        batch_seed = self._batch_seed if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
@@ -373,7 +372,7 @@ class VecGame:
         k = self._check_game(k)
         board = self._check_board(owner)
         config = self.config
-        tick = _whole("tick", tick, 0, config.max_ticks)
+        tick = whole_number("tick", tick, 0, config.max_ticks)
         troops = self._check_per_seat("troops", troops, LARGEST_NUMBER)
         peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
         next_step = self._check_per_seat("next_step", next_step, LARGEST_NUMBER)
@@ -607,7 +606,7 @@ class VecGame:
             listed = list(seeds)
         except TypeError:
             raise TypeError(f"seeds is {seeds!r}; it must be one seed per game") from None
-        values = [_whole(f"seeds[{i}]", seed, 0, SEED_LIMIT - 1) for i, seed in enumerate(listed)]
+        values = [whole_number(f"seeds[{i}]", seed, 0, LARGEST_SEED) for i, seed in enumerate(listed)]
         if len(values) != self.num_games:
             raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
         return np.array(values, np.uint64)
@@ -648,7 +647,7 @@ class VecGame:
             if len(entry) != 3:
                 raise ValueError(f"launch {entry!r}: it must be {wanted}")
             for value, (name, low, high) in zip(entry, ranges, strict=True):
-                _whole(f"{name} of launch {tuple(entry)!r}", value, low, high)
+                whole_number(f"{name} of launch {tuple(entry)!r}", value, low, high)
         return np.array(rows, np.int64).reshape(-1, 3)
 
     def _check_per_seat(self, name: str, values: Any, largest: int) -> list[int] | None:
@@ -661,7 +660,9 @@ class VecGame:
             raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
         if len(listed) != players:
             raise ValueError(f"{name} has {len(listed)} entries; it needs {players}")
-        return [_whole(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
+        return [
+            whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)
+        ]
 
     def _check_pools(self, pools: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
         if not isinstance(pools, Mapping):
@@ -670,11 +671,11 @@ class VecGame:
         for pair, amount in pools.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
-            p = _whole(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
-            target = _whole(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
+            p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
+            target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
             if p == target:
                 raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
-            checked[p, target] = _whole(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
+            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
         return checked
 
     def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
@@ -695,16 +696,6 @@ class VecGame:
         if (board == BLOCKED).all():
             raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
         return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number from {low} to {high}") from None
-    if isinstance(value, bool) or not low <= whole <= high:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-    return whole
 
 
 def _writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:

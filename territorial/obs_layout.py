@@ -7,12 +7,12 @@ here changes.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from math import prod
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
@@ -169,14 +169,7 @@ class ObsLayout:
             "frames": (0, MAX_FRAMES),
         }
         for name, (low, high) in ranges.items():
-            value = getattr(self, name)
-            try:
-                whole = operator.index(value)
-            except TypeError:
-                whole = low - 1
-            if isinstance(value, bool) or not low <= whole <= high:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-            object.__setattr__(self, name, whole)
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         if self.version != OBS_VERSION:
             raise ValueError(
                 f"the layout is of version {self.version!r}; this release reads version {OBS_VERSION}"

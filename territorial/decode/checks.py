@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.obs_layout import OBS_VERSION, ObsLayout, array_called
@@ -84,26 +84,14 @@ def check_every_game(num_seats: int, num_games: int) -> None:
         )
 
 
-def whole(name: str, value: Any, low: int, high: int = 2**62) -> int:
-    """Return ``value`` as an int; ValueError unless it is a whole number from ``low`` to ``high``."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if isinstance(value, bool) or not low <= number <= high:
-        limit = f"from {low} to {high}" if high < 2**62 else f"of at least {low}"
-        raise ValueError(f"{name} is {value!r}; it must be a whole number {limit}")
-    return number
-
-
 def factor_of(value: Any) -> int:
-    """Return ``value`` as the side of the squares that are pooled; ValueError where it cannot be one."""
-    return whole("factor", value, 1, MAX_SIDE)
+    """Return ``value`` as the side of the squares that are pooled, if it can be."""
+    return whole_number("factor", value, 1, MAX_SIDE)
 
 
 def chunk_of(value: Any) -> int:
-    """Return ``value`` as the entries decoded in one go; ValueError where it cannot be."""
-    return whole("chunk", value, 1)
+    """Return ``value`` as the entries decoded in one go, if it can be."""
+    return whole_number("chunk", value, 1)
 
 
 def check_out(shape: tuple[int, ...], dtype: str, wanted: tuple[int, ...], wanted_dtype: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, tables
+from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
@@ -61,7 +61,7 @@ class Decoder:
     ) -> npt.NDArray[np.uint8]:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, len(entries.seats), self.layout.frames, np.dtype(np.uint8))
+        result = self._room(out, entries, forms.owners_shape(self.layout), np.dtype(np.uint8))
         boards.write_owners(self.layout, planes, entries, checks.chunk_of(chunk), result)
         return result
 
@@ -82,8 +82,7 @@ class Decoder:
         """
         kind = _dtype(dtype, ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        channels = self.layout.frames * (self.layout.num_players + 1)
-        result = self._room(out, len(entries.seats), channels, kind)
+        result = self._room(out, entries, forms.onehot_shape(self.layout), kind)
         if out is not None:
             boards.clear(result)
         one = _bits(np.ones((), kind))
@@ -112,7 +111,7 @@ class Decoder:
         kind = _dtype(dtype, FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, len(planes))
-        result = self._room(out, len(entries.seats), 4 * self.layout.frames + 2, kind)
+        result = self._room(out, entries, forms.semantic_shape(self.layout), kind)
         values = _bits(tables.level_values().astype(kind))
         boards.write_semantic(
             self.layout, planes, entries, fields, checks.chunk_of(chunk), values, _bits(result)
@@ -141,10 +140,8 @@ class Decoder:
         side = checks.factor_of(factor)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, len(planes))
-        size = self.layout
-        shape = (len(entries.seats), 4 * size.frames + 2, -(-size.height // side), -(-size.width // side))
-        means = np.empty(shape, np.float32)
-        boards.write_pooled(size, planes, entries, fields, checks.chunk_of(chunk), side, means)
+        means = np.empty((len(entries.seats), *forms.pooled_shape(self.layout, side)), np.float32)
+        boards.write_pooled(self.layout, planes, entries, fields, checks.chunk_of(chunk), side, means)
         return means.astype(kind, copy=False)
 
     # ---- tables ----------------------------------------------------------------------------------
@@ -225,9 +222,9 @@ class Decoder:
             attacked=np.pad(pool > 0, ((0, 0), (0, 1))),
         )
 
-    def _room(self, out: Any, count: int, channels: int, kind: np.dtype[Any]) -> Array:
-        """Return ``out`` after checking it, or a new array of zeros."""
-        wanted = (count, channels, self.layout.height, self.layout.width)
+    def _room(self, out: Any, entries: Entries, shape: forms.Shape, kind: np.dtype[Any]) -> Array:
+        """Return ``out`` after checking it, or a new array of zeros; ``shape`` is that of one entry."""
+        wanted = (len(entries.seats), *shape)
         if out is None:
             return np.zeros(wanted, kind)
         if not isinstance(out, np.ndarray):

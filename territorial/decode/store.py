@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
@@ -22,7 +23,6 @@ from territorial.decode.blocks import (
     key_bytes,
     rebuild,
 )
-from territorial.decode.checks import whole
 from territorial.obs_layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {
@@ -70,10 +70,10 @@ class FrameStore:
         if layout.frames < 1:
             raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
         self.layout = layout
-        self.num_games = whole("num_games", num_games, 1)
-        self.key_every = whole("key_every", key_every, 1)
-        self.capacity = None if capacity is None else whole("capacity", capacity, 1)
-        self.budget = None if budget is None else whole("budget", budget, 1)
+        self.num_games = whole_number("num_games", num_games, 1)
+        self.key_every = whole_number("key_every", key_every, 1)
+        self.capacity = None if capacity is None else whole_number("capacity", capacity, 1)
+        self.budget = None if budget is None else whole_number("budget", budget, 1)
         self._sealed: list[Block] = []
         self._sealed_bytes = 0
         self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
@@ -277,7 +277,7 @@ class FrameStore:
         All are equally likely, and may be drawn more than once. ``frames``: as for ``planes``. ValueError
         if there are none.
         """
-        n, frames = whole("n", n, 0), self._check_frames(frames)
+        n, frames = whole_number("n", n, 0), self._check_frames(frames)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
         blocks = self._blocks()
@@ -383,7 +383,7 @@ class FrameStore:
             )
 
     def _check_frames(self, frames: int | None) -> int:
-        return self.layout.frames if frames is None else whole("frames", frames, 1, MAX_FRAMES)
+        return self.layout.frames if frames is None else whole_number("frames", frames, 1, MAX_FRAMES)
 
     def _check_places(
         self, games: npt.ArrayLike, times: npt.ArrayLike

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, kernels, tables
+from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
@@ -76,12 +76,16 @@ class Decoder:
             operations, which gives the same bits many times as fast; not where ``torch.compile`` traces.
         use_triton: whether ``onehot`` uses a kernel written in Triton for observations on a GPU in place
             of tensor operations, with the same bits, where nothing is traced; ImportError without Triton.
+            The kernel is checked in Triton's interpreter and has not been timed on a GPU yet.
 
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
     ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced;
     elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
     ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
     of the games where there are no more of these than entries.
+
+    All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode_cuda.py` checks every method
+    to the bit and times them; there are no figures yet. On MPS nothing has been run.
 
     """
 
@@ -116,7 +120,7 @@ class Decoder:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, self.layout.frames, torch.uint8, planes.device)
+        result = self._room(out, entries, forms.owners_shape(self.layout), torch.uint8, planes.device)
         if self._uses_kernels(planes):
             boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), step, result.numpy())
             return result
@@ -142,8 +146,7 @@ class Decoder:
         checks.check_dtype(_name(dtype), ONEHOT_DTYPES)
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        owners = self.layout.num_players + 1
-        result = self._room(out, entries, self.layout.frames * owners, dtype, planes.device)
+        result = self._room(out, entries, forms.onehot_shape(self.layout), dtype, planes.device)
         if self._uses_kernels(planes):
             one = _bits(torch.ones((), dtype=dtype))
             bits = _bits(result)
@@ -153,6 +156,7 @@ class Decoder:
         if self.use_triton and planes.is_cuda and not torch.compiler.is_compiling():
             _triton_kernels().write_onehot(self.layout, planes, entries.seats, entries.games, result)
             return result
+        owners = self.layout.num_players + 1
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
         for part, codes in self._codes(planes, entries, step):
             shown = self._ego(codes, entries.seats[part])
@@ -182,7 +186,7 @@ class Decoder:
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
-        result = self._room(out, entries, 4 * self.layout.frames + 2, dtype, planes.device)
+        result = self._room(out, entries, forms.semantic_shape(self.layout), dtype, planes.device)
         values = self._table("values", planes.device).to(dtype)
         if self._uses_kernels(planes):
             boards.write_semantic(
@@ -227,8 +231,7 @@ class Decoder:
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
         size = self.layout
-        squares = -(-size.height // side), -(-size.width // side)
-        shape = (len(entries.seats), 4 * size.frames + 2, *squares)
+        shape = (len(entries.seats), *forms.pooled_shape(size, side))
         means = torch.empty(shape, dtype=torch.float32, device=planes.device)
         if self._uses_kernels(planes):
             boards.write_pooled(
@@ -369,10 +372,13 @@ class Decoder:
         )
 
     def _room(
-        self, out: Any, entries: Entries, channels: int, dtype: torch.dtype, device: torch.device
+        self, out: Any, entries: Entries, shape: forms.Shape, dtype: torch.dtype, device: torch.device
     ) -> Tensor:
-        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten."""
-        wanted = (len(entries.seats), channels, self.layout.height, self.layout.width)
+        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten.
+
+        ``shape`` is that of one entry.
+        """
+        wanted = (len(entries.seats), *shape)
         if out is None:
             return torch.empty(wanted, dtype=dtype, device=device)
         if not isinstance(out, Tensor):

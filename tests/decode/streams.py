@@ -10,14 +10,9 @@ from collections import namedtuple
 import numpy as np
 
 from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from tests.decode.support import bit_planes
 
 Boards = namedtuple("Boards", "planes delta_index delta_code delta_count")
-
-
-def pack(codes, layout):
-    """Return the bit planes of owner codes (..., H, W): uint8 (..., B, H, ceil(W/8))."""
-    bits = np.stack([codes >> b & 1 for b in range(layout.num_planes)], axis=-3)
-    return np.packbits(bits, axis=-1, bitorder="little")
 
 
 class Stream:
@@ -66,7 +61,7 @@ class Stream:
                 index[k, : len(where)], code[k, : len(where)] = where, self.codes[k].flat[where]
                 count[k] = len(where)
         self._planes[:, 2:] = self._planes[:, 1:-1].copy()
-        self._planes[:, 0] = pack(self.codes, layout)
+        self._planes[:, 0] = bit_planes(self.codes, layout)
         if layout.frames > 1:
             self._planes[:, 1] = self._planes[:, 0] ^ before
         self._planes[is_new, 1:] = 0

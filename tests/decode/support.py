@@ -38,10 +38,15 @@ def random_boards(layout, num_games, rng):
     return np.stack(frames, axis=1).astype(np.uint8)
 
 
+def bit_planes(codes, layout):
+    """The bit planes of owner codes (..., H, W): uint8 (..., B, H, ceil(W/8))."""
+    bits = np.stack([codes >> b & 1 for b in range(layout.num_planes)], axis=-3)
+    return np.packbits(bits, axis=-1, bitorder="little")
+
+
 def pack(boards, layout):
     """The ``planes`` of an observation of ``boards``, uint8 (E, F, H, W), as views of padded rows."""
-    bits = [np.packbits(boards >> b & 1, axis=-1, bitorder="little") for b in range(layout.num_planes)]
-    planes = np.stack(bits, axis=2)
+    planes = bit_planes(boards, layout)
     planes[:, 1:] ^= planes[:, :-1].copy()
     padded = np.zeros((*planes.shape[:-1], -(-layout.row_bytes // 8) * 8), np.uint8)
     padded[..., : layout.row_bytes] = planes

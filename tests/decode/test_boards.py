@@ -357,7 +357,7 @@ REFUSED = {
     ),
     "squares of 2.5 cells": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=2.5),
-        ValueError,
+        TypeError,
         "factor is 2.5; it must be a whole number from 1 to 1024",
     ),
     "out of another shape": (

@@ -18,7 +18,8 @@ from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
 from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
-from tests.decode.streams import Boards, Stream, pack
+from tests.decode.streams import Boards, Stream
+from tests.decode.support import bit_planes
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -334,9 +335,9 @@ def test_a_saved_store_has_no_room_to_spare():
         ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.obs_layout.ObsLayout"),
         ({"layout": ObsLayout(height=16, width=16, num_players=2, frames=0)}, ValueError, "frames=0"),
         ({"num_games": 0}, ValueError, "num_games is 0; it must be a whole number of at least 1"),
-        ({"num_games": 2.0}, ValueError, "num_games is 2.0"),
+        ({"num_games": 2.0}, TypeError, "num_games is 2.0"),
         ({"key_every": 0}, ValueError, "key_every is 0"),
-        ({"capacity": True}, ValueError, "capacity is True"),
+        ({"capacity": True}, TypeError, "capacity is True"),
         ({"budget": -1}, ValueError, "budget is -1"),
     ],
 )
@@ -441,7 +442,9 @@ def test_what_is_not_there_cannot_be_looked_up(games, times, error, message):
 def test_other_arguments_have_their_ranges_too():
     store, _ = filled(SMALL, 2, 30)
     for frames in (0, 17, 1.5):
-        with pytest.raises(ValueError, match=f"frames is {frames}; it must be a whole number from 1 to 16"):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"frames is {frames}; it must be a whole number from 1 to 16"
+        ):
             store.planes([0], [9], frames)
     with pytest.raises(ValueError, match="n is -1; it must be a whole number of at least 0"):
         store.sample(-1, np.random.default_rng(0))
@@ -529,7 +532,7 @@ def test_what_is_no_decoder_of_the_layout_is_refused():
 
 def naive_stacks(layout, boards, is_new):
     """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
-    packed = pack(boards, layout)
+    packed = bit_planes(boards, layout)
     stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
     for t, k in np.ndindex(packed.shape[:2]):
         stacks[t, k, 0] = packed[t, k]

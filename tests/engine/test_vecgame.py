@@ -773,7 +773,7 @@ BAD_BATCHES = {
     ),
     "no games": (lambda: VecGame(CONFIG, 0), ValueError, "num_games is 0; it must be a whole number from 1"),
     "half a game": (lambda: VecGame(CONFIG, 0.5), TypeError, "num_games is 0.5"),
-    "true games": (lambda: VecGame(CONFIG, True), ValueError, "num_games is True"),
+    "true games": (lambda: VecGame(CONFIG, True), TypeError, "num_games is True"),
     "no threads": (lambda: VecGame(CONFIG, num_threads=0), ValueError, "num_threads is 0"),
     "a seed below 0": (lambda: VecGame(CONFIG, seed=-1), ValueError, "seed is -1"),
     "too few seats": (lambda: VecGame(CONFIG, seats=["agent"]), ValueError, "seats has 1 entries"),
