@@ -1,0 +1,21 @@
+"""Leagues, without any framework: frozen opponents, who plays which seat, and what it takes of memory."""
+
+from territorial.league.errors import (
+    DamagedSnapshotError,
+    MismatchError,
+    SnapshotError,
+    UnknownSnapshotError,
+)
+from territorial.league.manifest import Manifest
+from territorial.league.store import Packed, SnapshotStore, Weights
+
+__all__ = [
+    "DamagedSnapshotError",
+    "Manifest",
+    "MismatchError",
+    "Packed",
+    "SnapshotError",
+    "SnapshotStore",
+    "UnknownSnapshotError",
+    "Weights",
+]
