@@ -54,26 +54,22 @@ class Group:
     Args:
         seats: how many; 1 to 250.
         players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
-            Players may be given as text. A single one stands for itself with the weight 1.
+            Players may be given as text.
 
     """
 
     seats: int
-    players: Mapping[Player, float]
+    players: Mapping[Any, float]
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.seats, bool)
-            or not isinstance(self.seats, int)
-            or not 1 <= self.seats <= MAX_PLAYERS
-        ):
+        is_whole = isinstance(self.seats, int) and not isinstance(self.seats, bool)
+        if not is_whole or not 1 <= self.seats <= MAX_PLAYERS:
             raise ValueError(f"seats is {self.seats!r}; it must be a whole number from 1 to {MAX_PLAYERS}")
-        given: Any = {self.players: 1.0} if isinstance(self.players, (str, Player)) else self.players
-        if not isinstance(given, Mapping):
-            raise TypeError(f"players is {given!r}; it must be a weight by player")
-        weights = {_player(player): _weight(player, weight) for player, weight in given.items()}
+        if not isinstance(self.players, Mapping):
+            raise TypeError(f"players is {self.players!r}; it must be a weight by player")
+        weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
         if not any(weights.values()):
-            raise ValueError(f"players is {given!r}; at least one must have a weight above 0")
+            raise ValueError(f"players is {self.players!r}; at least one must have a weight above 0")
         object.__setattr__(self, "players", weights)
 
 
@@ -139,13 +135,10 @@ class LeagueTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as values that JSON has."""
-        groups = [
-            {
-                "seats": group.seats,
-                "players": {str(player): weight for player, weight in group.players.items()},
-            }
-            for group in self.groups
-        ]
+        groups = []
+        for group in self.groups:
+            players = {str(player): weight for player, weight in group.players.items()}
+            groups.append({"seats": group.seats, "players": players})
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod

@@ -13,7 +13,7 @@ from territorial.seats import SEAT_NAMES
 
 LEAGUE = LeagueTable(
     [
-        Group(2, "trainable:main"),
+        Group(2, {"trainable:main": 1}),
         Group(3, {"bot:banker": 3, "bot:turtle": 1}),
         Group(3, {"snapshot:main-1": 1, "snapshot:main-2": 1, "snapshot:old": 0, "trainable:main": 2}),
     ],
@@ -62,7 +62,7 @@ def test_draws_follow_the_weights():
 
 
 def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
-    table = LeagueTable([Group(1, "trainable:main"), Group(3, "bot:banker")], shuffle=True)
+    table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"bot:banker": 1})], shuffle=True)
     draws = [table.draw(rng(seed)) for seed in range(200)]
     assert all(Counter(player.kind for player in draw) == {"trainable": 1, "bot": 3} for draw in draws)
     places = Counter(draw.index(Player("trainable", "main")) for draw in draws)
@@ -120,8 +120,12 @@ def test_what_is_no_player_is_named(text, error, message):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Group(0, "bot:banker"), ValueError, "seats is 0; it must be a whole number from 1 to 250"),
-        (lambda: Group(True, "bot:banker"), ValueError, "seats is True"),
+        (
+            lambda: Group(0, {"bot:banker": 1}),
+            ValueError,
+            "seats is 0; it must be a whole number from 1 to 250",
+        ),
+        (lambda: Group(True, {"bot:banker": 1}), ValueError, "seats is True"),
         (lambda: Group(1, {}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": 0}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": -1}), ValueError, "the weight of bot:banker is -1; it must be"),
@@ -129,13 +133,13 @@ def test_what_is_no_player_is_named(text, error, message):
         (lambda: Group(1, {"bot:banker": "2"}), ValueError, "the weight of bot:banker is '2'"),
         (lambda: Group(1, ["bot:banker"]), TypeError, "it must be a weight by player"),
         (
-            lambda: LeagueTable([Group(1, "bot:banker")]),
+            lambda: LeagueTable([Group(1, {"bot:banker": 1})]),
             ValueError,
             "1 seats together; there must be 2 to 250",
         ),
-        (lambda: LeagueTable([Group(200, "bot:banker")] * 2), ValueError, "400 seats together"),
+        (lambda: LeagueTable([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
         (lambda: LeagueTable(["bot:banker"]), TypeError, "groups has the entry 'bot:banker'"),
-        (lambda: LeagueTable([Group(2, "bot:banker")], shuffle=1), TypeError, "shuffle is 1"),
+        (lambda: LeagueTable([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
         (lambda: LeagueTable.from_dict({}), ValueError, "a league table has the fields"),
         (
             lambda: LeagueTable.from_dict({"groups": [{"seats": 2}]}),
