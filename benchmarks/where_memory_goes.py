@@ -29,8 +29,8 @@ import numpy as np
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.league.memory import PSS, measure
-from territorial.league.plan import MB
-from territorial.league.predict import flat_size, predict
+from territorial.league.plan import MB, Place
+from territorial.league.predict import predict
 from territorial.league.setup import Setup
 
 RESULT = Path(__file__).parent / "results" / "where_memory_goes.json"
@@ -66,6 +66,11 @@ def cases(side: int) -> list[Case]:
         Case("1 network, 8 bots", of(alone, bots=8)),
         Case("2 networks, a runner", of(alone, snapshots=1, env_runners=1)),
         Case("1 network, an iteration of 4 steps", of(alone, steps=4, minibatch=4), trains=True),
+        Case(
+            "1 network, a runner, an iteration of 4 steps",
+            of(alone, steps=4, minibatch=4, env_runners=1),
+            trains=True,
+        ),
         Case("8 networks", of(tiny, snapshots=7)),
         Case("8 networks, capacity 4", of(tiny, snapshots=7), capacity=4),
     ]
@@ -98,26 +103,28 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def row(case: Case, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what is written about a case: what was found, and what is predicted from the idle process."""
-    plan = predict(dataclasses.replace(case.setup, process_mb=found["idle"] // MB, services_mb=0), "one-hot")
-    return {
-        "name": case.name,
-        "setup": asdict(case.setup),
-        "capacity": case.capacity,
-        "numbers_per_observation": flat_size(case.setup),
-        **found,
-        "predicted": {"driver": plan.of_one("driver", "built"), "runner": plan.of_one("runner", "built")},
-        "predicted_peak": plan.of_one("driver", "built")
-        + plan.of_one("driver", "training" if case.trains else "building"),
-    }
+    """Return what is written about a case."""
+    about = {"name": case.name, "setup": asdict(case.setup), "capacity": case.capacity, "trains": case.trains}
+    return about | found
+
+
+def predicted(row: dict[str, Any], place: Place, when: str) -> int:
+    """Return what is predicted for a row, "built" or at its "peak", from what the idle process took."""
+    plan = predict(
+        Setup.from_dict(row["setup"] | {"process_mb": row["idle"] // MB, "services_mb": 0}), "one-hot"
+    )
+    extra = plan.of_one(place, "training" if row["trains"] else "building")
+    return plan.of_one(place, "built") + (extra if when == "peak" else 0)
 
 
 def summary(row: dict[str, Any]) -> str:
-    built, peak = row["predicted"]["driver"] / MB, row["predicted_peak"] / MB
-    return (
-        f"{row['name']:36} built {row['built'] / MB:6,.0f} MB, predicted {built:6,.0f}; "
-        f"peak {row['peak'] / MB:6,.0f} MB, predicted {peak:6,.0f}; {row['constructed']} policies made"
-    )
+    """Return a line about a row: what was found, and in brackets what is predicted."""
+    parts = [
+        f"{place} {when} {nbytes / MB:,.0f} ({predicted(row, place, when) / MB:,.0f}) MB"
+        for when in ("built", "peak")
+        for place, nbytes in row[when].items()
+    ]
+    return f"{row['name']}: {', '.join(parts)}; {row['constructed']} policies made"
 
 
 def write(parsed: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
@@ -146,19 +153,19 @@ def measured(case: Case) -> dict[str, Any]:
     quiet_ray(ray)
     config = configuration(case)
     gc.collect()
-    idle = own_memory()
+    idle = measure([os.getpid()]).total
     algorithm = config.build_algo()
     found = {"idle": idle, "constructed": legacy_parts.made, "alive": len(legacy_parts.alive)}
     gc.collect()
+    pids = {"driver": os.getpid()} | runners()
     found |= {
-        "built": own_memory(),
-        "runner": runner_memory(),
+        "built": {place: measure([pid]).total for place, pid in pids.items()},
         "alive_after_collection": len(legacy_parts.alive),
+        "dummy_batch": dummy_bytes(algorithm.get_policy("network_0")),
     }
-    found["dummy_batch"] = dummy_bytes(algorithm.get_policy("network_0"))
     if case.trains:
         algorithm.train()
-    found["peak"] = peak_memory()
+    found["peak"] = {place: peak_memory(pid) for place, pid in pids.items()}
     algorithm.stop()
     ray.shutdown()
     return found
@@ -208,19 +215,15 @@ def configuration(case: Case) -> Any:
     )
 
 
-def own_memory() -> int:
-    return measure([os.getpid()]).total
+def runners() -> dict[str, int]:
+    """Return the number of the process of the only runner, if there is one."""
+    found = [process.pid for process in measure().processes if process.name.startswith("ray::Rollout")]
+    return {"runner": found[0]} if found else {}
 
 
-def runner_memory() -> int | None:
-    """Return what the process of the only runner takes, or None if there is none."""
-    runners = [process for process in measure().processes if process.name.startswith("ray::Rollout")]
-    return runners[0].nbytes if runners else None
-
-
-def peak_memory() -> int:
-    """Return the most that was resident of this process at any time."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+def peak_memory(pid: int) -> int:
+    """Return the most that was resident of a process at any time, what it shares included."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 

@@ -21,6 +21,11 @@ FLOAT = 4
 """Bytes of a float32."""
 DUMMY_ROWS = 32
 """Of the batch that the old stack tries every policy on; fewer where the train batch has fewer."""
+PLAYED, RECEIVED = 7, 4
+"""Copies of the observations of an iteration on the old stack. In a process that played: row by row, and
+three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
+AT_WORK = {"one-hot": 200 * MB, "packed": 50 * MB}
+"""Of RLlib's old and new stack and torch in a process, once they do something, whatever it is."""
 ROW_BYTES = 3_000
 """Of an agent in a step besides the frame: mask, action, distribution, and what Python keeps of them."""
 
@@ -29,15 +34,22 @@ def predict(setup: Setup, form: str) -> Plan:
     """Return what ``setup`` takes in the form "one-hot" or "packed"; ValueError for another form."""
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
-    return Plan(form, setup, tuple(_idle(setup) + FORMS[form](setup)))
+    return Plan(form, setup, tuple(_idle(setup, form) + FORMS[form](setup)))
 
 
-def _idle(setup: Setup) -> list[Item]:
-    """Return what is there before the league is."""
+def _idle(setup: Setup, form: str) -> list[Item]:
+    """Return what does not depend on the league."""
     process, services = setup.process_mb * MB, setup.services_mb * MB
     imports = "Python, Ray, RLlib, torch and numba, imported"
     return [
         Item("imports", ("driver", "runner", "learner"), "built", process, imports, is_idle=True),
+        Item(
+            "algorithm",
+            ("driver", "runner", "learner"),
+            "built",
+            AT_WORK[form],
+            "RLlib's and torch's own, at work",
+        ),
         Item("Ray", ("node",), "built", services, "its own processes: scheduler, object store", is_idle=True),
     ]
 
@@ -112,13 +124,17 @@ def _onehot(setup: Setup) -> list[Item]:
             2 * dummy,
             f"2 x {in_mb(dummy)}: another dummy batch, its loss",
         ),
-        _experience(setup, step, f"{setup.num_players} agents x {flat:,} float32"),
+        _experience(
+            setup,
+            PLAYED * step,
+            f"{PLAYED} copies x {setup.num_players} agents x {flat:,} float32",
+        ),
         Item(
-            "experience, sent",
+            "experience, received",
             ("driver",),
             "training",
-            setup.steps * step if setup.env_runners else 0,
-            f"{setup.steps:,} steps, as above",
+            RECEIVED * setup.steps * step if setup.env_runners else 0,
+            f"{setup.steps:,} steps x {RECEIVED} copies x {setup.num_players} agents, as above",
         ),
         *_learning(setup, "driver", flat * FLOAT),
     ]
