@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md, docs/rules.md and docs/frame_store.md from
+"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md and docs/where-40-gb-went.md from
 benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
@@ -16,6 +16,8 @@ The results come from (`make verify` does all of it)
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
+
+and, where Ray is installed, from benchmarks/where_memory_goes.py.
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import where_memory_goes
 from territorial.cli import obs_tables
+from territorial.league.plan import Item, Place, Plan, in_mb
+from territorial.league.predict import flat_size, predict
+from territorial.league.setup import Setup
 from territorial.obs_layout import OBS_VERSION, Column, ObsLayout
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -273,6 +279,87 @@ def stored() -> str:
     )
 
 
+def board_forms() -> str:
+    """Return the table of what a stack of boards takes in every form, for one agent and for all."""
+    setup = Setup()
+    layout, seats = setup.layout, setup.num_players
+    cells, planes = layout.height * layout.width, layout.frames * (seats + 1)
+    size = f"{layout.height} x {layout.width}"
+    frame = obs_tables.frame_bytes(layout)
+    rows = [
+        (
+            "flattened by RLlib",
+            4 * flat_size(setup),
+            seats,
+            f"{flat_size(setup):,} float32: planes, mask, stats",
+        ),
+        ("one-hot", planes * cells, seats, f"{layout.frames} frames x {seats + 1} owners x {size} int8"),
+        ("codes of owners", layout.frames * cells, seats, f"{layout.frames} frames x {size} uint8"),
+        (
+            "packed stack",
+            layout.frames * frame,
+            1,
+            f"{layout.frames} frames x {layout.num_planes} bits x {size}",
+        ),
+        ("packed frame", frame, 1, f"{layout.num_planes} bits x {size}, once for all agents and all stacks"),
+    ]
+    shown = [
+        (form, obs_tables.in_bytes(each), obs_tables.in_bytes(each * count), why)
+        for form, each, count, why in rows
+    ]
+    return obs_tables.markdown(("form", "of one agent", "of all 32", "how it comes about"), shown, "lrrl")
+
+
+def memory_plan() -> str:
+    """Return the tables of what the league of the page takes in both forms."""
+    return "\n\n".join(plan_table(predict(Setup(), form)) for form in ("one-hot", "packed"))
+
+
+def plan_table(plan: Plan) -> str:
+    rows = [item_row(plan, item) for item in plan.items if plan.of_item(item)]
+    rows += [
+        ("**built**", "", f"**{in_mb(plan.built)}**", f"{in_mb(plan.built_over_idle)} over idle processes"),
+        ("**worst moment**", "", f"**{in_mb(plan.peak)}**", "of building, or of an iteration"),
+    ]
+    header = (f"{plan.form}", "in a process", "in all", "how it comes about")
+    return obs_tables.markdown(header, rows, "lrrl")
+
+
+def item_row(plan: Plan, item: Item) -> tuple[str, ...]:
+    when = "" if item.phase == "built" else f" ({item.phase})"
+    return item.name + when, in_mb(item.nbytes), in_mb(plan.of_item(item)), item.why
+
+
+def measured_memory() -> str:
+    """Return the table of leagues built with RLlib's old API stack, and what is predicted for them."""
+    found = must_load("where_memory_goes")
+    rows = []
+    for case in found["cases"]:
+        for place in case["built"]:
+            name = case["name"] if place == "driver" else "... the runner"
+            built, peak = (memory_cell(case, place, when) for when in ("built", "peak"))
+            made = f"{case['constructed']}, {case['alive']} left" if place == "driver" else ""
+            rows.append((name, *built, *peak, made))
+    header = ("league", "built", "predicted", "peak", "predicted", "policies made")
+    about, side, last = found["versions"], *(found["cases"][i]["setup"]["height"] for i in (0, -1))
+    return "\n".join(
+        [
+            obs_tables.markdown(header, rows, "lrrrrr"),
+            "",
+            f"Boards of {side} x {side} cells in all rows but the last two, which have {last} x {last}. "
+            "Built: PSS; peak: the largest resident set, whose parts that are shared count in full. What "
+            "an idle process takes was measured before each. "
+            f"Ray {about['ray']}, torch {about['torch']}, Python {about['python']}, "
+            f"{found['machine']['system'].split('-')[0]} (`benchmarks/where_memory_goes.py`).",
+        ]
+    )
+
+
+def memory_cell(case: dict[str, Any], place: Place, when: str) -> tuple[str, str]:
+    """Return what was measured, and what is predicted."""
+    return in_mb(case[when][place]), in_mb(where_memory_goes.predicted(case, place, when))
+
+
 def whole(number: float | None) -> str:
     """A tick to its whole number; a dash if it never came."""
     return "-" if number is None else f"{number:,.0f}"
@@ -288,6 +375,9 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "seen", seen),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
+    ("docs/where-40-gb-went.md", "board_forms", board_forms),
+    ("docs/where-40-gb-went.md", "memory_plan", memory_plan),
+    ("docs/where-40-gb-went.md", "where_memory_goes", measured_memory),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),

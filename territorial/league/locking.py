@@ -1,0 +1,59 @@
+"""What several processes that change one folder need of the operating system: a lock, and the disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        while True:
+            try:
+                return msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+            except OSError:  # it gives up after ten seconds
+                continue
+
+    def _unlock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+    def sync_folder(path: Path) -> None:
+        """Do nothing: Windows keeps the entries of folders by itself."""
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+    def sync_folder(path: Path) -> None:
+        """Have the entries of a folder written to the disk."""
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
+
+    The system takes the lock back from a process that is stopped.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(file)
+        try:
+            yield
+        finally:
+            _unlock(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,46 @@
+"""What the tests of leagues share."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from territorial.league import Manifest
+
+# Children start from nothing, as those of trainers do: what they show of memory is their own.
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def manifest(**fields: Any) -> Manifest:
+    """Return a manifest; what is not given is the same every time."""
+    given = {
+        "architecture": "mlp",
+        "observation": "features",
+        "action_format": "discrete",
+        "height": 64,
+        "width": 64,
+        "num_players": 4,
+        "frames": 0,
+    }
+    return Manifest(**(given | fields))
+
+
+def tensors(seed: int = 0) -> dict[str, np.ndarray]:
+    """Return a few small tensors of several dtypes and shapes."""
+    rng = np.random.default_rng(seed)
+    return {
+        "first.weight": rng.normal(size=(5, 3)).astype(np.float32),
+        "first.bias": rng.normal(size=5).astype(np.float16),
+        "steps": np.array(seed, np.int64),
+        "mask": rng.random(7) < 0.5,
+        "none": np.zeros((0, 4), np.float64),
+    }
+
+
+def in_processes(function: Callable[..., Any], calls: list[tuple]) -> list[Any]:
+    """Return the results of ``function``, called with each tuple in a process of its own, all at once."""
+    with SPAWN.Pool(len(calls)) as pool:
+        return pool.starmap(function, calls, chunksize=1)

@@ -1,0 +1,486 @@
+"""SnapshotStore: what is added comes back, whole or not at all, and whatever is wrong is named."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial.constants import RULES_VERSION
+from territorial.league import (
+    DamagedSnapshotError,
+    Manifest,
+    MismatchError,
+    SnapshotStore,
+    UnknownSnapshotError,
+)
+from territorial.obs_layout import OBS_VERSION
+from tests.league.support import in_processes, manifest, tensors
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are mapped")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SnapshotStore:
+    return SnapshotStore(tmp_path / "league")
+
+
+def weights_file(store: SnapshotStore, name: str) -> Path:
+    return store.path / name / "weights.safetensors"
+
+
+def manifest_file(store: SnapshotStore, name: str) -> Path:
+    return store.path / name / "manifest.json"
+
+
+def assert_same(found, expected) -> None:
+    assert set(found) == set(expected)
+    for name, array in expected.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+# ---- what is added comes back ------------------------------------------------------------------------
+
+
+def test_a_snapshot_comes_back_with_its_manifest(store):
+    about = manifest(settings={"widths": (64, 64)}, metadata={"iteration": 12, "note": "groß"})
+    store.add("main-1", tensors(), about)
+    assert_same(store.load("main-1"), tensors())
+    assert store.manifest("main-1") == store.load("main-1").manifest == about
+    assert about.settings == {"widths": [64, 64]}  # as JSON gives it back
+
+
+def test_several_architectures_lie_side_by_side_and_are_listed_by_name(store):
+    assert store.names() == []
+    for name in ("b", "a.2", "a.1"):
+        store.add(name, {name: np.arange(3)}, manifest(architecture=f"net-{name}"))
+    assert store.names() == ["a.1", "a.2", "b"]
+    assert [store.manifest(name).architecture for name in store.names()] == ["net-a.1", "net-a.2", "net-b"]
+    assert "b" in store
+    assert "c" not in store
+    assert SnapshotStore(store.path).names() == store.names()
+
+
+def test_arrays_are_read_only_views_of_one_file(store):
+    store.add("main", tensors(), manifest())
+    weights = store.load("main")
+    bases = set()
+    for array in weights.values():
+        assert not array.flags.writeable
+        with pytest.raises(ValueError):
+            array.flags.writeable = True
+        assert not array.flags.owndata
+        base = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        bases.add(id(base))
+    assert len(bases) == 1
+    assert weights.nbytes == sum(array.nbytes for array in tensors().values())
+
+
+def test_what_was_given_may_change_afterwards(store):
+    given = tensors()
+    store.add("main", given, manifest())
+    given["first.weight"][:] = 0
+    assert_same(store.load("main"), tensors())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted in /proc")
+def test_a_loaded_snapshot_keeps_no_file_open(store):
+    store.add("main", tensors(), manifest())
+    before = len(os.listdir("/proc/self/fd"))
+    kept = [store.load("main") for _ in range(20)]
+    assert len(os.listdir("/proc/self/fd")) == before
+    del kept
+
+
+def test_a_store_can_be_pickled(store):
+    store.add("main", tensors(), manifest())
+    assert_same(pickle.loads(pickle.dumps(store)).load("main"), tensors())
+
+
+def test_bfloat16_is_kept_as_bits_with_its_name(store):
+    bits = np.array([0x3F80, 0xBF80, 0x7FC0], np.uint16)
+    store.add("main", {"w": bits, "u": bits}, manifest(), dtypes={"w": "BF16"})
+    weights = store.load("main")
+    assert weights.dtypes == {"w": "BF16", "u": "U16"}
+    assert_same(weights, {"w": bits, "u": bits})
+
+
+# ---- removing ----------------------------------------------------------------------------------------
+
+
+def test_a_removed_snapshot_is_gone_and_its_name_is_free(store):
+    store.add("main", tensors(0), manifest())
+    with pytest.raises(FileExistsError, match=r"there is a snapshot 'main' in .* already"):
+        store.add("main", tensors(1), manifest())
+    assert_same(store.load("main"), tensors(0))
+    store.remove("main")
+    assert store.names() == []
+    with pytest.raises(UnknownSnapshotError):
+        store.load("main")
+    store.add("main", tensors(1), manifest())
+    assert_same(store.load("main"), tensors(1))
+
+
+def _load_then_remove(path: Path, name: str) -> bytes:
+    """Load a snapshot, have another process remove it, and only then look at the arrays."""
+    weights = SnapshotStore(path).load(name, verify=False)
+    program = "import sys, territorial.league as l; l.SnapshotStore(sys.argv[1]).remove(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", program, str(path), name], check=True)
+    assert name not in SnapshotStore(path)
+    return weights["big"].tobytes()
+
+
+@needs_posix
+def test_whoever_has_it_loaded_keeps_what_another_process_removes(store):
+    big = np.random.default_rng(0).integers(0, 256, 3_000_000, np.uint8)
+    store.add("main", {"big": big}, manifest())
+    assert _load_then_remove(store.path, "main") == big.tobytes()
+
+
+def test_a_folder_of_something_else_is_no_snapshot(store):
+    (store.path / "notes.txt").write_text("mine", encoding="utf-8")
+    (store.path / "empty").mkdir()
+    assert store.names() == []
+    with pytest.raises(UnknownSnapshotError):
+        store.remove("notes.txt")
+    assert (store.path / "notes.txt").exists()
+
+
+# ---- names -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "../x", "a/b", "/etc/x", "a\\b", ".lock", "C:x", "a\n", "a\0", "a.", "é", "a" * 129],
+)
+def test_names_that_would_lead_elsewhere_are_refused_everywhere(store, name):
+    for method in (store.load, store.manifest, store.remove, store.pack):
+        with pytest.raises(ValueError, match=r"the name of a snapshot is .*; it must have 1 to 128 letters"):
+            method(name)
+    with pytest.raises(ValueError, match="the name of a snapshot is"):
+        store.add(name, tensors(), manifest())
+    assert name not in store
+    assert sorted(os.listdir(store.path.parent)) == ["league"]
+
+
+def test_a_name_must_be_a_string(store):
+    with pytest.raises(TypeError, match="the name of a snapshot is 3; it must be a string"):
+        store.load(3)
+    assert 3 not in store
+
+
+def test_unknown_names_are_answered_with_those_there_are(store):
+    with pytest.raises(UnknownSnapshotError, match=r"there is no snapshot 'x' in .*; it is empty"):
+        store.load("x")
+    store.add("main-1", tensors(), manifest())
+    with pytest.raises(UnknownSnapshotError, match="it has main-1"):
+        store.remove("x")
+
+
+# ---- what does not fit -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("architecture", "cnn"),
+        ("num_players", 8),
+        ("settings", {"width": 1}),
+        ("obs_version", OBS_VERSION + 1),
+        ("rules_version", RULES_VERSION + 1),
+    ],
+)
+def test_a_snapshot_for_something_else_is_refused(store, field, value):
+    store.add("main", tensors(), manifest())
+    with pytest.raises(MismatchError, match=f"snapshot 'main': {field} is .*; here it must be"):
+        store.load("main", expect={field: value})
+    store.load("main", expect={field: getattr(manifest(), field)})
+
+
+def test_versions_of_other_releases_are_refused_unless_asked_for(store):
+    store.add("old", tensors(), manifest(obs_version=OBS_VERSION + 1, rules_version=RULES_VERSION + 1))
+    with pytest.raises(MismatchError, match="obs_version"):
+        store.load("old")
+    with pytest.raises(MismatchError, match="rules_version"):
+        store.load("old", expect={"obs_version": OBS_VERSION + 1})
+    assert_same(store.load("old", expect={"obs_version": None, "rules_version": None}), tensors())
+
+
+def test_expecting_what_no_manifest_has_is_an_error(store):
+    store.add("main", tensors(), manifest())
+    with pytest.raises(TypeError, match="'colour' is no field of a manifest; it has architecture"):
+        store.load("main", expect={"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({"num_players": 1}, ValueError, "num_players is 1; it must be a whole number from 2 to 250"),
+        ({"height": True}, ValueError, "height is True"),
+        ({"frames": "4"}, ValueError, "frames is '4'; it must be a whole number from 0 to 16"),
+        ({"architecture": ""}, TypeError, "architecture is ''"),
+        ({"metadata": {"a": [object]}}, TypeError, r"metadata\['a'\]\[0\] is <class 'object'>"),
+        ({"settings": {1: 2}}, TypeError, "settings has the key 1; keys must be strings"),
+    ],
+)
+def test_manifests_are_checked(fields, error, message):
+    with pytest.raises(error, match=message):
+        manifest(**fields)
+
+
+def test_a_manifest_as_plain_data():
+    about = manifest(metadata={"a": [1, {"b": None}]})
+    assert Manifest.from_dict(json.loads(json.dumps(about.to_dict()))) == about
+    with pytest.raises(ValueError, match="the manifest has the fields"):
+        Manifest.from_dict(about.to_dict() | {"more": 1})
+
+
+def test_what_cannot_be_stored_leaves_the_store_as_it_was(store):
+    for bad in ({"w": np.array([object()])}, {"w": np.array(["a"])}, {3: np.zeros(2)}):
+        with pytest.raises(TypeError):
+            store.add("main", bad, manifest())
+    with pytest.raises(ValueError):
+        store.add("main", tensors(), manifest(metadata={"rating": float("nan")}))
+    with pytest.raises(TypeError, match=r"it must be a territorial.league.Manifest"):
+        store.add("main", tensors(), {"architecture": "mlp"})
+    assert os.listdir(store.path) == [".lock"]
+
+
+# ---- damage ------------------------------------------------------------------------------------------
+
+
+def _flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"\0", lambda data: b""])
+def test_files_of_another_length_are_damaged(store, change, verify):
+    store.add("main", tensors(), manifest())
+    path = weights_file(store, "main")
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(
+        DamagedSnapshotError, match=r"'main' in .* damaged: weights.safetensors: it has \d+ byt"
+    ):
+        store.load("main", verify=verify)
+
+
+def test_every_flipped_bit_is_found(store):
+    store.add("main", tensors(), manifest())
+    path = weights_file(store, "main")
+    size = path.stat().st_size
+    for place in range(0, size, 7):
+        _flip(path, place)
+        with pytest.raises(DamagedSnapshotError, match="its content is not what was written"):
+            store.load("main")
+        _flip(path, place)
+    store.load("main")
+
+
+def test_a_header_that_is_wrong_is_found_without_the_digest(store):
+    store.add("main", tensors(), manifest())
+    _flip(weights_file(store, "main"), 8)
+    with pytest.raises(DamagedSnapshotError, match="its header is not JSON"):
+        store.load("main", verify=False)
+
+
+def test_missing_weights_are_damage(store):
+    store.add("main", tensors(), manifest())
+    weights_file(store, "main").unlink()
+    with pytest.raises(DamagedSnapshotError, match=r"weights.safetensors"):
+        store.load("main")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "Expecting value"),
+        (b"\xff", "decode"),
+        (b"[1]", "it is no JSON object"),
+        (b"{}", "it is of format None; this release reads format 1"),
+        (b'{"format": 2}', "it is of format 2; this release reads format 1"),
+        (b'{"format": 1, "name": "other"}', "it is that of 'other'"),
+        (b'{"format": 1, "name": "main"}', "the manifest has the fields"),
+    ],
+)
+def test_a_damaged_manifest_is_named(store, text, message):
+    store.add("main", tensors(), manifest())
+    manifest_file(store, "main").write_bytes(text)
+    for method in (store.load, store.manifest):
+        with pytest.raises(DamagedSnapshotError, match=f"damaged: manifest.json: .*{message}"):
+            method("main")
+    store.remove("main")  # what is damaged can be removed
+    assert store.names() == []
+
+
+def test_a_manifest_with_a_wrong_value_is_damaged(store):
+    store.add("main", tensors(), manifest())
+    path = manifest_file(store, "main")
+    path.write_text(path.read_text(encoding="utf-8").replace('"height": 64', '"height": 5'), encoding="utf-8")
+    with pytest.raises(DamagedSnapshotError, match="height is 5; it must be a whole number from 16 to 1024"):
+        store.load("main")
+
+
+# ---- several processes, and processes that are stopped -----------------------------------------------
+
+
+def _add_all(path: Path, own: int, count: int) -> int:
+    """Add snapshots of one's own, and try for those that everybody wants; return how many of these it got."""
+    store, got = SnapshotStore(path), 0
+    for i in range(count):
+        store.add(f"own-{own}-{i}", tensors(own), manifest())
+        try:
+            store.add(f"common-{i}", tensors(own), manifest(metadata={"by": own}))
+            got += 1
+        except FileExistsError:
+            pass
+    return got
+
+
+def test_processes_that_add_at_once_get_every_name_once(store):
+    got = in_processes(_add_all, [(store.path, own, 8) for own in range(3)])
+    assert sum(got) == 8
+    assert len(store.names()) == 3 * 8 + 8
+    for name in store.names():
+        weights = store.load(name)
+        owner = int(name.split("-")[1]) if name.startswith("own") else weights.manifest.metadata["by"]
+        assert_same(weights, tensors(owner))
+
+
+STOPPED = """
+import os, sys, numpy as np
+from territorial.league import SnapshotStore, store
+from tests.league.support import manifest
+
+def stop(path, pieces):
+    path.write_bytes(b"half")
+    os._exit(9)
+
+done = store._write
+store._write = lambda path, pieces: (stop if path.name == sys.argv[2] else done)(path, pieces)
+SnapshotStore(sys.argv[1]).add("main", {"w": np.ones(4)}, manifest())
+"""
+
+
+@pytest.mark.parametrize("file", ["weights.safetensors", "manifest.json"])
+def test_a_process_stopped_half_way_leaves_nothing_that_anybody_sees(store, file):
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", STOPPED, str(store.path), file], cwd=root, check=False)
+    assert ended.returncode == 9
+    assert (store.path / ".unfinished").exists()
+    assert store.names() == []
+    store.add("main", tensors(), manifest())
+    assert_same(store.load("main"), tensors())
+    assert sorted(os.listdir(store.path)) == [".lock", "main"]
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(store, monkeypatch):
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        store.add("main", tensors(), manifest())
+    assert os.listdir(store.path) == [".lock"]
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_loaded_is_read_again(store, monkeypatch):
+    store.add("main", tensors(0), manifest())
+    about = SnapshotStore._about
+
+    def replaced(self, name):
+        found = about(self, name)
+        monkeypatch.setattr(SnapshotStore, "_about", about)
+        store.remove(name)
+        store.add(name, tensors(1) | {"more": np.ones(100)}, manifest(architecture="other"))
+        return found
+
+    monkeypatch.setattr(SnapshotStore, "_about", replaced)
+    weights = store.load("main")
+    assert weights.manifest.architecture == "other"
+    assert_same(weights, tensors(1) | {"more": np.ones(100)})
+
+
+def test_a_file_where_the_folder_should_be(tmp_path):
+    (tmp_path / "x").write_text("", encoding="utf-8")
+    with pytest.raises(NotADirectoryError, match="that is a file, not a folder"):
+        SnapshotStore(tmp_path / "x")
+
+
+# ---- fetching ----------------------------------------------------------------------------------------
+
+
+class Fetch:
+    """Fetches from another store and leaves a mark for every call."""
+
+    def __init__(self, source: SnapshotStore, marks: Path) -> None:
+        self.source, self.marks = source, marks
+        marks.mkdir()
+
+    def __call__(self, name: str):
+        (self.marks / f"{name}-{os.getpid()}").touch(exist_ok=False)
+        return self.source.pack(name)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> SnapshotStore:
+    store = SnapshotStore(tmp_path / "source")
+    for i in range(3):
+        store.add(f"main-{i}", tensors(i), manifest(metadata={"i": i}))
+    return store
+
+
+def test_what_is_not_here_is_fetched_when_it_is_needed(source, tmp_path):
+    fetch = Fetch(source, tmp_path / "marks")
+    node = SnapshotStore(tmp_path / "node", fetch=fetch)
+    assert node.names() == []
+    assert node.manifest("main-1") == source.manifest("main-1")
+    for _ in range(2):
+        assert_same(node.load("main-1"), tensors(1))
+    assert node.names() == ["main-1"]
+    assert len(os.listdir(fetch.marks)) == 1
+
+
+def _load_all(store: SnapshotStore, names: list[str]) -> list[float]:
+    return [float(store.load(name)["first.weight"].sum()) for name in names]
+
+
+def test_the_processes_of_a_machine_fetch_each_snapshot_once(source, tmp_path):
+    fetch = Fetch(source, tmp_path / "marks")
+    node = SnapshotStore(tmp_path / "node", fetch=fetch)
+    found = in_processes(_load_all, [(node, source.names())] * 4)
+    assert found == [[float(tensors(i)["first.weight"].sum()) for i in range(3)]] * 4
+    assert len(os.listdir(fetch.marks)) == 3
+
+
+def test_what_nobody_has_is_unknown(source, tmp_path):
+    node = SnapshotStore(tmp_path / "node", fetch=source.pack)
+    with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
+        node.load("x")
+
+    def without(name: str):
+        raise KeyError(name)
+
+    node = SnapshotStore(tmp_path / "node", fetch=without)
+    with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
+        node.load("x")
+
+
+def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path):
+    def damaged(name: str):
+        text, weights = source.pack(name)
+        return text, bytes(weights[:-1]) + b"?"
+
+    node = SnapshotStore(tmp_path / "node", fetch=damaged)
+    with pytest.raises(DamagedSnapshotError, match="as fetched: its content is not what was written"):
+        node.load("main-0")
+    assert node.names() == []
