@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from rllib_adapters.options import LEAGUE, EnvOptions, Opponents
@@ -88,7 +89,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         seen = observation_space(self.game)
         by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
         acts = action_space(options.config.num_players)
-        self.observation_spaces = {agent: by_kind[_kind(agent)] for agent in self.possible_agents}
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: by_kind[_kind(agent)] for agent in self.possible_agents
+        }
         self.action_spaces = dict.fromkeys(self.possible_agents, acts)
         super().__init__()
 

@@ -40,13 +40,7 @@ class FrozenPool(ModuleFrames, RLModule):
 
     def setup(self) -> None:
         """Remember where the snapshots are; called by RLlib."""
-        settings = self.model_config
-        self._opponents = FrozenPolicies(
-            store_of(settings["store"]),
-            ObsLayout.from_dict(settings["layout"]),
-            settings["config"],
-            {module.architecture: module.make_trunk for module in settings["architectures"]},
-        )
+        self._opponents = opponents_of(self.model_config)
 
     def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Tensor]:
         seen = dict(self.with_frames(batch[Columns.OBS]))
@@ -90,6 +84,16 @@ def pool_settings(
         "store": store_of(store),
         "architectures": tuple(architectures),
     }
+
+
+def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
+    """Return the players that ``pool_settings`` describes."""
+    return FrozenPolicies(
+        store_of(settings["store"]),
+        ObsLayout.from_dict(settings["layout"]),
+        settings["config"],
+        {module.architecture: module.make_trunk for module in settings["architectures"]},
+    )
 
 
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
