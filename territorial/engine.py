@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
+from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
@@ -192,13 +193,29 @@ class VecGame:
         # A game that is not replaced keeps its last observation where it is.
         keeps_final = self.observes and self.autoreset == "same_step"
         self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
-        self._wrap_buffers()
         self._results = allocate_results(games, config.num_players)
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._make_views()
 
-    def _wrap_buffers(self) -> None:
+    def _make_views(self) -> None:
+        """Make what ``step`` returns, views of memory that stays where it is."""
         self._observations = observations_of(self._buffers, self.layout)
         self._final_observations = observations_of(self._final_buffers, self.layout)
+        results = self._results
+        self._info: dict[str, Any] = {
+            "ended": results.ended,
+            "was_reset": results.was_reset,
+            "final_place": results.final_place,
+            "final_land": results.final_land,
+            "final_length": results.final_length,
+            "final_illegal": results.final_illegal,
+            "final_raised": results.final_raised,
+            "final_bounced": results.final_bounced,
+            "final_obs": self._final_observations,
+            "illegal": view(self.blocks, "illegal")[:, 1:],
+            "raised": view(self.blocks, "raised")[:, 1:],
+            "bounced": view(self.blocks, "bounced")[:, 1:],
+        }
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -274,8 +291,9 @@ class VecGame:
             int(self.end_when == "no_agents"),
             int(self.observes),
         )
+        step_games = entry_of(stepping.step_games)
         self._run(
-            lambda work, first, end: stepping.step_games(
+            lambda work, first, end: step_games(
                 self.blocks,
                 self._params,
                 work,
@@ -290,21 +308,13 @@ class VecGame:
             )
         )
         results = self._results
-        info = {
-            "ended": results.ended,
-            "was_reset": results.was_reset,
-            "final_place": results.final_place,
-            "final_land": results.final_land,
-            "final_length": results.final_length,
-            "final_illegal": results.final_illegal,
-            "final_raised": results.final_raised,
-            "final_bounced": results.final_bounced,
-            "final_obs": self._final_observations,
-            "illegal": view(self.blocks, "illegal")[:, 1:],
-            "raised": view(self.blocks, "raised")[:, 1:],
-            "bounced": view(self.blocks, "bounced")[:, 1:],
-        }
-        return self._observations, results.rewards, results.terminated, results.truncated, info
+        return (
+            self._observations,
+            results.rewards,
+            results.terminated,
+            results.truncated,
+            self._info.copy(),
+        )
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -450,9 +460,10 @@ class VecGame:
     def restore(self, k: int, snapshot: Snapshot) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
-        So do the frames that are observed, if the batch it was saved from had as many; else all older ones
-        equal the present one, as in a new game. The delta is a key frame. Who plays from the slot's next
-        reset on is up to the slot (see ``set_seats``), not to the saved game.
+        So do the frames that are observed, if the batch it was saved from had as many or more; else all
+        older ones equal the present one, as in a new game. ``delta_count`` is -1, as nothing is known of
+        what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
+        ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
@@ -469,14 +480,18 @@ class VecGame:
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
             )
+        older = snapshot.older_frames
+        if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
+            found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
+            raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
         next_seats = view(self.blocks, "next_seats")[k].copy()
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
-        older = snapshot.older_frames
-        if self.observes and older.shape == self._buffers.boards[k, 1:].shape:
-            restore_frames(self._buffers, k, older)
+        boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
+        if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
+            restore_frames(self._buffers, k, older[:missing])
 
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
@@ -491,7 +506,7 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_pool"] = state["_lock"] = None
-        state["_observations"] = state["_final_observations"] = None  # views, made anew
+        state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = None
         state["_owner_is_current"] = False
         del state["state"]
@@ -505,11 +520,11 @@ class VecGame:
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
-        self._wrap_buffers()
         self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
         self._works = [Work(*_writable(work)) for work in self._works]
         self._lock = threading.Lock()
         self.state = GameArrays(self)
+        self._make_views()
 
     def __copy__(self) -> VecGame:
         return self.clone()

@@ -19,8 +19,8 @@ OBS_VERSION = 1
 MAX_FRAMES = 16
 """Longest stack of frames that one observation may hold."""
 
-KEY_FRAME = -1
-"""``delta_count`` where the changes are not listed: a new game, or too many cells changed."""
+NEW_GAME, NOT_LISTED = -1, -2
+"""``delta_count`` of key frames, which list no changes: the first of a game; where too many cells changed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ ARRAYS: tuple[Array, ...] = (
         "int32",
         (),
         "cells",
-        "how many entries of the delta count; -1: not listed, so take the newest frame (a key frame)",
+        "how many entries of the delta count; below 0 none do, so take the newest frame (a key frame): -1 "
+        "where the game is new, -2 where too many cells changed",
     ),
     Array(
         "terrain",

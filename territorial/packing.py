@@ -14,16 +14,17 @@ import numpy as np
 
 from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
 from territorial.board import END, FIRST, STRIP_BITS
+from territorial.changes import SEVERAL
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.obs_layout import KEY_FRAME
+from territorial.obs_layout import NEW_GAME, NOT_LISTED
 from territorial.state import Game
 from territorial.work import Work
 
 
 @njit
 def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
-    """Write the board as it stands as all frames there are; return the length of the delta, KEY_FRAME."""
+    """Write the board as it stands as all frames there are; return the length of the delta, NEW_GAME."""
     for entry in range(len(boards)):
         boards[entry] = ZERO
         history[entry] = ZERO
@@ -37,7 +38,7 @@ def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
         for s in range(game.planes.shape[1]):
             for r in range(game.spans[owner, s, FIRST], game.spans[owner, s, END]):
                 change_code(boards[0], r - 1, s, game.planes[owner, s, r], blocked, owner)
-    return KEY_FRAME
+    return NEW_GAME
 
 
 @njit
@@ -53,7 +54,7 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
     """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
 
     Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
-    how many there are, or KEY_FRAME if they are more than fit.
+    how many there are, or NOT_LISTED if they are more than fit.
     """
     for entry in range(len(boards) - 1, 1, -1):
         shift_entry(boards, history, entry)
@@ -67,9 +68,13 @@ def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: A
             while rows != ZERO:
                 row = 64 * group + lowest_bit(rows)
                 changed = apply_change(work.changes[s, row], boards, row, s)
-                count = list_cells(boards[0], row, s, changed, params, index, code, count)
+                first = row * params.width + s * STRIP_BITS
+                if work.takers[s, row] != SEVERAL:
+                    count = list_cells(changed, work.takers[s, row], first, index, code, count)
+                else:
+                    count = list_mixed_cells(boards[0], row, s, changed, first, index, code, count)
                 rows &= rows - ONE
-    return count if count <= len(index) else KEY_FRAME
+    return count if count <= len(index) else NOT_LISTED
 
 
 @njit
@@ -113,11 +118,26 @@ def apply_change(change: Any, boards: Any, row: int, s: int) -> Any:
 
 
 @njit
-def list_cells(
-    board: Any, row: int, s: int, cells: Any, params: Params, index: Any, code: Any, count: int
+def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
+    """List ``cells`` of one word, which ``owner`` has now; return the new count, beyond the room if full.
+
+    ``first`` is the index of the word's first cell.
+    """
+    if count + popcount(cells) > len(index):
+        return len(index) + 1
+    while cells != ZERO:
+        index[count] = np.uint32(first + lowest_bit(cells))
+        code[count] = np.uint8(owner)
+        count += 1
+        cells &= cells - ONE
+    return count
+
+
+@njit
+def list_mixed_cells(
+    board: Any, row: int, s: int, cells: Any, first: int, index: Any, code: Any, count: int
 ) -> int:
-    """List the ``cells`` of one word with their codes, those of one owner together; return the new count."""
-    first = row * params.width + s * STRIP_BITS
+    """List ``cells`` of one word that may have several owners now, those of one owner together."""
     while cells != ZERO:
         lowest = np.uint64(lowest_bit(cells))
         owner, same = int64(0), cells
@@ -127,11 +147,5 @@ def list_cells(
             owner |= int64(bit) << b
             same &= word if bit != ZERO else ~word
         cells ^= same
-        if count + popcount(same) > len(index):
-            return len(index) + 1
-        while same != ZERO:
-            index[count] = np.uint32(first + lowest_bit(same))
-            code[count] = np.uint8(owner)
-            count += 1
-            same &= same - ONE
+        count = list_cells(same, owner, first, index, code, count)
     return count

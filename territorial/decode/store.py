@@ -13,6 +13,7 @@ import numpy.typing as npt
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
+    KEY_FRAME,
     Block,
     Delta,
     Sizes,
@@ -22,7 +23,7 @@ from territorial.decode.blocks import (
     rebuild,
 )
 from territorial.decode.checks import whole
-from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout, array_called
+from territorial.obs_layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {
     name: np.dtype(array_called(name).dtype)
@@ -114,33 +115,32 @@ class FrameStore:
     # ---- storing ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Say that the next step does not follow the last one: all games were reset, or steps left out.
+        """Say that the next step does not follow the last one, as steps were left out.
 
-        What is stored stays; no stack reaches across.
+        What is stored stays; no stack reaches across. Not needed after ``VecGame.reset``.
         """
         self._is_cut = True
 
-    def append(self, observations: Any, was_reset: npt.ArrayLike | None = None) -> int:
+    def append(self, observations: Any) -> int:
         """Store one step of all games and return its number.
 
         ``observations``: what ``VecGame.reset`` or ``step`` returned; ``planes[:, 0]`` and the deltas are
-        copied. ``was_reset``: bool (E,), ``info["was_reset"]`` of the step: which games are new.
-        It may be left out where there are no key frames; and for the first step of the store and after
-        ``begin``, where games with a key frame then count as new. Games that are not new there
-        have no earlier frames, so that stacks of more than one begin some steps later.
+        copied. A game whose ``delta_count`` is NEW_GAME begins a new stack. At the first step of
+        the store and after ``begin`` all others have no earlier frames, so that their stacks of more
+        than one begin some steps later.
 
         ValueError and TypeError name what does not fit, and nothing is stored.
         """
         boards, delta = self._check_observations(observations)
-        is_new = self._check_was_reset(was_reset, delta.counts)
+        is_new = delta.counts == NEW_GAME
         if self._is_cut:
             ages = np.where(is_new, 0, CUT)
         else:
             older = np.minimum(self._ages % CUT + 1, AGE_LIMIT) | (self._ages & CUT)
             ages = np.where(is_new, 0, older)
         # A delta that takes more bytes than a key frame is not kept.
-        bytes_per_cell = np.dtype(cell_dtype(self.layout)).itemsize + 1
-        counts = np.where(delta.counts * bytes_per_cell > key_bytes(self.layout), KEY_FRAME, delta.counts)
+        most = key_bytes(self.layout) // (np.dtype(cell_dtype(self.layout)).itemsize + 1)
+        counts = np.where((delta.counts < 0) | (delta.counts > most), KEY_FRAME, delta.counts)
 
         room = self._open.room_for(counts)
         if self._is_cut or not self._may_grow(room):
@@ -351,11 +351,11 @@ class FrameStore:
 
     def _check_delta(self, delta: Delta) -> None:
         layout = self.layout
-        is_wrong = (delta.counts < KEY_FRAME) | (delta.counts > layout.delta_capacity)
+        is_wrong = (delta.counts < NOT_LISTED) | (delta.counts > layout.delta_capacity)
         if is_wrong.any():
             k = int(is_wrong.argmax())
             raise ValueError(
-                f"observations.delta_count[{k}] is {delta.counts[k]}; it must be from {KEY_FRAME} to "
+                f"observations.delta_count[{k}] is {delta.counts[k]}; it must be from {NOT_LISTED} to "
                 f"{layout.delta_capacity}"
             )
         cells = layout.height * layout.width
@@ -366,31 +366,6 @@ class FrameStore:
                 f"observations.delta_index[{k}, {i}] is {delta.indices[k, i]} and its delta_code "
                 f"{delta.codes[k, i]}; they must be from 0 to {cells - 1} and from 0 to {layout.blocked_code}"
             )
-
-    def _check_was_reset(
-        self, was_reset: npt.ArrayLike | None, counts: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
-        """Return which games are new, bool (E,)."""
-        is_key: npt.NDArray[np.bool_] = counts == KEY_FRAME
-        if was_reset is None:
-            if is_key.any() and not self._is_cut:
-                raise ValueError(
-                    f"game {int(is_key.argmax())} has a key frame, and was_reset is missing: pass "
-                    f'info["was_reset"], or call begin() first if VecGame.reset() began new games'
-                )
-            return is_key
-        is_new: npt.NDArray[np.bool_] = np.asarray(was_reset)
-        if is_new.dtype != bool or is_new.shape != (self.num_games,):
-            raise ValueError(
-                f"was_reset is {is_new.dtype} {is_new.shape}; it must be bool {(self.num_games,)}"
-            )
-        if (is_new & ~is_key).any():
-            k = int((is_new & ~is_key).argmax())
-            raise ValueError(
-                f"was_reset[{k}] is True, but the observation of game {k} has a delta and no key frame: they "
-                f"are not of the same step"
-            )
-        return is_new
 
     def _check_frames(self, frames: int | None) -> int:
         return self.layout.frames if frames is None else whole("frames", frames, 1, MAX_FRAMES)

@@ -479,6 +479,11 @@ def bad_actions(**changes):
 SPACIOUS = np.zeros((24, 30), np.int64)
 
 
+def len_of_rows(game):
+    """Return the rows of a plane, with the empty ones above and below."""
+    return game.blocks.planes.shape[-1]
+
+
 def tampered(game, name, value):
     """Return game 0 as saved, with one of its arrays filled with ``value``."""
     saved = game.save(0)
@@ -633,6 +638,21 @@ BAD_CALLS = {
         lambda game: game.restore(0, tampered(game, "spans", 10**9)),
         ValueError,
         "the saved game's spans hold",
+    ),
+    "a saved game with spans in the wall": (
+        lambda game: game.restore(0, tampered(game, "spans", [0, len_of_rows(game), 0])),
+        ValueError,
+        "the saved game's spans reach beyond the rows 1 to",
+    ),
+    "a saved game with targets that nobody is": (
+        lambda game: game.restore(0, tampered(game, "targets", 2**64 - 1)),
+        ValueError,
+        "the saved game's targets name owners above",
+    ),
+    "a saved game without older frames": (
+        lambda game: game.restore(0, game.save(0)._replace(older_frames=None)),
+        ValueError,
+        "the saved game's older frames are NoneType",
     ),
     "a saved game with seats that no bot has": (
         lambda game: game.restore(0, tampered(game, "seating", 10**12)),
