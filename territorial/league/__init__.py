@@ -8,12 +8,16 @@ from territorial.league.errors import (
 )
 from territorial.league.manifest import Manifest
 from territorial.league.store import Packed, SnapshotStore, Weights
+from territorial.league.table import Group, LeagueTable, Player
 
 __all__ = [
     "DamagedSnapshotError",
+    "Group",
+    "LeagueTable",
     "Manifest",
     "MismatchError",
     "Packed",
+    "Player",
     "SnapshotError",
     "SnapshotStore",
     "UnknownSnapshotError",

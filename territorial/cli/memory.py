@@ -1,0 +1,171 @@
+"""``territorial memory``: what a league will take, before any of it is built."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+import sys
+from typing import Any
+
+from territorial.cli import options
+from territorial.cli.obs_tables import aligned
+from territorial.league.plan import PHASES, BudgetError, Item, Plan, in_mb
+from territorial.league.predict import FORMS, predict
+from territorial.league.setup import Setup
+
+EXAMPLES = """\
+  territorial memory                                  32 bots, 32 frozen copies, 256 x 256, 32 players
+  territorial memory --snapshots 300 --env-runners 4
+  territorial memory --config league.toml --budget 6GB
+  territorial memory --form packed --json plan.json
+
+a config holds fields and whole numbers, in TOML (or JSON); what is left out has its default:
+  height = 128
+  width = 128
+  num_players = 16
+  snapshots = 100
+"""
+MEANINGS = {
+    "one-hot": "RLlib's old API stack: float32 one-hot observations, a policy of its own for every player",
+    "packed": "this project on the new API stack: packed boards, bots in the engine, shared snapshots",
+}
+_UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "say what a league will take of memory, before it is built"
+    parser = options.new_parser(verbs, "memory", summary, EXAMPLES)
+    parser.add_argument("--config", metavar="FILE", help="read the fields below from a .toml or .json file")
+    parser.add_argument(
+        "--form",
+        choices=tuple(FORMS),
+        help="show one form only (default: both, side by side): "
+        + "; ".join(f"{form}: {meaning}" for form, meaning in MEANINGS.items()),
+    )
+    parser.add_argument(
+        "--budget",
+        type=size,
+        metavar="SIZE",
+        help="exit with code 1 if the form packed, or the one that --form names, takes more at the worst "
+        "moment; such as 6GB or 900MB (a MB is 2**20 bytes)",
+    )
+    options.add_json_option(parser)
+    group = parser.add_argument_group("the league")
+    for spec in dataclasses.fields(Setup):
+        low, high, meaning = (spec.metadata[key] for key in ("low", "high", "help"))
+        group.add_argument(
+            "--" + spec.name.replace("_", "-"),
+            type=options.whole(low, high),
+            metavar="N",
+            help=f"{meaning}; {low} to {high} (default {spec.default})",
+        )
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the plans, and keep to the budget."""
+    options.check_json(parsed)
+    setup = setup_of(parsed)
+    plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else FORMS)]
+    if parsed.json != options.STDOUT:
+        print(text_of(plans))
+    if parsed.json is not None:
+        options.write_json(
+            parsed.json, {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
+        )
+    if parsed.budget is None:
+        return 0
+    try:
+        plans[-1].check_budget(parsed.budget)
+    except BudgetError as error:
+        print(f"territorial memory: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def setup_of(parsed: argparse.Namespace) -> Setup:
+    """Return the setup of the file, if one is given, with the options in place of its fields."""
+    given = {name: getattr(parsed, name) for name in Setup.describe()}
+    changes = {name: value for name, value in given.items() if value is not None}
+    try:
+        base = Setup.read(parsed.config) if parsed.config else Setup()
+    except OSError as error:
+        raise options.UsageError(
+            f"argument --config: {parsed.config!r} cannot be read: {error.strerror}"
+        ) from None
+    except ValueError as error:
+        raise options.UsageError(f"argument --config: {error}") from None
+    try:
+        return dataclasses.replace(base, **changes)
+    except ValueError as error:
+        raise options.UsageError(str(error)) from None
+
+
+def size(text: str) -> int:
+    """Return the bytes that a text such as ``6GB`` or ``1.5 TB`` names."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", text, re.IGNORECASE)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 6GB; units are {', '.join(_UNITS)}")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """Return a plan as values that JSON has; sizes are in bytes."""
+    return {
+        "form": plan.form,
+        "counts": plan.counts,
+        "items": [item._asdict() | {"all": plan.of_item(item)} for item in plan.items],
+        "built": plan.built,
+        "built_over_idle": plan.built_over_idle,
+        "peak": plan.peak,
+    }
+
+
+# ---- as text -----------------------------------------------------------------------------------------
+
+
+def text_of(plans: list[Plan]) -> str:
+    """Return the sums of all plans side by side, then the amounts of each."""
+    setup = plans[0].setup
+    title = (
+        f"{setup.height} x {setup.width} cells, {setup.num_players} seats, {setup.frames} frames; "
+        f"1 network that learns, {setup.snapshots:,} frozen, {setup.bots:,} bots; "
+        f"{setup.parameters:,} parameters each"
+    )
+    phases = "\n".join(f"{phase}: {meaning};" for phase, meaning in PHASES.items())
+    return "\n\n".join(
+        [
+            title,
+            sums(plans),
+            *(f"{plan.form}: {MEANINGS[plan.form]}\n{amounts(plan)}" for plan in plans),
+            f"{phases}\na MB is 2**20 bytes. docs/where-40-gb-went.md explains the amounts.",
+        ]
+    )
+
+
+def sums(plans: list[Plan]) -> str:
+    """Return what each kind of process takes, and all together."""
+    rows = [("", *(plan.form for plan in plans))]
+    for place, count in plans[0].counts.items():
+        for phase in PHASES if count else ():
+            title = f"{place}{f' (each of {count})' * (count > 1)}, {phase}"
+            rows.append((title, *(in_mb(plan.of_one(place, phase)) for plan in plans)))
+    rows += [
+        ("all processes, built", *(in_mb(plan.built) for plan in plans)),
+        ("  over idle ones", *(in_mb(plan.built_over_idle) for plan in plans)),
+        ("all processes, worst moment", *(in_mb(plan.peak) for plan in plans)),
+    ]
+    return aligned([row for row in rows if set(row[1:]) != {in_mb(0)}], "l" + "r" * len(plans))
+
+
+def amounts(plan: Plan) -> str:
+    """Return the amounts of a plan, each with its arithmetic."""
+    items = [item for item in plan.items if plan.of_item(item)]
+    return aligned([_row(plan, item) for item in items], "llrl")
+
+
+def _row(plan: Plan, item: Item) -> tuple[str, ...]:
+    where = ", ".join(place for place in item.places if plan.counts[place])
+    return item.name, f"{where}: {item.phase}", in_mb(item.nbytes), item.why

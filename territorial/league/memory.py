@@ -1,0 +1,132 @@
+"""How much memory processes take together, with what they share counted once."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PSS, USS = "PSS", "USS"
+MEANINGS = {
+    PSS: "memory of the processes, what they share divided among all that share it (Linux: smaps_rollup)",
+    USS: "memory that only one process has, without anything shared: less than they take (psutil)",
+}
+"""What each measure counts."""
+
+_PROC = Path("/proc")
+
+
+class ProcessMemory(NamedTuple):
+    """What one process takes."""
+
+    pid: int
+    name: str
+    nbytes: int
+    """By the measure that was taken."""
+    private: int
+    """Bytes that no other process has mapped."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What several processes take. ``measure`` is "PSS" or "USS": see ``MEANINGS``."""
+
+    measure: str
+    processes: tuple[ProcessMemory, ...]
+
+    @property
+    def total(self) -> int:
+        """Bytes of all processes together."""
+        return sum(process.nbytes for process in self.processes)
+
+    @property
+    def private(self) -> int:
+        """Bytes that one process alone has mapped, of all processes together."""
+        return sum(process.private for process in self.processes)
+
+
+def measure(pids: Iterable[int] | None = None) -> Memory:
+    """Return the memory of processes; None: of this one and all that it started, and they started.
+
+    It is measured as PSS where the system tells that, else as USS where psutil is installed. Processes
+    that have ended are left out. Raises RuntimeError where neither can be had, PermissionError for
+    processes of another user.
+    """
+    how, read = _reader()
+    chosen = process_tree() if pids is None else pids
+    readings = (_existing(read, pid) for pid in chosen)
+    return Memory(how, tuple(reading for reading in readings if reading is not None))
+
+
+def process_tree(pid: int | None = None) -> list[int]:
+    """Return a process, this one by default, and all that descend from it and still have their parents."""
+    root = os.getpid() if pid is None else pid
+    if not (_PROC / "self/stat").exists():
+        psutil = _psutil()
+        return [root, *(child.pid for child in psutil.Process(root).children(recursive=True))]
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir(_PROC):
+        if entry.isdigit() and (parent := _parent(int(entry))) is not None:
+            children.setdefault(parent, []).append(int(entry))
+    found = [root]
+    for known in found:  # grows while it is read
+        found += sorted(children.get(known, []))
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    """Return the parent of a process, or None if it has ended."""
+    try:
+        # The name, in brackets, may hold anything, brackets included; after it come state and parent.
+        return int((_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return None
+
+
+def _reader() -> tuple[str, Callable[[int], ProcessMemory]]:
+    """Return the best measure that can be taken here, and the function that takes it."""
+    if (_PROC / "self/smaps_rollup").exists():
+        return PSS, _read_pss
+    psutil = _psutil()
+    return USS, lambda pid: _read_uss(psutil, pid)
+
+
+def _existing(read: Callable[[int], ProcessMemory], pid: int) -> ProcessMemory | None:
+    """Return what ``read`` finds, or None if the process has ended."""
+    try:
+        return read(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _read_pss(pid: int) -> ProcessMemory:
+    folder = _PROC / str(pid)
+    lines = (folder / "smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    sizes = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}
+    return ProcessMemory(
+        pid,
+        (folder / "comm").read_text(encoding="utf-8", errors="replace").strip(),
+        sizes["Pss"] + sizes.get("SwapPss", 0),
+        sizes["Private_Clean"] + sizes["Private_Dirty"],
+    )
+
+
+def _read_uss(psutil: Any, pid: int) -> ProcessMemory:
+    try:
+        process = psutil.Process(pid)
+        uss = int(process.memory_full_info().uss)
+        return ProcessMemory(pid, process.name(), uss, uss)
+    except psutil.NoSuchProcess:
+        raise ProcessLookupError(pid) from None
+    except psutil.AccessDenied:
+        raise PermissionError(f"the memory of process {pid} may not be read") from None
+
+
+def _psutil() -> Any:
+    try:
+        return importlib.import_module("psutil")
+    except ImportError:
+        raise RuntimeError("the memory of processes cannot be read here without psutil: install it") from None

@@ -1,0 +1,191 @@
+"""Who plays which seat: a table that an environment draws from at every reset, as plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from territorial import bots
+from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
+from territorial.seats import AGENT, EXTERNAL
+
+Kind = Literal["trainable", "bot", "snapshot"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+class Player(NamedTuple):
+    """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``."""
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def seat(self) -> str:
+        """What the engine calls the seat: an agent, a bot's name, or external, for the caller to play."""
+        if self.kind == "bot":
+            return self.name
+        return AGENT if self.kind == "trainable" else EXTERNAL
+
+    @classmethod
+    def parse(cls, text: str) -> Player:
+        """Return the player that a text such as ``bot:banker`` names; ValueError if it names none."""
+        if not isinstance(text, str):
+            raise TypeError(f"a player is {text!r}; it must be a string such as 'bot:banker'")
+        kind, _, name = text.partition(":")
+        if kind not in KINDS or not name:
+            raise ValueError(f"a player is {text!r}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}")
+        if kind == "bot" and name not in bots.NAMES:
+            raise ValueError(f"a player is {text!r}; bots are {', '.join(bots.NAMES)}")
+        return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
+
+
+@dataclass(frozen=True)
+class Group:
+    """So many seats, each of which draws its player from the same choice, by weight and on its own.
+
+    Args:
+        seats: how many; 1 to 250.
+        players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
+            Players may be given as text.
+
+    """
+
+    seats: int
+    players: Mapping[Any, float]
+
+    def __post_init__(self) -> None:
+        is_whole = isinstance(self.seats, int) and not isinstance(self.seats, bool)
+        if not is_whole or not 1 <= self.seats <= MAX_PLAYERS:
+            raise ValueError(f"seats is {self.seats!r}; it must be a whole number from 1 to {MAX_PLAYERS}")
+        if not isinstance(self.players, Mapping):
+            raise TypeError(f"players is {self.players!r}; it must be a weight by player")
+        weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
+        if not any(weights.values()):
+            raise ValueError(f"players is {self.players!r}; at least one must have a weight above 0")
+        object.__setattr__(self, "players", weights)
+
+
+@dataclass(frozen=True)
+class LeagueTable:
+    """The seats of a game, in groups, and how the players of each are drawn.
+
+    Args:
+        groups: in the order of seats, which there are 2 to 250 of.
+        shuffle: True deals the seats out anew at every draw: who plays where is then random, with the
+            same number of seats for every group.
+
+    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Errors name what is
+    wrong, its value and what it must be.
+
+    """
+
+    groups: Sequence[Group]
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        groups = tuple(self.groups)
+        if bad := [group for group in groups if not isinstance(group, Group)]:
+            raise TypeError(f"groups has the entry {bad[0]!r}; it must be a Group")
+        if not isinstance(self.shuffle, bool):
+            raise TypeError(f"shuffle is {self.shuffle!r}; it must be True or False")
+        object.__setattr__(self, "groups", groups)
+        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
+            raise ValueError(
+                f"the groups have {self.num_players} seats together; there must be "
+                f"{MIN_PLAYERS} to {MAX_PLAYERS}"
+            )
+
+    @property
+    def num_players(self) -> int:
+        """The seats of all groups together."""
+        return sum(group.seats for group in self.groups)
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the names of all players of a kind that can be drawn, in alphabetical order."""
+        drawn = (player for group in self.groups for player, weight in group.players.items() if weight)
+        return sorted({player.name for player in drawn if player.kind == kind})
+
+    def draw(self, rng: np.random.Generator) -> tuple[Player, ...]:
+        """Return who plays each seat of the next game, in the order of seats.
+
+        The same state of ``rng`` gives the same players; an environment that makes it from the seed of the
+        game (``numpy.random.default_rng(seed)``) can play any game again. One number is drawn a seat, and
+        one more where seats are shuffled.
+        """
+        players = [player for group in self.groups for player in _drawn(group, rng)]
+        if self.shuffle:
+            players = [players[i] for i in np.argsort(rng.random(len(players)), kind="stable")]
+        return tuple(players)
+
+    def check_players(self, num_players: int) -> None:
+        """Raise ValueError unless the table is for games of so many players."""
+        if num_players != self.num_players:
+            raise ValueError(
+                f"num_players is {num_players}; the league table has {self.num_players} seats: "
+                f"{' + '.join(str(group.seats) for group in self.groups)}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as values that JSON has."""
+        groups = []
+        for group in self.groups:
+            players = {str(player): weight for player, weight in group.players.items()}
+            groups.append({"seats": group.seats, "players": players})
+        return {"groups": groups, "shuffle": self.shuffle}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LeagueTable:
+        """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields."""
+        _check_fields("a league table", values, {"groups"}, {"shuffle"})
+        groups = []
+        for i, group in enumerate(values["groups"]):
+            _check_fields(f"groups[{i}]", group, {"seats", "players"}, set())
+            try:
+                groups.append(Group(**group))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"groups[{i}]: {error}") from None
+        return cls(groups, values.get("shuffle", False))
+
+    def to_json(self) -> str:
+        """Return the table as a text that :meth:`from_json` reads."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> LeagueTable:
+        """Return the table that a text describes; ValueError if it describes none."""
+        return cls.from_dict(json.loads(text))
+
+
+def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
+    """Return a player for each seat of a group."""
+    players = list(group.players)
+    ends = np.cumsum(list(group.players.values()))
+    # The largest number below 1 times the sum may round to the sum itself.
+    last = max(i for i, weight in enumerate(group.players.values()) if weight)
+    chosen = np.searchsorted(ends, rng.random(group.seats) * ends[-1], side="right")
+    return [players[i] for i in np.minimum(chosen, last)]
+
+
+def _player(given: Any) -> Player:
+    return Player.parse(str(given) if isinstance(given, Player) else given)
+
+
+def _weight(player: object, weight: Any) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+        raise ValueError(f"the weight of {player!s} is {weight!r}; it must be a number from 0")
+    return float(weight)
+
+
+def _check_fields(what: str, values: Any, needed: set[str], optional: set[str]) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{what} is {values!r}; it must be a mapping of fields")
+    if not needed <= set(values) <= needed | optional:
+        raise ValueError(f"{what} has the fields {sorted(values)}; it must have {sorted(needed | optional)}")

@@ -1,0 +1,117 @@
+"""Memory of processes: what they share is counted once, and a snapshot is shared by all that load it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial.league import SnapshotStore, memory
+from territorial.league.memory import PSS, USS, measure, process_tree
+from tests.league.support import SPAWN, manifest
+
+MB = 2**20
+has_pss = pytest.mark.skipif(
+    not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells what processes share"
+)
+
+
+def can_measure() -> bool:
+    try:
+        measure([])
+    except RuntimeError:
+        return False
+    return True
+
+
+measurable = pytest.mark.skipif(not can_measure(), reason="needs Linux or psutil")
+
+
+@measurable
+def test_memory_that_is_written_to_is_counted():
+    before = measure([os.getpid()])
+    ballast = np.ones(64 * MB, np.uint8)
+    after = measure([os.getpid()])
+    assert after.measure == before.measure in (PSS, USS)
+    assert 60 * MB < after.total - before.total < 80 * MB
+    assert 60 * MB < after.private - before.private < 80 * MB
+    assert ballast.all()
+
+
+CHILD = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "print(1, flush=True); input()"], stdin=-1, stdout=-1)
+child.stdout.readline()
+print(child.pid, flush=True)
+input()
+child.communicate(b"\\n")
+"""
+
+
+@measurable
+def test_the_tree_has_children_and_their_children():
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdin=-1, stdout=-1, text=True)
+    grandchild = int(child.stdout.readline())
+    tree = process_tree()
+    assert tree[0] == os.getpid()
+    assert {child.pid, grandchild} <= set(tree)
+    assert process_tree(child.pid) == [child.pid, grandchild]
+    found = measure()
+    assert {child.pid, grandchild} <= {process.pid for process in found.processes}
+    child.communicate("\n")
+    assert measure([child.pid, grandchild]).processes == ()
+
+
+def test_without_proc_psutil_measures(monkeypatch):
+    pytest.importorskip("psutil", reason="psutil is not installed")
+    monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
+    found = measure()
+    assert found.measure == USS
+    assert found.processes[0].pid == os.getpid()
+    assert found.total == found.private > 10 * MB
+    assert measure([2**22 - 1]).processes == ()
+
+
+def test_without_either_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with pytest.raises(RuntimeError, match="without psutil: install it"):
+        measure()
+
+
+# ---- snapshots are shared ----------------------------------------------------------------------------
+
+
+def _load_and_measure(path: Path, name: str, barrier, results) -> None:
+    """Load a snapshot and read all of it; measure before, and while all others hold it too."""
+    store = SnapshotStore(path)
+    before = measure([os.getpid()])
+    weights = store.load(name)
+    total = sum(int(array.view(np.uint8).sum()) for array in weights.values())
+    barrier.wait(60)
+    after = measure([os.getpid()])
+    barrier.wait(60)
+    results.put((total, after.private - before.private, after.total - before.total))
+
+
+@has_pss
+def test_processes_that_load_a_snapshot_share_its_pages(tmp_path):
+    number, size = 4, 20 * MB
+    values = np.random.default_rng(0).integers(0, 256, size, np.uint8).view(np.float32)
+    parts = dict(enumerate(np.split(values, 5)))
+    store = SnapshotStore(tmp_path)
+    store.add("main", {f"layer.{i}": part for i, part in parts.items()}, manifest())
+    barrier, results = SPAWN.Barrier(number), SPAWN.SimpleQueue()
+    arguments = (store.path, "main", barrier, results)
+    children = [SPAWN.Process(target=_load_and_measure, args=arguments) for _ in range(number)]
+    for child in children:
+        child.start()
+    found = [results.get() for _ in children]
+    for child in children:
+        child.join()
+    assert [total for total, _, _ in found] == [int(values.view(np.uint8).sum())] * number
+    assert max(private for _, private, _ in found) < 3 * MB
+    # Counted once: all of them together take what the file has, and little more.
+    assert size <= sum(growth for _, _, growth in found) < size + number * 3 * MB

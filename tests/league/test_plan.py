@@ -1,0 +1,229 @@
+"""Predictions of memory: the arithmetic is that of real arrays, setups are checked, budgets are kept."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import territorial
+from territorial import cli
+from territorial.league.plan import MB, BudgetError, in_mb
+from territorial.league.predict import FORMS, flat_size, frame_bytes, game_bytes, predict
+from territorial.league.setup import Setup
+
+GB = 1024 * MB
+SMALL = Setup(height=32, width=48, num_players=6, frames=2, agents=3)
+
+
+def item(plan, name):
+    return next(item for item in plan.items if item.name == name)
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+# ---- the arithmetic ----------------------------------------------------------------------------------
+
+
+def test_the_flattened_observation_has_the_size_that_the_space_has():
+    boards = 2 * (6 + 1), 32, 48
+    space = spaces.Dict(
+        {
+            "action_mask": spaces.Box(0, 1, (6 + 2 + 10,), np.float32),
+            "observations": spaces.Box(-1, 1, boards, np.int8),
+            "stats": spaces.Box(0, 1, (2 * 6,), np.float32),
+        }
+    )
+    assert flat_size(SMALL) == spaces.flatdim(space)
+    assert flat_size(Setup()) == 8_650_860
+
+
+def test_a_frame_has_the_bytes_of_its_arrays():
+    config = territorial.GameConfig(height=32, width=48, num_players=6)
+    seen = territorial.VecGame(config, 1, frames=2).reset()
+    arrays = (seen.planes, seen.players, seen.borders, seen.globals)
+    assert frame_bytes(SMALL) == sum(array.nbytes for array in arrays)
+
+
+def test_a_game_has_the_bytes_of_state_and_observation():
+    config = territorial.GameConfig(height=32, width=48, num_players=6)
+    game = territorial.VecGame(config, 1, frames=2, autoreset="disabled")
+    held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._buffers)
+    assert game_bytes(SMALL) == held
+
+
+def test_the_league_that_does_not_fit_on_the_old_stack_fits_here():
+    stock, own = predict(Setup(), "one-hot"), predict(Setup(), "packed")
+    assert 200 * GB < stock.built < stock.peak
+    assert own.built_over_idle < GB
+    assert own.peak - own.built < 2 * GB
+
+
+def test_dummy_batches_are_what_most_of_it_is():
+    plan = predict(Setup(), "one-hot")
+    dummy = item(plan, "dummy batches")
+    assert dummy.nbytes == 33 * 2 * 32 * 8_650_860 * 4
+    assert 3 * dummy.nbytes == plan.of_item(dummy) > 0.85 * plan.built
+    assert item(predict(of(steps=5), "one-hot"), "dummy batches").nbytes == 33 * 2 * 5 * flat_size(SMALL) * 4
+
+
+def test_what_is_shared_is_counted_once_and_bots_take_nothing():
+    few, many = predict(of(env_runners=1), "packed"), predict(of(env_runners=9), "packed")
+    snapshots = item(few, "snapshots")
+    assert few.of_item(snapshots) == many.of_item(snapshots) == 32 * 5_000_000 * 4
+    assert predict(of(bots=0), "packed").items == predict(of(bots=500), "packed").items
+    assert predict(of(snapshots=300), "packed").of_one("runner", "built") == few.of_one("runner", "built")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("env_runners", [0, 1, 3])
+@pytest.mark.parametrize("learners", [0, 2])
+def test_sums_are_those_of_the_items(form, env_runners, learners):
+    plan = predict(of(env_runners=env_runners, learners=learners), form)
+    counts = {"driver": 1, "runner": env_runners, "learner": learners, "node": 1}
+    assert plan.counts == counts
+    sums = {
+        phase: sum(
+            counts[place] * item.nbytes for item in plan.items if item.phase == phase for place in item.places
+        )
+        for phase in ("built", "building", "training")
+    }
+    assert plan.built == sums["built"]
+    assert plan.peak == sums["built"] + max(sums["building"], sums["training"])
+    idle = (1 + env_runners + learners) * SMALL.process_mb + SMALL.services_mb
+    assert plan.built - plan.built_over_idle == idle * MB
+    assert all(item.nbytes >= 0 for item in plan.items)
+
+
+def test_another_form_is_an_error():
+    with pytest.raises(ValueError, match="form is 'dense'; it must be one of one-hot, packed"):
+        predict(SMALL, "dense")
+
+
+def test_sizes_are_readable():
+    assert [in_mb(size) for size in (0, 1.5 * MB, 10 * MB, 9999 * MB, 226.2 * GB)] == [
+        "0.00 MB",
+        "1.50 MB",
+        "10 MB",
+        "9,999 MB",
+        "226.2 GB",
+    ]
+
+
+# ---- budgets -----------------------------------------------------------------------------------------
+
+
+def test_a_budget_is_kept():
+    plan = predict(Setup(), "packed")
+    plan.check_budget(plan.peak)
+    with pytest.raises(BudgetError, match=r"the league needs .* \(packed\); the budget is .*imports"):
+        plan.check_budget(plan.peak - 1)
+    with pytest.raises(MemoryError, match=r"needs \d+\.\d GB .*the budget is 6,144 MB.*dummy batches 204"):
+        predict(Setup(), "one-hot").check_budget(6 * GB)
+
+
+# ---- setups ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"height": 8}, "height is 8; it must be a whole number from 16 to 1024"),
+        ({"steps": 0}, "steps is 0"),
+        ({"steps": 1.5}, "steps is 1.5"),
+        ({"bots": True}, "bots is True"),
+        ({"agents": 33}, "agents is 33; there are num_players = 32 seats"),
+    ],
+)
+def test_setups_are_checked(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Setup(**fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.toml", "height = 64 # rows\nsnapshots = 3\n"), ("a.json", '{"height": 64, "snapshots": 3}')],
+)
+def test_setups_are_read_from_files(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert Setup.read(tmp_path / name) == Setup(height=64, snapshots=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.yaml", "height: 64", r"ends in '\.yaml'; it must end in \.toml or \.json"),
+        ("a.toml", "height 64", "Expected"),
+        ("a.json", "[1]", "it must hold names of fields"),
+        ("a.json", '{"hight": 64}', "'hight' is no field of a setup; it has height, width"),
+    ],
+)
+def test_files_that_describe_no_setup_are_errors(tmp_path, capsys, name, text, message):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        Setup.read(path)
+    assert cli.main(["memory", "--config", str(path)]) == 2
+    assert "argument --config: " in capsys.readouterr().err
+
+
+# ---- territorial memory ------------------------------------------------------------------------------
+
+
+def run(capsys, *arguments):
+    code = cli.main(["memory", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_command_shows_both_forms_side_by_side(capsys):
+    code, out, err = run(capsys)
+    assert (code, err) == (0, "")
+    both = [predict(Setup(), form) for form in FORMS]
+    for plan in both:
+        for part in plan.items:
+            assert part.name in out
+            assert plan.of_item(part) == 0 or part.why in out
+    (line,) = [line for line in out.splitlines() if "worst moment" in line]
+    assert line.split()[-4:] == " ".join(in_mb(plan.peak) for plan in both).split()
+
+
+def test_options_take_the_place_of_what_the_file_says(capsys, tmp_path):
+    path = tmp_path / "league.toml"
+    path.write_text("height = 64\nwidth = 64\nsnapshots = 3\n", encoding="utf-8")
+    code, out, _ = run(capsys, "--config", str(path), "--snapshots", "5", "--form", "packed", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["setup"] == dataclasses.asdict(Setup(height=64, width=64, snapshots=5))
+    (plan,) = result["plans"]
+    expected = predict(Setup(height=64, width=64, snapshots=5), "packed")
+    assert (plan["form"], plan["built"], plan["peak"]) == ("packed", expected.built, expected.peak)
+    assert plan["peak"] <= sum(part["all"] for part in plan["items"])
+
+
+def test_the_budget_decides_the_exit_code(capsys):
+    assert run(capsys, "--budget", "6GB")[0] == 0
+    code, out, err = run(capsys, "--budget", "1.5 gb")
+    assert code == 1
+    assert "the league needs" in err
+    assert "the budget is 1,536 MB" in err
+    assert "worst moment" in out
+    assert run(capsys, "--budget", "6GB", "--form", "one-hot")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "6"], "'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"),
+        (["--steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
+        (["--num-players", "4"], "agents is 8; there are num_players = 4 seats"),
+        (["--config", "missing.toml"], "argument --config: 'missing.toml' cannot be read: No such file"),
+    ],
+)
+def test_wrong_arguments_are_named(capsys, arguments, message):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert message in err

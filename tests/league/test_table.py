@@ -1,0 +1,161 @@
+"""League tables: draws follow weights and seeds, plain data goes in and out, mistakes are named."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import territorial
+from territorial.league import Group, LeagueTable, Player
+from territorial.seats import SEAT_NAMES
+
+LEAGUE = LeagueTable(
+    [
+        Group(2, {"trainable:main": 1}),
+        Group(3, {"bot:banker": 3, "bot:turtle": 1}),
+        Group(3, {"snapshot:main-1": 1, "snapshot:main-2": 1, "snapshot:old": 0, "trainable:main": 2}),
+    ],
+)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+players = st.sampled_from(["trainable:main", "trainable:b:c", "bot:novice", "bot:random", "snapshot:a-1"])
+groups = st.builds(
+    Group,
+    st.integers(1, 10),
+    st.dictionaries(players, st.integers(0, 5) | st.floats(0, 1e9), min_size=1).filter(
+        lambda weights: any(weights.values())
+    ),
+)
+tables = st.builds(LeagueTable, st.lists(groups, min_size=2, max_size=6), st.booleans())
+
+
+@given(tables, st.integers(0, 2**64 - 1))
+def test_a_draw_fills_every_seat_from_its_group_and_depends_on_the_seed_alone(table, seed):
+    drawn = table.draw(rng(seed))
+    assert len(drawn) == table.num_players
+    assert drawn == table.draw(rng(seed)) == LeagueTable.from_json(table.to_json()).draw(rng(seed))
+    if not table.shuffle:
+        seats = iter(drawn)
+        for group in table.groups:
+            assert all(group.players[next(seats)] > 0 for _ in range(group.seats))
+    assert all(player.name in table.names(player.kind) for player in drawn)
+
+
+@given(tables)
+def test_a_table_comes_back_from_json(table):
+    assert LeagueTable.from_json(table.to_json()) == table
+    assert LeagueTable.from_dict(table.to_dict()) == table
+
+
+def test_draws_follow_the_weights():
+    table = LeagueTable([Group(250, {"bot:banker": 3, "bot:turtle": 1, "bot:novice": 0})])
+    counts = Counter(player.name for seed in range(80) for player in table.draw(rng(seed)))
+    assert set(counts) == {"banker", "turtle"}
+    # 20,000 draws with a deviation of 61: four of them either side.
+    assert abs(counts["banker"] - 15_000) < 4 * 61
+
+
+def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
+    table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"bot:banker": 1})], shuffle=True)
+    draws = [table.draw(rng(seed)) for seed in range(200)]
+    assert all(Counter(player.kind for player in draw) == {"trainable": 1, "bot": 3} for draw in draws)
+    places = Counter(draw.index(Player("trainable", "main")) for draw in draws)
+    assert set(places) == {0, 1, 2, 3}
+    assert min(places.values()) > 25
+
+
+def test_the_largest_number_that_can_be_drawn_gives_a_player_with_a_weight():
+    class Last:
+        def random(self, count: int) -> np.ndarray:
+            return np.full(count, np.nextafter(1, 0))
+
+    table = LeagueTable([Group(2, {"bot:banker": 0.1, "bot:turtle": 0.7, "bot:novice": 0})])
+    assert {player.name for player in table.draw(Last())} == {"turtle"}
+
+
+def test_names_lists_what_can_be_drawn():
+    assert LEAGUE.names("trainable") == ["main"]
+    assert LEAGUE.names("bot") == ["banker", "turtle"]
+    assert LEAGUE.names("snapshot") == ["main-1", "main-2"]
+
+
+def test_players_have_seats_in_the_engine():
+    seats = [player.seat for player in LEAGUE.draw(rng())]
+    assert set(seats) <= set(SEAT_NAMES)
+    assert seats[:2] == ["agent", "agent"]
+    assert Player.parse("snapshot:x").seat == "external"
+    config = territorial.GameConfig(height=32, width=32, num_players=LEAGUE.num_players)
+    territorial.VecGame(config, 1, seats=seats)
+
+
+def test_players_are_read_from_text_and_written_back():
+    for text in ("trainable:main", "bot:banker", "snapshot:main-000100"):
+        assert str(Player.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (
+            "banker",
+            ValueError,
+            "a player is 'banker'; it must be KIND:NAME, KIND one of trainable, bot, snapshot",
+        ),
+        ("bot:", ValueError, "it must be KIND:NAME"),
+        ("bot:nobody", ValueError, "a player is 'bot:nobody'; bots are random, "),
+        (3, TypeError, "a player is 3; it must be a string"),
+    ],
+)
+def test_what_is_no_player_is_named(text, error, message):
+    with pytest.raises(error, match=message):
+        Player.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: Group(0, {"bot:banker": 1}),
+            ValueError,
+            "seats is 0; it must be a whole number from 1 to 250",
+        ),
+        (lambda: Group(True, {"bot:banker": 1}), ValueError, "seats is True"),
+        (lambda: Group(1, {}), ValueError, "at least one must have a weight above 0"),
+        (lambda: Group(1, {"bot:banker": 0}), ValueError, "at least one must have a weight above 0"),
+        (lambda: Group(1, {"bot:banker": -1}), ValueError, "the weight of bot:banker is -1; it must be"),
+        (lambda: Group(1, {"bot:banker": float("nan")}), ValueError, "the weight of bot:banker is nan"),
+        (lambda: Group(1, {"bot:banker": "2"}), ValueError, "the weight of bot:banker is '2'"),
+        (lambda: Group(1, ["bot:banker"]), TypeError, "it must be a weight by player"),
+        (
+            lambda: LeagueTable([Group(1, {"bot:banker": 1})]),
+            ValueError,
+            "1 seats together; there must be 2 to 250",
+        ),
+        (lambda: LeagueTable([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
+        (lambda: LeagueTable(["bot:banker"]), TypeError, "groups has the entry 'bot:banker'"),
+        (lambda: LeagueTable([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
+        (lambda: LeagueTable.from_dict({}), ValueError, "a league table has the fields"),
+        (
+            lambda: LeagueTable.from_dict({"groups": [{"seats": 2}]}),
+            ValueError,
+            r"groups\[0\] has the fields",
+        ),
+        (
+            lambda: LeagueTable.from_dict({"groups": [{"seats": 2, "players": {"bot:x": 1}}]}),
+            ValueError,
+            r"groups\[0\]: a player is 'bot:x'; bots are",
+        ),
+        (lambda: LeagueTable.from_json("{"), ValueError, "Expecting"),
+        (lambda: LEAGUE.check_players(32), ValueError, r"num_players is 32; .* 8 seats: 2 \+ 3 \+ 3"),
+    ],
+)
+def test_mistakes_are_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+    LEAGUE.check_players(8)
