@@ -13,10 +13,10 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from rllib_adapters.env import FROZEN_PREFIX, TerritorialMultiAgentEnv
 from rllib_adapters.frames import FramesOnce
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.options import LEAGUE, EnvOptions, Opponents
+from rllib_adapters.options import EnvOptions, kinds_by_seat
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.rows import OnlyTrained
-from territorial.league import SnapshotStore
+from territorial.league import LeagueTable, SnapshotStore
 
 MAIN, POOL = "main", "pool"
 """The modules: the one that learns, and the one that plays all frozen seats."""
@@ -42,7 +42,7 @@ def configure(
         config: of an algorithm of the new API stack, such as ``PPOConfig()``.
         env_config: of ``TerritorialMultiAgentEnv``.
         module: the class of the module "main", which plays and learns for all agents.
-        store: where the snapshots are that play "league" seats; needed if there are such seats.
+        store: where the snapshots are; needed if the league may draw any.
         architectures: further classes of which there are snapshots in the store.
         settings: further entries of the ``model_config`` of ``module``.
 
@@ -53,11 +53,9 @@ def configure(
     options = EnvOptions.from_config(env_config)
     model_config = settings_of(options, **settings)
     specs = {MAIN: RLModuleSpec(module_class=module, model_config=model_config)}
-    if LEAGUE in (options.seats or ()):
+    if any("snapshot" in kinds for kinds in kinds_by_seat(options.table)):
         if store is None:
-            raise ValueError(
-                'env_config has "league" seats, and store is None; name the folder of the snapshots'
-            )
+            raise ValueError("the league draws snapshots, and store is None; name the folder where they are")
         known = tuple(dict.fromkeys((module, *architectures)))
         pool = pool_settings(model_config, store_of(store), known)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
@@ -83,12 +81,12 @@ def freeze(algorithm: Algorithm, store: SnapshotStore | str, name: str, **metada
     store_of(store).add(name, network, spec.module_class.manifest(spec.model_config, **metadata))
 
 
-def set_opponents(algorithm: Algorithm, opponents: Opponents) -> None:
-    """Let ``opponents`` draw the league seats of all games that begin from now on."""
+def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
+    """Let ``league`` draw the players of all games that begin from now on."""
 
     def hand_over(runner: Any) -> None:
         for env in runner.env.envs if runner.env is not None else ():
-            env.unwrapped.set_opponents(opponents)
+            env.unwrapped.set_league(league)
 
     algorithm.env_runner_group.foreach_env_runner(hand_over)
 

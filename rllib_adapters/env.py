@@ -10,12 +10,12 @@ import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.options import LEAGUE, EnvOptions, Opponents
+from rllib_adapters.options import EnvOptions, kinds_by_seat
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
-from territorial import bots
 from territorial.actions import pair_mask
 from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame
+from territorial.league import LeagueTable
 from territorial.seats import AGENT
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -26,10 +26,10 @@ AGENT_PREFIX, FROZEN_PREFIX = "player_", "frozen_"
 class TerritorialMultiAgentEnv(MultiAgentEnv):
     """One game of conquest for RLlib; the game itself is that of ``territorial.parallel_env``.
 
-    **Agents.** ``player_i`` plays seat i + 1 and learns: one for every seat called "agent". Seats called
-    "league" are drawn at every reset: one that a bot gets is played by the engine and not shown, one that
-    a snapshot gets is shown as ``frozen_i``, for a ``FrozenPool`` to play. So an agent's name says for ever
-    which module acts for it: ``configure.module_of`` is the mapping function.
+    **Agents.** ``player_i`` plays seat i + 1 and learns. A bot plays within the engine and is not shown. A
+    snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from
+    the table ``league``. So an agent's name says for ever which module acts for it:
+    ``configure.module_of`` is the mapping function.
 
     **Observations.** Flat dicts. The first four arrays are made anew for every step and are one object in
     the dicts of all agents:
@@ -61,8 +61,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     Args:
         config: a ``territorial.GameConfig``: rules, size, map.
-        seats: one name per seat: "agent", "league" or a bot; None: all agents.
-        opponents: draws the league seats' players, see ``Opponents``.
+        league: a ``territorial.league.LeagueTable``; its learning player is ``trainable:main``.
+        seats: in the place of a league, one name per seat: "agent" or a bot; None: all agents.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
         max_steps: decisions after which all who are left are truncated; None: never.
@@ -71,16 +71,17 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None = None) -> None:
         options = self.options = EnvOptions.from_config(env_config)
-        assert options.seats is not None
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self._rng = np.random.default_rng(entropy)
         self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)
         self._decoder = Decoder(self.game.layout)
-        self.opponents = options.opponents
+        self.league = options.table
+        self._kinds = kinds_by_seat(self.league)
         self._seats = {
-            (AGENT_PREFIX if name == AGENT else FROZEN_PREFIX) + str(i): i + 1
-            for i, name in enumerate(options.seats)
-            if name in (AGENT, LEAGUE)
+            f"{prefix}{i}": i + 1
+            for prefix, kind in ((AGENT_PREFIX, "trainable"), (FROZEN_PREFIX, "snapshot"))
+            for i in range(options.config.num_players)
+            if kind in self._kinds[i]
         }
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
@@ -95,11 +96,19 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.possible_agents, acts)
         super().__init__()
 
-    def set_opponents(self, opponents: Opponents) -> None:
-        """Let ``opponents`` draw the league seats from the next reset on."""
-        if not callable(opponents):
-            raise TypeError(f"opponents is {opponents!r}; it must be a function, see Opponents")
-        self.opponents = opponents
+    def set_league(self, league: LeagueTable) -> None:
+        """Let another table draw the players from the next reset on.
+
+        ValueError if it may give a seat to a kind of player that the first one could not.
+        """
+        EnvOptions(config=self.options.config, league=league)
+        for i, (new, old) in enumerate(zip(kinds_by_seat(league), self._kinds, strict=True)):
+            if not new <= old:
+                raise ValueError(
+                    f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
+                    f"told that it is a {' or '.join(sorted(old))}"
+                )
+        self.league = league
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -111,10 +120,16 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        seats = self._draw_seats()
-        self.game.set_seats(0, seats)
+        players = self.league.draw(self._rng)
+        self.game.set_seats(0, [player.name if player.kind == "bot" else AGENT for player in players])
         self.game.reset(seed)
-        self.agents = [agent for agent, seat in self._seats.items() if seats[seat - 1] == AGENT]
+        self._opponent = {
+            f"{FROZEN_PREFIX}{i}": encode_name(player.name)
+            for i, player in enumerate(players)
+            if player.kind == "snapshot"
+        }
+        learners = {f"{AGENT_PREFIX}{i}" for i, player in enumerate(players) if player.kind == "trainable"}
+        self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
         self._steps = 0
         return self._observe(), {agent: {} for agent in self.agents}
 
@@ -148,23 +163,6 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.game.close()
 
     # ---- within -----------------------------------------------------------------------------------
-
-    def _draw_seats(self) -> list[str]:
-        """Return who plays each seat in the engine, and remember the snapshots that were drawn."""
-        seats = list(self.options.seats or ())
-        open_seats = [i for i, name in enumerate(seats) if name == LEAGUE]
-        self._opponent = {}
-        if not open_seats:
-            return seats
-        assert self.opponents is not None
-        names = list(self.opponents(self._rng, len(open_seats)))
-        if len(names) != len(open_seats) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"opponents drew {names!r}; it must draw {len(open_seats)} names")
-        for i, name in zip(open_seats, names, strict=True):
-            seats[i] = name if name in bots.NAMES else AGENT
-            if name not in bots.NAMES:
-                self._opponent[f"{FROZEN_PREFIX}{i}"] = encode_name(name)
-        return seats
 
     def _actions(self, action_dict: Mapping[str, Any]) -> npt.NDArray[np.int64]:
         actions = np.zeros((1, self.options.config.num_players, 2), np.int64)

@@ -6,43 +6,18 @@ import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from territorial import bots
 from territorial.config import GameConfig
+from territorial.league import Group, LeagueTable
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.seats import AGENT
 
-LEAGUE = "league"
-"""A seat whose player is drawn anew for every game: a bot, or a frozen snapshot."""
+LEARNER = "main"
+"""The only learning player that a table may have: ``trainable:main``."""
 
 END_WHEN = ("no_agents", "game")
-
-
-class Opponents(Protocol):
-    """Draws who plays the seats called "league" in the next game; a function of this shape will do.
-
-    It is pickled with the config and runs in the processes that play, so that it should hold names
-    rather than weights.
-    """
-
-    def __call__(self, rng: np.random.Generator, num_seats: int) -> Sequence[str]:
-        """Return one name per league seat, each a bot's (``territorial.bots.NAMES``) or a snapshot's."""
-
-
-class UniformOpponents:
-    """Draws every league seat's player from ``names``, all equally likely and independent of the others."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        if isinstance(names, str) or not names:
-            raise ValueError(f"names is {names!r}; it must list at least one bot or snapshot")
-        self.names = tuple(names)
-
-    def __call__(self, rng: np.random.Generator, num_seats: int) -> list[str]:
-        """Return ``num_seats`` names."""
-        return [self.names[i] for i in rng.integers(len(self.names), size=num_seats)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +25,8 @@ class EnvOptions:
     """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
 
     config: GameConfig = field(default_factory=GameConfig)
-    seats: tuple[str, ...] | None = None
-    opponents: Opponents | None = None
+    league: LeagueTable | None = None
+    seats: Sequence[str] | None = None
     frames: int = 4
     end_when: str = "no_agents"
     max_steps: int | None = None
@@ -59,14 +34,9 @@ class EnvOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.config, GameConfig):
             raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
-        seats = (AGENT,) * self.config.num_players if self.seats is None else tuple(self.seats)
-        object.__setattr__(self, "seats", seats)
-        _check_seats(seats, self.config.num_players)
-        if LEAGUE in seats and not callable(self.opponents):
-            raise ValueError(
-                f"opponents is {self.opponents!r}, and {seats.count(LEAGUE)} seats are called {LEAGUE!r}; it "
-                "must be a function that draws them, such as UniformOpponents"
-            )
+        _check_seats(self.seats, self.config.num_players)
+        if self.league is not None:
+            _check_league(self.league, self.config.num_players, self.seats)
         _check_whole("frames", self.frames, 1, MAX_FRAMES)
         if self.end_when not in END_WHEN:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
@@ -86,6 +56,15 @@ class EnvOptions:
         return cls(**entries)
 
     @property
+    def table(self) -> LeagueTable:
+        """Who plays which seat: ``league``, or ``seats`` as a table that leaves nothing to chance."""
+        if self.league is not None:
+            return self.league
+        seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
+        players = [f"trainable:{LEARNER}" if name == AGENT else f"bot:{name}" for name in seats]
+        return LeagueTable([Group(1, {player: 1}) for player in players])
+
+    @property
     def layout(self) -> ObsLayout:
         """The sizes of the observations."""
         config = self.config
@@ -94,15 +73,46 @@ class EnvOptions:
         )
 
 
-def _check_seats(seats: tuple[str, ...], num_players: int) -> None:
+def _check_seats(seats: Sequence[str] | None, num_players: int) -> None:
+    if seats is None:
+        return
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    names = (AGENT, LEAGUE, *bots.NAMES)
+    names = (AGENT, *bots.NAMES)
     for i, name in enumerate(seats):
         if name not in names:
             raise ValueError(f"seats[{i}] is {name!r}; it must be one of {', '.join(names)}")
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
+
+
+def _check_league(league: Any, num_players: int, seats: Any) -> None:
+    if not isinstance(league, LeagueTable):
+        raise TypeError(f"league is {league!r}; it must be a territorial.league.LeagueTable")
+    if seats is not None:
+        raise ValueError("both seats and league say who plays; only one of them may be given")
+    league.check_players(num_players)
+    if league.names("trainable") not in ([LEARNER], []):
+        raise ValueError(
+            f"the learning players of the league are {', '.join(league.names('trainable'))}; the only one "
+            f"here is trainable:{LEARNER}"
+        )
+    if not any(_kinds(group) == {"trainable"} for group in league.groups):
+        raise ValueError(
+            f"no group of the league has trainable:{LEARNER} as its only player; one must, or there could be "
+            "games in which nobody learns"
+        )
+
+
+def _kinds(group: Group) -> set[str]:
+    """Return the kinds of players that may be drawn for the seats of a group."""
+    return {player.kind for player, weight in group.players.items() if weight}
+
+
+def kinds_by_seat(league: LeagueTable) -> list[set[str]]:
+    """Return, for each seat, the kinds of players that it may get."""
+    by_group = [_kinds(group) for group in league.groups for _ in range(group.seats)]
+    return [set().union(*by_group)] * len(by_group) if league.shuffle else by_group
 
 
 def _check_whole(name: str, value: Any, low: int, high: int) -> None:

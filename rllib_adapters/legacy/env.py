@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.legacy.record import Record
-from rllib_adapters.options import LEAGUE, EnvOptions
+from rllib_adapters.options import EnvOptions
 from rllib_adapters.spaces import ByteBox
 
 
@@ -18,17 +18,17 @@ class LegacyEnv(TerritorialMultiAgentEnv):
     """A ``TerritorialMultiAgentEnv`` whose observations are uint8 (num_bytes,), see ``Record``.
 
     Seats are "agent", for RLlib's policies to play, whether they learn or not, or a bot of the engine. There
-    are no "league" seats: on the old stack opponents are policies of their own. The episode ends with the
+    is no league: on the old stack opponents are policies of their own. The episode ends with the
     game unless ``end_when`` says otherwise. Each agent has a copy of the board: 225 KB for 32 players on
     256 x 256 cells with four frames, 78 KB with one.
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None) -> None:
         options = EnvOptions.from_config({"end_when": "game", **(env_config or {})})
-        if LEAGUE in (options.seats or ()):
+        if options.league is not None:
             raise ValueError(
-                f'seats has "{LEAGUE}"; on the old stack it may have "agent" and bots of the engine, and a '
-                "policy plays each opponent: see SnapshotPolicy and BotPolicy"
+                'env_config has a league; on the old stack it may have seats, "agent" or bots of the engine, '
+                "and policies play all else: see SnapshotPolicy and BotPolicy"
             )
         super().__init__(options)
         self.record = Record(options.layout)

@@ -7,14 +7,22 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure
 from rllib_adapters.modules import BoardModule, settings_of
-from rllib_adapters.options import UniformOpponents
 from territorial import GameConfig
-from territorial.league import SnapshotStore
+from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.nets.reference import ReferenceTrunk
 from tests.torch.support import MeanTrunk
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
-SEATS = ["agent", "agent", "league", "league", "metronome", "league"]
+
+
+def league(*names):
+    """Two who learn, three of ``names`` and a bot."""
+    others = dict.fromkeys(names, 1)
+    groups = [Group(2, {"trainable:main": 1}), Group(3, others), Group(1, {"bot:metronome": 1})]
+    return LeagueTable(groups)
+
+
+LEAGUE = league("snapshot:first", "snapshot:second", "bot:banker")
 
 
 class SmallModule(BoardModule):
@@ -34,9 +42,8 @@ class BigModule(BoardModule):
 
 
 def env_config(**changes):
-    """Two who learn, three of the league and a bot."""
-    league = {"config": CONFIG, "seats": SEATS, "opponents": UniformOpponents(["first", "second", "banker"])}
-    return {**league, "frames": 2, **changes}
+    """The configuration of a small league."""
+    return {"config": CONFIG, "league": LEAGUE, "frames": 2, **changes}
 
 
 def fill(path, **changes):

@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 
 from rllib_adapters.env import TerritorialMultiAgentEnv
-from rllib_adapters.options import UniformOpponents
 from rllib_adapters.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
 from territorial.actions import flatten
-from tests.rllib.support import CONFIG, env_config
+from territorial.league import Group, LeagueTable
+from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 
 
 def holding(env):
@@ -30,7 +30,7 @@ def random_actions(observations, rng):
 
 def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
     env = TerritorialMultiAgentEnv(env_config())
-    assert env.possible_agents == ["player_0", "player_1", "frozen_2", "frozen_3", "frozen_5"]
+    assert env.possible_agents == ["player_0", "player_1", "frozen_2", "frozen_3", "frozen_4"]
     drawn = set()
     for seed in range(12):
         observations, infos = env.reset(seed=seed)
@@ -38,8 +38,8 @@ def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
         seats = env.game.seats_of(0)
         frozen = {int(agent.split("_")[1]) for agent in env.agents if agent.startswith("frozen")}
         assert seats[:2] == ("agent", "agent")
-        assert seats[4] == "metronome"
-        for i in (2, 3, 5):
+        assert seats[5] == "metronome"
+        for i in (2, 3, 4):
             assert seats[i] == ("agent" if i in frozen else "banker")
         names = {decode_name(observations[f"frozen_{i}"]["opponent"]) for i in frozen}
         assert names <= {"first", "second"}
@@ -97,10 +97,9 @@ def test_it_plays_the_game_of_the_pettingzoo_environment():
 
 def test_the_episode_ends_with_the_last_learning_agent_unless_it_is_to_go_on():
     for end_when in ("no_agents", "game"):
-        names = UniformOpponents(["first"])
-        env = TerritorialMultiAgentEnv(env_config(end_when=end_when, opponents=names))
+        env = TerritorialMultiAgentEnv(env_config(end_when=end_when, league=league("snapshot:first")))
         env.reset(seed=2)
-        # The two who learn lose everything: what they own is the bot's, and their peak was high.
+        # The two who learn lose everything: what they own is another's, and their peak was high.
         owner = env.game.state.owner[0, 1:-1, 1:-1].copy()
         owner[np.isin(owner, [1, 2])] = 5
         owner.flat[np.flatnonzero(owner == 0)[:2]] = [1, 2]
@@ -140,16 +139,30 @@ def test_a_seed_determines_the_games_and_the_opponents():
     assert runs[0] == runs[1]
 
 
-def test_opponents_can_be_exchanged():
+def test_the_league_can_be_exchanged():
     env = TerritorialMultiAgentEnv(env_config())
-    env.set_opponents(lambda rng, count: ["novice", "second", "novice"][:count])
+    env.set_league(league("bot:novice"))
     env.reset(seed=0)
-    assert env.agents == ["player_0", "player_1", "frozen_3"]
-    with pytest.raises(TypeError, match="opponents is 'x'; it must be a function"):
-        env.set_opponents("x")
-    env.set_opponents(lambda rng, count: ["novice"])
-    with pytest.raises(ValueError, match=r"opponents drew \['novice'\]; it must draw 3 names"):
-        env.reset()
+    assert env.agents == ["player_0", "player_1"]
+    env.set_league(league("snapshot:third"))
+    observations, _ = env.reset()
+    assert decode_name(observations["frozen_3"]["opponent"]) == "third"
+    more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
+    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable; RLlib was told"):
+        env.set_league(more)
+
+
+def test_seats_can_be_dealt_anew_in_every_game():
+    table = LeagueTable(LEAGUE.groups, shuffle=True)
+    env = TerritorialMultiAgentEnv(env_config(league=table))
+    assert len(env.possible_agents) == 12
+    drawn = set()
+    for seed in range(20):
+        env.reset(seed=seed)
+        learners = [agent for agent in env.agents if agent.startswith("player")]
+        assert len(learners) == 2
+        drawn |= set(learners)
+    assert len(drawn) == 6
 
 
 def test_spaces_are_small_when_they_travel():
@@ -173,10 +186,22 @@ def test_names_that_do_not_fit_are_refused(name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
-        ({"seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent, league"),
-        ({"seats": ["novice"] * 6}, "no seat is called 'agent'"),
-        ({"opponents": None}, "opponents is None, and 3 seats are called 'league'"),
+        ({"league": None, "seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
+        ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
+        ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
+        ({"seats": ["agent"] * 6}, "both seats and league say who plays"),
+        (
+            {"league": LeagueTable([Group(2, {"trainable:main": 1})])},
+            "the league table has 2 seats",
+        ),
+        (
+            {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
+            "no group .* has trainable:main as its",
+        ),
+        (
+            {"league": LeagueTable([Group(6, {"trainable:x": 1})])},
+            "the learning players .* are x; the",
+        ),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
         ({"max_steps": 0}, "max_steps is 0; it must be a whole number from 1"),
@@ -188,12 +213,12 @@ def test_bad_options_are_refused_by_name(changes, message):
 
 
 def test_unknown_options_and_actions_are_refused_by_name():
-    with pytest.raises(TypeError, match="env_config has 'seat'; it may have config, seats"):
+    with pytest.raises(TypeError, match="env_config has 'seat'; it may have config, league, seats"):
         TerritorialMultiAgentEnv({"seat": 1})
     with pytest.raises(TypeError, match="config is 3; it must be a"):
         TerritorialMultiAgentEnv({"config": 3})
-    with pytest.raises(ValueError, match=r"names is \[\]; it must list at least one"):
-        UniformOpponents([])
+    with pytest.raises(TypeError, match="league is 3; it must be a"):
+        TerritorialMultiAgentEnv({"config": CONFIG, "league": 3})
     env = TerritorialMultiAgentEnv(env_config())
     env.reset(seed=0)
     with pytest.raises(ValueError, match="there is no action for 'player_0'"):

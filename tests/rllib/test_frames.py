@@ -15,9 +15,8 @@ from rllib_adapters.configure import MAIN, POOL, module_of  # noqa: E402
 from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.frames import FRAME, FramesOnce  # noqa: E402
 from rllib_adapters.modules import settings_of  # noqa: E402
-from rllib_adapters.options import UniformOpponents  # noqa: E402
 from rllib_adapters.pool import FrozenPool, pool_settings  # noqa: E402
-from tests.rllib.support import BigModule, SmallModule, env_config, fill  # noqa: E402
+from tests.rllib.support import BigModule, SmallModule, env_config, fill, league  # noqa: E402
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def modules(tmp_path):
 
 def play(steps, seed=0):
     """An episode of lists, as runners make them with ``episodes_to_numpy=False``."""
-    env = TerritorialMultiAgentEnv(env_config(opponents=UniformOpponents(["first", "second"])))
+    env = TerritorialMultiAgentEnv(env_config(league=league("snapshot:first", "snapshot:second")))
     observations, infos = env.reset(seed=seed)
     episode = MultiAgentEpisode(
         observation_space=env.observation_spaces,

@@ -21,7 +21,7 @@ from rllib_adapters.legacy.record import Record  # noqa: E402
 from rllib_adapters.modules import settings_of  # noqa: E402
 from rllib_adapters.pool import pool_settings  # noqa: E402
 from territorial.obs_layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, BigModule, SmallModule, fill, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, start_ray  # noqa: E402
 
 ENV = {"config": CONFIG, "frames": 2}
 SETTINGS = settings_of(ENV)
@@ -93,7 +93,7 @@ def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("capacity", [100, 2])
 def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, capacity):
-    algorithm = league(fill(tmp_path, **ENV, seats=None), capacity).build_algo()
+    algorithm = league(fill(tmp_path), capacity).build_algo()
     try:
         before = algorithm.get_policy("p0").get_weights()
         before = {name: array.copy() for name, array in before.items()}
@@ -118,7 +118,7 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, c
 
 @pytest.mark.usefixtures("running_ray")
 def test_what_opponents_saw_is_not_kept_for_training(tmp_path):
-    algorithm = league(fill(tmp_path, **ENV, seats=None)).build_algo()
+    algorithm = league(fill(tmp_path)).build_algo()
     try:
         batch = algorithm.env_runner.sample().policy_batches
         assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
@@ -152,8 +152,8 @@ def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():
 
 
 def test_what_does_not_fit_says_what_to_do():
-    with pytest.raises(ValueError, match='seats has "league"; on the old stack'):
-        LegacyEnv({"config": CONFIG, "seats": ["agent"] * 5 + ["league"], "opponents": len})
+    with pytest.raises(ValueError, match="env_config has a league; on the old stack"):
+        LegacyEnv({"config": CONFIG, "league": LEAGUE})
     env = LegacyEnv(ENV)
     spaces = env.observation_spaces["player_0"], env.action_spaces["player_0"]
     bot = BotPolicy(*spaces, {"env_settings": SETTINGS})

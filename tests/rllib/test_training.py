@@ -8,10 +8,9 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
 
-from rllib_adapters.configure import MAIN, POOL, configure, freeze, set_opponents  # noqa: E402
+from rllib_adapters.configure import MAIN, POOL, configure, freeze, set_league  # noqa: E402
 from rllib_adapters.frames import ModuleFrames  # noqa: E402
-from rllib_adapters.options import UniformOpponents  # noqa: E402
-from tests.rllib.support import BigModule, env_config, fill, small_config, start_ray  # noqa: E402
+from tests.rllib.support import BigModule, env_config, fill, league, small_config, start_ray  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,7 +113,7 @@ def test_snapshots_are_frozen_and_play(store):
         saved = store.load("third")
         for name, array in weights_of(algorithm).items():
             np.testing.assert_array_equal(saved[name.removeprefix("policy.")], array)
-        set_opponents(algorithm, UniformOpponents(["third"]))
+        set_league(algorithm, league("snapshot:third"))
         algorithm.env_runner.sample(num_episodes=1)
         pool = algorithm.env_runner.module[POOL]
         assert "third" in {name for name, _ in pool._opponents._open}
@@ -144,5 +143,5 @@ def test_a_checkpoint_goes_on_with_the_same_weights(store, tmp_path):
 def test_league_seats_need_a_store():
     from ray.rllib.algorithms.ppo import PPOConfig
 
-    with pytest.raises(ValueError, match='env_config has "league" seats, and store is None'):
+    with pytest.raises(ValueError, match="the league draws snapshots, and store is None"):
         configure(PPOConfig(), env_config(), module=BigModule)
