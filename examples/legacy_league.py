@@ -16,7 +16,6 @@ import tempfile
 import time
 
 import numpy as np
-import psutil
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.policy.policy import PolicySpec
@@ -28,6 +27,7 @@ from rllib_adapters.modules import ReferenceModule, settings_of
 from rllib_adapters.pool import pool_settings
 from territorial import GameConfig
 from territorial.league import SnapshotStore
+from territorial.league.memory import measure
 
 NUM_BOTS = NUM_FROZEN = 32
 FIRST = "first"
@@ -96,14 +96,7 @@ def make_config(game: GameConfig, folder: str, capacity: int, runners: int) -> P
 
 def memory_of_all() -> float:
     """Return the megabytes of this process and all it started, pages that they share counted once."""
-    total = 0
-    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-        try:
-            full = process.memory_full_info()
-        except psutil.Error:  # it has just ended, or is not ours
-            continue
-        total += getattr(full, "pss", full.uss)
-    return total / 2**20
+    return measure().total / 2**20
 
 
 def main() -> None:
