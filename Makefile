@@ -5,7 +5,7 @@ PYTHON ?= python3
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench verify clean
+.PHONY: help run test lint bench verify league clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
@@ -19,5 +19,7 @@ bench:   ## time the benchmarks
 	@$(PYTHON) bootstrap.py bench $(ARGS)
 verify:  ## the long checks; writes benchmarks/results
 	@$(PYTHON) bootstrap.py verify $(ARGS)
+league:  ## train a league with RLlib at full size, in .venv-rllib: ten minutes, 6 GB
+	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches
 	@$(PYTHON) bootstrap.py clean

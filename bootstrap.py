@@ -17,14 +17,15 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
-VENV = os.path.join(ROOT, ".venv")
+VENV = os.path.join(ROOT, ".venv")  # of the command at work: see use_venv_for
+VENVS = {"rllib": ".venv-rllib"}  # extras that pin releases which the others do without
 WINDOWS = os.name == "nt"
 
 SUPPORTED = ((3, 13), (3, 12), (3, 11), (3, 14))  # in order of preference
 UNTESTED = ((3, 14),)  # accepted, with a note
 
 Command = collections.namedtuple("Command", "extra steps help")
-# `extra` is what has to be installed beside the core; each step is a program of .venv with its
+# `extra` is what has to be installed beside the core; each step is a program of its .venv with its
 # arguments; the first step gets the user's arguments as well. All steps run, whatever fails.
 COMMANDS = {
     "run": Command("", ["python -m territorial play"], "play one whole game of bots"),
@@ -56,6 +57,7 @@ COMMANDS = {
         ],
         "run the long checks, and write benchmarks/results and the tables of them",
     ),
+    "league": Command("rllib", ["python examples/league.py"], "train a league with RLlib at full size"),
     "clean": Command("", [], "remove .venv, builds and tool caches"),
 }
 
@@ -181,8 +183,19 @@ def no_python(incomplete, others):
 # --- Installing -----------------------------------------------------------------------------------
 
 
+def use_venv_for(extra):
+    """Point everything below at the environment that `extra` is installed in."""
+    global VENV
+    VENV = os.path.join(ROOT, VENVS.get(extra, ".venv"))
+
+
+def venv_name():
+    """Return what the user knows the environment as."""
+    return os.path.basename(VENV)
+
+
 def in_venv(program):
-    """Return the path of a program of .venv."""
+    """Return the path of a program of the environment."""
     if WINDOWS:
         return os.path.join(VENV, "Scripts", program + ".exe")
     return os.path.join(VENV, "bin", program)
@@ -252,8 +265,8 @@ def remove_broken_venv():
     owner = read(unfinished_path())
     if owner is not None and owner != str(os.getpid()) and is_running(owner):
         raise SetupError(
-            "another bootstrap.py (process {}) is at work on .venv. Wait for it to end;\n"
-            "if it is something else by that number, delete .venv and try again.".format(owner)
+            "another bootstrap.py (process {0}) is at work on {1}. Wait for it to end;\n"
+            "if it is something else by that number, delete {1} and try again.".format(owner, venv_name())
         )
     # What an interrupted pip leaves behind can look installed and lack files: begin again.
     if owner is None:
@@ -262,16 +275,18 @@ def remove_broken_venv():
             return
         if read(stamp_path()) is None:
             raise SetupError(
-                ".venv was not made by bootstrap.py and has no Python 3.11 to 3.14 with pip.\n"
-                "Move or delete it, then give the same command again."
+                "{} was not made by bootstrap.py and has no Python 3.11 to 3.14 with pip.\n"
+                "Move or delete it, then give the same command again.".format(venv_name())
             )
-    say("the last installation did not finish, or its Python is gone: making .venv anew")
+    say("the last installation did not finish, or its Python is gone: making {} anew".format(venv_name()))
     try:
         shutil.rmtree(VENV)
     except OSError as error:
         raise SetupError(
-            ".venv could not be removed ({}).\n"
-            "Is a program of it still running? End that, then give the same command again.".format(error)
+            "{} could not be removed ({}).\n"
+            "Is a program of it still running? End that, then give the same command again.".format(
+                venv_name(), error
+            )
         ) from error
 
 
@@ -290,7 +305,7 @@ def install(extra):
     remove_broken_venv()
     if not os.path.isdir(VENV):
         python = find_python()
-        say("making .venv with " + " ".join(python))
+        say("making {} with {}".format(venv_name(), " ".join(python)))
         os.mkdir(VENV)
         write(unfinished_path(), str(os.getpid()))
         if run([*python, "-m", "venv", VENV]) != 0:
@@ -304,6 +319,8 @@ def install(extra):
     options = ["--disable-pip-version-check", "--no-input", "--log", log]
     # Without a ready-made numba, pip would try to build LLVM and fail with pages of output.
     options += ["--only-binary", "llvmlite,numba"]
+    if VENVS.get(extra):  # one known release of what is large
+        options += ["--constraint", os.path.join(ROOT, ".ci", "constraints.txt")]
     code = run([in_venv("python"), "-m", "pip", "install", *options, "-e", target])
     if code != 0:
         os.remove(unfinished_path())  # pip came to an end by itself and left nothing half-done
@@ -336,10 +353,10 @@ def pip_failed(log, code):
     if "No matching distribution found" in log:
         return (
             "no version of a dependency fits this Python and machine (named above).\n"
-            "  Try another Python: delete .venv, then /path/to/python3.12 bootstrap.py ..."
-        )
+            "  Try another Python: delete {}, then /path/to/python3.12 bootstrap.py ..."
+        ).format(venv_name())
     return "pip failed with code {}; its last lines are above, the rest in {}".format(
-        code, os.path.join(".venv", "pip.log")
+        code, os.path.join(venv_name(), "pip.log")
     )
 
 
@@ -379,7 +396,7 @@ def hand_over(command):
 
 def clean():
     """Remove what the commands of this file have made."""
-    names = [".venv", "build", "dist", ".benchmarks", ".hypothesis", ".import_linter_cache"]
+    names = [".venv", *VENVS.values(), "build", "dist", ".benchmarks", ".hypothesis", ".import_linter_cache"]
     names += [".mypy_cache", ".pytest_cache", ".ruff_cache"]
     paths = [os.path.join(ROOT, name) for name in names]
     for package in ("territorial", "rllib_adapters", "tests", "benchmarks"):
@@ -412,6 +429,7 @@ def main(arguments):
     if name == "clean":
         clean()
         return 0
+    use_venv_for(COMMANDS[name].extra)
     install(COMMANDS[name].extra)
     steps = [shlex.split(step) for step in COMMANDS[name].steps]
     steps[0] += rest

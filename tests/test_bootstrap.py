@@ -143,6 +143,7 @@ class Machine:
         self.bootstrap = bootstrap
         self.made = 0
         self.installed = []
+        self.commands = []
         self.pip = lambda: 0
 
     def run(self, command):
@@ -151,6 +152,7 @@ class Machine:
             program(Path(self.bootstrap.in_venv("python")), COMPLETE_312)
             Path(self.bootstrap.VENV, "pyvenv.cfg").write_text("version = 3.12.0\n")
             return 0
+        self.commands.append(command)
         self.installed.append(command[-1].replace(self.bootstrap.ROOT, "project"))
         return self.pip()
 
@@ -173,6 +175,18 @@ def test_the_core_is_there_once_the_extras_are(bootstrap, machine):
     bootstrap.install("dev")
     bootstrap.install("")
     assert machine.installed == ["project[dev]"]
+
+
+def test_rllib_has_an_environment_of_its_own_with_known_releases(bootstrap, machine):
+    bootstrap.use_venv_for("rllib")
+    assert bootstrap.venv_name() == ".venv-rllib"
+    bootstrap.install("rllib")
+    assert "--constraint" in machine.commands[-1]
+    bootstrap.use_venv_for("dev")
+    bootstrap.install("dev")
+    assert bootstrap.venv_name() == ".venv"
+    assert "--constraint" not in machine.commands[-1]
+    assert machine.made == 2
 
 
 def test_extras_are_added_to_the_core_and_remembered_beside_it(bootstrap, machine):

@@ -1,5 +1,8 @@
 """Parts of networks that are made for these observations; they need PyTorch."""
 
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
+from territorial.nets.reference import ReferenceTrunk
 
-__all__ = ["OwnerConv2d"]
+__all__ = ["BoardPolicy", "FrozenPolicies", "OwnerConv2d", "ReferenceTrunk"]

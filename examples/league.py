@@ -1,0 +1,212 @@
+"""League play with RLlib at full size: 8 learning agents, 12 bots and 12 frozen opponents in one game.
+
+One network of 4.9 million parameters learns from all 8 agents; after every iteration a copy of it is frozen
+and joins the opponents. At the end the network plays a few games against the untrained one.
+
+    make league
+    python examples/league.py --iterations 5 --runners 2 --store snapshots/
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+import numpy as np
+import ray
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from rllib_adapters.configure import configure, freeze, set_league
+from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.modules import ReferenceModule, settings_of
+from rllib_adapters.pool import opponents_of, pool_settings
+from rllib_adapters.spaces import SHARED
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league.memory import measure
+
+BOTS = {"bot:metronome": 3, "bot:banker": 3, "bot:turtle": 2, "bot:novice": 3, "bot:random": 1}
+UNTRAINED = "untrained"
+
+
+class Row(NamedTuple):
+    """What one iteration took."""
+
+    name: str
+    seconds: float
+    env_steps: int
+    rows: int
+    megabytes: float
+
+
+def table(agents: int, num_bots: int, num_frozen: int, snapshots: list[str]) -> LeagueTable:
+    """Return who plays: frozen opponents are drawn from all snapshots, the newest twice as often."""
+    weights = {f"snapshot:{name}": 1.0 for name in snapshots}
+    weights[f"snapshot:{snapshots[-1]}"] *= 2
+    return LeagueTable(
+        [Group(agents, {"trainable:main": 1}), Group(num_bots, BOTS), Group(num_frozen, weights)],
+        shuffle=False,
+    )
+
+
+def megabytes() -> float:
+    """Return the memory of this process and all that it started."""
+    return measure().total / 2**20
+
+
+def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
+    """Return the algorithm, with the untrained network as the first snapshot."""
+    game = GameConfig(
+        height=options.size, width=options.size, num_players=options.agents + options.bots + options.frozen
+    )
+    seats = options.agents, options.bots, options.frozen
+    env_config = {"config": game, "league": table(*seats, [UNTRAINED])}
+    settings = settings_of(env_config)
+    torch.manual_seed(options.seed)
+    if UNTRAINED not in store:
+        weights = ReferenceModule.make_policy(settings).state_dict()
+        arrays = {name: tensor.numpy() for name, tensor in weights.items()}
+        store.add(UNTRAINED, arrays, ReferenceModule.manifest(settings, iteration=0))
+    config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
+    config.env_runners(num_env_runners=options.runners)
+    config.training(
+        train_batch_size_per_learner=options.steps,
+        minibatch_size=min(64, options.steps),
+        num_epochs=1,
+        lr=1e-4,
+        gamma=0.995,
+        lambda_=0.95,
+        entropy_coeff=0.003,
+        grad_clip=10.0,
+    )
+    config.debugging(seed=options.seed)
+    return config.build_algo()
+
+
+def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStore) -> list[Row]:
+    """Train, freezing a copy after every iteration, and return what each took."""
+    rows, seats = [], (options.agents, options.bots, options.frozen)
+    for i in range(1, options.iterations + 1):
+        start = time.perf_counter()
+        result = algorithm.train()
+        learner = result["learners"]["main"]
+        row = Row(
+            name=f"iteration {i}",
+            seconds=time.perf_counter() - start,
+            env_steps=int(result["env_runners"]["num_env_steps_sampled"]),
+            rows=int(learner["num_module_steps_trained"]),
+            megabytes=megabytes(),
+        )
+        rows.append(row)
+        print(
+            f"{row.name} of {options.iterations}: {row.seconds:.0f} s, {row.env_steps} steps, "
+            f"{row.rows} rows, entropy {learner['entropy']:.2f}, value loss {learner['vf_loss']:.2f}, "
+            f"{row.megabytes:,.0f} MB",
+            flush=True,
+        )
+        name = f"main-{i}"
+        if name in store:
+            store.remove(name)
+        freeze(algorithm, store, name, iteration=i)
+        snapshots = [UNTRAINED, *(f"main-{k}" for k in range(1, i + 1))]
+        set_league(algorithm, table(*seats, snapshots))
+    return rows
+
+
+def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> float:
+    """Return the mean share of the land, over fair, of ``name`` in the learning agents' seats.
+
+    Everybody else is as in training at its beginning; every game is cut after ``eval_steps`` decisions.
+    """
+    game = GameConfig(
+        height=options.size, width=options.size, num_players=options.agents + options.bots + options.frozen
+    )
+    league = table(options.agents, options.bots, options.frozen, [UNTRAINED])
+    env_config = {"config": game, "league": league, "max_steps": options.eval_steps}
+    env = TerritorialMultiAgentEnv(env_config)
+    players = opponents_of(pool_settings(settings_of(env_config), store, [ReferenceModule]))
+    shares = []
+    for seed in range(options.eval_games):
+        torch.manual_seed(seed)
+        seen, _ = env.reset(seed=seed)
+        land = {}
+        while env.agents:
+            agents = list(env.agents)
+            names = [name if agent.startswith("player") else UNTRAINED for agent in agents]
+            own = ("seat", "action_mask")
+            rows = {key: torch.from_numpy(np.stack([seen[agent][key] for agent in agents])) for key in own}
+            frame = {key: torch.from_numpy(seen[agents[0]][key])[None] for key in SHARED}
+            frame["frame"] = torch.zeros((len(agents), 1), dtype=torch.int64)
+            actions = players.act(names, {**rows, **frame}).numpy()
+            seen, _, _, _, infos = env.step(dict(zip(agents, actions, strict=True)))
+            land |= {agent: info["land"] for agent, info in infos.items() if info}
+        mine = [cells for agent, cells in land.items() if agent.startswith("player")]
+        shares.append(np.mean(mine) * game.num_players / env.game.state.num_land[0])
+    return float(np.mean(shares))
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--iterations", type=int, default=3)
+    add("--agents", type=int, default=8, help="seats that learn")
+    add("--bots", type=int, default=12)
+    add("--frozen", type=int, default=12, help="seats of frozen opponents")
+    add("--size", type=int, default=256, help="rows and columns of the map")
+    add("--steps", type=int, default=64, help="decisions of an iteration")
+    add("--runners", type=int, default=1, help="processes that play")
+    add("--eval-games", type=int, default=2)
+    add("--eval-steps", type=int, default=60, help="decisions after which a game is cut")
+    add("--seed", type=int, default=0)
+    add("--store", default=None, help="folder of the snapshots; a temporary one if not given")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> None:
+    """Build, train, evaluate, and print what it took."""
+    options = parse(arguments)
+    ray.init(
+        num_cpus=options.runners + 1,
+        object_store_memory=200_000_000,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="error",
+    )
+    before = megabytes()
+    with tempfile.TemporaryDirectory() as folder:
+        store = SnapshotStore(options.store or folder)
+        start = time.perf_counter()
+        algorithm = build(options, store)
+        built = Row("building", time.perf_counter() - start, 0, 0, megabytes())
+        print(
+            f"{options.agents} learning agents, {options.bots} bots and {options.frozen} frozen opponents on "
+            f"{options.size} x {options.size} cells; built in {built.seconds:.0f} s",
+            flush=True,
+        )
+        rows = [built, *train(options, algorithm, store)]
+        algorithm.stop()
+        print(f"\n{'':14}{'s':>8}{'steps/s':>10}{'rows/s':>10}{'MB':>10}{'MB above ray':>15}")
+        for row in rows:
+            rates = f"{row.env_steps / row.seconds:10.1f}{row.rows / row.seconds:10.1f}"
+            print(
+                f"{row.name:14}{row.seconds:8.1f}{rates}{row.megabytes:10,.0f}{row.megabytes - before:15,.0f}"
+            )
+        if options.eval_games:
+            newest = f"main-{options.iterations}"
+            results = {name: evaluate(options, store, name) for name in (UNTRAINED, newest)}
+            print(
+                f"\nland of a learning seat over a fair share, {options.eval_games} games cut after "
+                f"{options.eval_steps} decisions: "
+                + ", ".join(f"{name} {share:.2f}" for name, share in results.items())
+            )
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,99 @@
+"""One call that puts environment, modules, pool and connectors into an algorithm's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from rllib_adapters.env import FROZEN_PREFIX, TerritorialMultiAgentEnv
+from rllib_adapters.frames import FramesOnce
+from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
+from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.pool import FrozenPool, pool_settings, store_of
+from rllib_adapters.rows import OnlyTrained
+from territorial.league import LeagueTable, SnapshotStore
+
+MAIN, POOL = "main", "pool"
+"""The modules: the one that learns, and the one that plays all frozen seats."""
+
+
+def module_of(agent_id: str, episode: Any = None, **_: Any) -> str:
+    """Return which module acts for an agent. It is the same for ever, as RLlib's episodes remember it."""
+    return POOL if agent_id.startswith(FROZEN_PREFIX) else MAIN
+
+
+def configure(
+    config: AlgorithmConfig,
+    env_config: Mapping[str, Any] | None = None,
+    *,
+    module: type[BoardModule] = ReferenceModule,
+    store: SnapshotStore | str | None = None,
+    architectures: Sequence[type[BoardModule]] = (),
+    **settings: Any,
+) -> AlgorithmConfig:
+    """Return ``config`` with everything in it that this package adds; all else is left to the caller.
+
+    Args:
+        config: of an algorithm of the new API stack, such as ``PPOConfig()``.
+        env_config: of ``TerritorialMultiAgentEnv``.
+        module: the class of the module "main", which plays and learns for all agents.
+        store: where the snapshots are; needed if the league may draw any.
+        architectures: further classes of which there are snapshots in the store.
+        settings: further entries of the ``model_config`` of ``module``.
+
+    It sets the environment, the modules and their mapping, ``policies_to_train``, the callback
+    ``OnlyTrained``, both ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``.
+
+    """
+    options = EnvOptions.from_config(env_config)
+    model_config = settings_of(options, **settings)
+    specs = {MAIN: RLModuleSpec(module_class=module, model_config=model_config)}
+    if any("snapshot" in kinds for kinds in kinds_by_seat(options.table)):
+        if store is None:
+            raise ValueError("the league draws snapshots, and store is None; name the folder where they are")
+        known = tuple(dict.fromkeys((module, *architectures)))
+        pool = pool_settings(model_config, store_of(store), known)
+        specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
+    config.environment(TerritorialMultiAgentEnv, env_config=dict(env_config or {}))
+    config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=[MAIN])
+    config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
+    config.env_runners(episodes_to_numpy=False, env_to_module_connector=_frames_for_runners)
+    config.learners(learner_connector=_frames_for_learners)
+    config.callbacks(OnlyTrained)
+    return config
+
+
+def freeze(algorithm: Algorithm, store: SnapshotStore | str, name: str, **metadata: Any) -> None:
+    """Add the present weights of the module "main" to ``store`` as the snapshot ``name``.
+
+    ``metadata``: whatever is worth knowing about it later, such as the iteration.
+    """
+    spec = algorithm.config.rl_module_spec.rl_module_specs[MAIN]
+    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    network = {
+        key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")
+    }
+    store_of(store).add(name, network, spec.module_class.manifest(spec.model_config, **metadata))
+
+
+def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
+    """Let ``league`` draw the players of all games that begin from now on."""
+
+    def hand_over(runner: Any) -> None:
+        for env in runner.env.envs if runner.env is not None else ():
+            env.unwrapped.set_league(league)
+
+    algorithm.env_runner_group.foreach_env_runner(hand_over)
+
+
+def _frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:
+    return FramesOnce()
+
+
+def _frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce:
+    return FramesOnce(as_learner_connector=True)

@@ -1,0 +1,213 @@
+"""The environment for RLlib's own runner: one game, of which the agents and the frozen seats are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
+
+from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
+from territorial.actions import pair_mask
+from territorial.decode.numpy import Decoder
+from territorial.engine import VecGame
+from territorial.league import LeagueTable
+from territorial.seats import AGENT
+
+Observation = dict[str, npt.NDArray[Any]]
+
+AGENT_PREFIX, FROZEN_PREFIX = "player_", "frozen_"
+
+
+class TerritorialMultiAgentEnv(MultiAgentEnv):
+    """One game of conquest for RLlib; the game itself is that of ``territorial.parallel_env``.
+
+    **Agents.** ``player_i`` plays seat i + 1 and learns. A bot plays within the engine and is not shown. A
+    snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from
+    the table ``league``. So an agent's name says for ever which module acts for it:
+    ``configure.module_of`` is the mapping function.
+
+    **Observations.** Flat dicts. The first four arrays are made anew for every step and are one object in
+    the dicts of all agents:
+
+    ================  ===========================  ======================================================
+    key               ``Box``                      content
+    ================  ===========================  ======================================================
+    ``observations``  uint8 (F, B, H, ceil(W/8))   the board and the frames before it, packed
+    ``players``       float32 (P, C)               one row per seat
+    ``borders``       float32 (K, P + 1, P + 1)    from player to owner, by owner codes
+    ``globals``       float32 (G,)                 what is the same for everybody
+    ``seat``          int32 (1,)                   who looks, 1..P
+    ``action_mask``   int8 (P + 12,)               1 for every legal target and fraction, in ego order
+    ``opponent``      uint8 (128,)                 frozen seats alone: the snapshot's name in UTF-8
+    ================  ===========================  ======================================================
+
+    docs/observation.md has the bits and the columns. All agents of a kind have one space object.
+
+    **Actions.** ``MultiDiscrete([P + 2, 10])``: what (0 holds, 1 neutral land, 2 oneself, 3.. the others in
+    ego order) and how much, see ``territorial.actions``. What is not legal holds.
+
+    **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
+    when the last learning agent is out; frozen seats that are left are truncated then.
+
+    **Infos** are empty but for agents that end: ``place`` (0.0 if cut before it was known), ``land`` and
+    ``tick``.
+
+    ``env_config`` is a dict of:
+
+    Args:
+        config: a ``territorial.GameConfig``: rules, size, map.
+        league: a ``territorial.league.LeagueTable``; its learning player is ``trainable:main``.
+        seats: in the place of a league, one name per seat: "agent" or a bot; None: all agents.
+        frames: F, the boards in a stack, 1 to 16.
+        end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
+        max_steps: decisions after which all who are left are truncated; None: never.
+
+    """
+
+    def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None = None) -> None:
+        options = self.options = EnvOptions.from_config(env_config)
+        entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self._rng = np.random.default_rng(entropy)
+        self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)
+        self._decoder = Decoder(self.game.layout)
+        self.league = options.table
+        self._kinds = kinds_by_seat(self.league)
+        self._seats = {
+            f"{prefix}{i}": i + 1
+            for prefix, kind in ((AGENT_PREFIX, "trainable"), (FROZEN_PREFIX, "snapshot"))
+            for i in range(options.config.num_players)
+            if kind in self._kinds[i]
+        }
+        self.possible_agents: list[str] = list(self._seats)
+        self.agents: list[str] = []
+        self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
+        self._steps = 0
+        seen = observation_space(self.game)
+        by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
+        acts = action_space(options.config.num_players)
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: by_kind[_kind(agent)] for agent in self.possible_agents
+        }
+        self.action_spaces = dict.fromkeys(self.possible_agents, acts)
+        super().__init__()
+
+    def set_league(self, league: LeagueTable) -> None:
+        """Let another table draw the players from the next reset on.
+
+        ValueError if it may give a seat to a kind of player that the first one could not.
+        """
+        EnvOptions(config=self.options.config, league=league)
+        for i, (new, old) in enumerate(zip(kinds_by_seat(league), self._kinds, strict=True)):
+            if not new <= old:
+                raise ValueError(
+                    f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
+                    f"told that it is a {' or '.join(sorted(old))}"
+                )
+        self.league = league
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, float]]]:
+        """Begin a game; return the observations of all who play and their empty infos.
+
+        ``seed``: begins the first game of that seed, opponents included; None: the next game.
+        ``options`` are ignored.
+        """
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        players = self.league.draw(self._rng)
+        self.game.set_seats(0, [player.name if player.kind == "bot" else AGENT for player in players])
+        self.game.reset(seed)
+        self._opponent = {
+            f"{FROZEN_PREFIX}{i}": encode_name(player.name)
+            for i, player in enumerate(players)
+            if player.kind == "snapshot"
+        }
+        learners = {f"{AGENT_PREFIX}{i}" for i, player in enumerate(players) if player.kind == "trainable"}
+        self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
+        self._steps = 0
+        return self._observe(), {agent: {} for agent in self.agents}
+
+    def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Play everybody's actions up to the next decision.
+
+        Returns observations, rewards, terminateds, truncateds and infos of the agents that were alive;
+        terminateds and truncateds have ``__all__``, too. ValueError for a missing or impossible action.
+        """
+        _, rewards, terminated, _, _ = self.game.step(self._actions(action_dict))
+        self._steps += 1
+        playing = self.agents
+        ended = {agent: bool(terminated[0, self._seats[agent] - 1]) for agent in playing}
+        living = [agent for agent in playing if not ended[agent]]
+        is_cut = self.options.max_steps is not None and self._steps >= self.options.max_steps
+        learners_left = any(_kind(agent) == AGENT_PREFIX for agent in living)
+        is_over = not living or (self.options.end_when == "no_agents" and not learners_left)
+        cut = dict.fromkeys(living, is_cut or is_over)
+        results = (
+            self._observe(),
+            {agent: float(rewards[0, self._seats[agent] - 1]) for agent in playing},
+            {**ended, "__all__": is_over},
+            {**dict.fromkeys(playing, False), **cut, "__all__": is_cut and not is_over},
+            {agent: self._ending(agent) if ended[agent] or cut[agent] else {} for agent in playing},
+        )
+        self.agents = [] if is_cut or is_over else living
+        return results
+
+    def close(self) -> None:
+        """Free what the engine holds outside Python's memory."""
+        self.game.close()
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _actions(self, action_dict: Mapping[str, Any]) -> npt.NDArray[np.int64]:
+        actions = np.zeros((1, self.options.config.num_players, 2), np.int64)
+        if not self.agents:
+            raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
+        for agent in self.agents:
+            if agent not in action_dict:
+                raise ValueError(f"there is no action for {agent!r}, which is alive; [0, 0] holds")
+            action = np.asarray(action_dict[agent])
+            size = self.action_spaces[agent].nvec
+            is_pair = action.shape == (2,) and action.dtype.kind in "iu"
+            if not is_pair or (action < 0).any() or (action >= size).any():
+                raise ValueError(
+                    f"the action of {agent!r} is {action_dict[agent]!r}; it must be two whole numbers, "
+                    f"the first from 0 to {size[0] - 1}, the second from 0 to {size[1] - 1}"
+                )
+            actions[0, self._seats[agent] - 1] = action
+        return actions
+
+    def _observe(self) -> dict[str, Observation]:
+        """Return what ``agents`` see, in arrays made for this step alone."""
+        seen = self.game.observations
+        shared = {
+            "observations": seen.planes[0].copy(),
+            "players": seen.players[0].copy(),
+            "borders": seen.borders[0].copy(),
+            "globals": seen.globals[0].copy(),
+        }
+        seats = [self._seats[agent] for agent in self.agents]
+        masks = pair_mask(self._decoder.action_mask(seen.masks, seats, np.zeros(len(seats), np.int64)))
+        shown: dict[str, Observation] = {}
+        for agent, seat, mask in zip(self.agents, seats, masks, strict=True):
+            shown[agent] = {**shared, "seat": np.array([seat], np.int32), "action_mask": mask}
+            if agent in self._opponent:
+                shown[agent]["opponent"] = self._opponent[agent]
+        return shown
+
+    def _ending(self, agent: str) -> dict[str, float]:
+        state, seat = self.game.state, self._seats[agent]
+        return {
+            "place": float(state.place2[0, seat]) / 2,
+            "land": float(state.land[0, seat]),
+            "tick": float(state.tick[0]),
+        }
+
+
+def _kind(agent: str) -> str:
+    return FROZEN_PREFIX if agent.startswith(FROZEN_PREFIX) else AGENT_PREFIX

@@ -1,0 +1,39 @@
+"""The environment for the old stack: every observation is one row of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.legacy.record import Record
+from rllib_adapters.options import EnvOptions
+from rllib_adapters.spaces import ByteBox
+
+
+class LegacyEnv(TerritorialMultiAgentEnv):
+    """A ``TerritorialMultiAgentEnv`` whose observations are uint8 (num_bytes,), see ``Record``.
+
+    Seats are "agent", for RLlib's policies to play, whether they learn or not, or a bot of the engine. There
+    is no league: on the old stack opponents are policies of their own. The episode ends with the
+    game unless ``end_when`` says otherwise. Each agent has a copy of the board: 225 KB for 32 players on
+    256 x 256 cells with four frames, 78 KB with one.
+    """
+
+    def __init__(self, env_config: Mapping[str, Any] | None = None) -> None:
+        options = EnvOptions.from_config({"end_when": "game", **(env_config or {})})
+        if options.league is not None:
+            raise ValueError(
+                'env_config has a league; on the old stack it may have seats, "agent" or bots of the engine, '
+                "and policies play all else: see SnapshotPolicy and BotPolicy"
+            )
+        super().__init__(options)
+        self.record = Record(options.layout)
+        box = ByteBox((self.record.num_bytes,))
+        self.observation_spaces = dict.fromkeys(self.possible_agents, box)
+
+    def _observe(self) -> dict[str, npt.NDArray[np.uint8]]:  # type: ignore[override]
+        return {agent: self.record.pack(seen) for agent, seen in super()._observe().items()}

@@ -1,0 +1,133 @@
+"""RLModules that read packed boards: a base class to build one's own network on, and a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.torch.torch_distribution import TorchMultiCategorical
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+from torch import Tensor, nn
+
+from rllib_adapters.frames import ModuleFrames
+from rllib_adapters.options import EnvOptions
+from territorial.config import GameConfig
+from territorial.constants import NUM_FRACTIONS
+from territorial.league import Manifest
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.frozen import manifest_of
+from territorial.nets.reference import ReferenceTrunk
+from territorial.obs_layout import ObsLayout
+
+HOLD_PROBABILITY = 0.9
+VALUE_CHUNK = 64
+
+
+class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
+    """The base class of policies over packed boards. A subclass brings the network::
+
+        class MyModule(BoardModule):
+            @classmethod
+            def make_trunk(cls, layout, config):
+                return MyNetwork(layout, config)  # see territorial.nets.BoardPolicy for what it must be
+
+    The rest is here: decoding boards where the observations lie, features from the tables, heads,
+    masks, a policy that mostly holds at the start, and values in chunks without gradients where no gradient
+    is needed, as in RLlib's computation of advantages, which asks for the whole train batch at once.
+
+    ``model_config``, which ``settings_of(env_config)`` makes, has the entries:
+
+    Args:
+        layout: ``ObsLayout.to_dict()`` of the observations.
+        config: the ``GameConfig`` of the games.
+        trunk: dict of further arguments of ``make_trunk``, such as widths; they must be values that JSON has.
+        hold_probability: see ``BoardPolicy``; 0.9.
+        value_chunk: rows for which values are computed in one go; 64.
+
+    """
+
+    architecture: ClassVar[str] = ""
+    """The name in the manifests of snapshots; that of the class unless it says otherwise."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "architecture" not in cls.__dict__:
+            cls.architecture = cls.__name__
+
+    @classmethod
+    def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
+        """Return the network between decoder and heads, as ``BoardPolicy`` describes it."""
+        raise NotImplementedError(f"{cls.__name__} must have a class method make_trunk(layout, config)")
+
+    @classmethod
+    def make_policy(cls, model_config: Mapping[str, Any]) -> BoardPolicy:
+        """Return the whole network; ValueError names what ``model_config`` lacks."""
+        missing = [name for name in ("layout", "config") if name not in model_config]
+        if missing:
+            raise ValueError(
+                f"the model_config of {cls.__name__} has no {missing[0]!r}: make it with settings_of(...)"
+            )
+        layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
+        hold = model_config.get("hold_probability", HOLD_PROBABILITY)
+        trunk = cls.make_trunk(layout, config, **model_config.get("trunk", {}))
+        return BoardPolicy(layout, config, trunk, hold_probability=hold)
+
+    @classmethod
+    def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
+        """Return the manifest of snapshots of a module with ``model_config``."""
+        layout = ObsLayout.from_dict(model_config["layout"])
+        return manifest_of(layout, cls.architecture, model_config.get("trunk", {}), **metadata)
+
+    def setup(self) -> None:
+        """Build the network; called by RLlib."""
+        self.policy = self.make_policy(self.model_config)
+        self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(
+            input_lens=[self.policy.num_targets, NUM_FRACTIONS]
+        )
+        self.value_chunk = int(self.model_config.get("value_chunk", VALUE_CHUNK))
+        if self.value_chunk < 1:
+            raise ValueError(f"value_chunk is {self.value_chunk}; it must be at least 1")
+
+    def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
+        logits, _ = self.policy(self.with_frames(batch[Columns.OBS]))
+        return {Columns.ACTION_DIST_INPUTS: logits}
+
+    def _forward_train(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
+        logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))
+        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: embedding}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
+        """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""
+        if embeddings is not None:
+            return self.policy.values(embeddings)
+        with torch.no_grad():
+            parts = [
+                self.policy.values(self.policy.embed(self.with_frames(rows)))
+                for rows in _chunks(batch[Columns.OBS], self.value_chunk)
+            ]
+        return torch.cat(parts)
+
+
+class ReferenceModule(BoardModule):
+    """The reference network: 4.9 million parameters for 32 players, some 112 million operations a board."""
+
+    @classmethod
+    def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
+        """Return a ``ReferenceTrunk``, which has no settings."""
+        return ReferenceTrunk(layout, config, **settings)
+
+
+def settings_of(env_config: Mapping[str, Any] | EnvOptions | None, **settings: Any) -> dict[str, Any]:
+    """Return the ``model_config`` of a ``BoardModule`` for an environment, with further ``settings``."""
+    options = EnvOptions.from_config(env_config)
+    return {"layout": options.layout.to_dict(), "config": options.config, **settings}
+
+
+def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[dict[str, Tensor]]:
+    """Yield ``size`` rows of all columns at a time."""
+    count = len(rows["seat"])
+    for start in range(0, count, size):
+        yield {name: column[start : start + size] for name, column in rows.items()}

@@ -1,0 +1,124 @@
+"""What an environment for RLlib is made with: the ``env_config``, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from territorial import bots
+from territorial.config import GameConfig
+from territorial.league import Group, LeagueTable
+from territorial.obs_layout import MAX_FRAMES, ObsLayout
+from territorial.seats import AGENT
+
+LEARNER = "main"
+"""The only learning player that a table may have: ``trainable:main``."""
+
+END_WHEN = ("no_agents", "game")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions:
+    """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
+
+    config: GameConfig = field(default_factory=GameConfig)
+    league: LeagueTable | None = None
+    seats: Sequence[str] | None = None
+    frames: int = 4
+    end_when: str = "no_agents"
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.config, GameConfig):
+            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
+        _check_seats(self.seats, self.config.num_players)
+        if self.league is not None:
+            _check_league(self.league, self.config.num_players, self.seats)
+        _check_whole("frames", self.frames, 1, MAX_FRAMES)
+        if self.end_when not in END_WHEN:
+            raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
+        if self.max_steps is not None:
+            _check_whole("max_steps", self.max_steps, 1, 2**31 - 1)
+
+    @classmethod
+    def from_config(cls, env_config: Mapping[str, Any] | EnvOptions | None) -> EnvOptions:
+        """Return the options in ``env_config``; TypeError names an entry that does not exist."""
+        if isinstance(env_config, EnvOptions):
+            return env_config
+        entries = {} if env_config is None else dict(env_config)
+        known = [spec.name for spec in dataclasses.fields(cls)]
+        unknown = sorted(set(entries) - set(known))
+        if unknown:
+            raise TypeError(f"env_config has {unknown[0]!r}; it may have {', '.join(known)}")
+        return cls(**entries)
+
+    @property
+    def table(self) -> LeagueTable:
+        """Who plays which seat: ``league``, or ``seats`` as a table that leaves nothing to chance."""
+        if self.league is not None:
+            return self.league
+        seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
+        players = [f"trainable:{LEARNER}" if name == AGENT else f"bot:{name}" for name in seats]
+        return LeagueTable([Group(1, {player: 1}) for player in players])
+
+    @property
+    def layout(self) -> ObsLayout:
+        """The sizes of the observations."""
+        config = self.config
+        return ObsLayout(
+            height=config.height, width=config.width, num_players=config.num_players, frames=self.frames
+        )
+
+
+def _check_seats(seats: Sequence[str] | None, num_players: int) -> None:
+    if seats is None:
+        return
+    if len(seats) != num_players:
+        raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
+    names = (AGENT, *bots.NAMES)
+    for i, name in enumerate(seats):
+        if name not in names:
+            raise ValueError(f"seats[{i}] is {name!r}; it must be one of {', '.join(names)}")
+    if AGENT not in seats:
+        raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
+
+
+def _check_league(league: Any, num_players: int, seats: Any) -> None:
+    if not isinstance(league, LeagueTable):
+        raise TypeError(f"league is {league!r}; it must be a territorial.league.LeagueTable")
+    if seats is not None:
+        raise ValueError("both seats and league say who plays; only one of them may be given")
+    league.check_players(num_players)
+    if league.names("trainable") not in ([LEARNER], []):
+        raise ValueError(
+            f"the learning players of the league are {', '.join(league.names('trainable'))}; the only one "
+            f"here is trainable:{LEARNER}"
+        )
+    if not any(_kinds(group) == {"trainable"} for group in league.groups):
+        raise ValueError(
+            f"no group of the league has trainable:{LEARNER} as its only player; one must, or there could be "
+            "games in which nobody learns"
+        )
+
+
+def _kinds(group: Group) -> set[str]:
+    """Return the kinds of players that may be drawn for the seats of a group."""
+    return {player.kind for player, weight in group.players.items() if weight}
+
+
+def kinds_by_seat(league: LeagueTable) -> list[set[str]]:
+    """Return, for each seat, the kinds of players that it may get."""
+    by_group = [_kinds(group) for group in league.groups for _ in range(group.seats)]
+    return [set().union(*by_group)] * len(by_group) if league.shuffle else by_group
+
+
+def _check_whole(name: str, value: Any, low: int, high: int) -> None:
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = low - 1
+    if isinstance(value, bool) or not low <= whole <= high:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")

@@ -1,0 +1,101 @@
+"""The module that plays all frozen seats, so that RLlib has one module for them however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule
+from torch import Tensor
+
+from rllib_adapters.frames import ModuleFrames
+from rllib_adapters.modules import BoardModule
+from rllib_adapters.spaces import decode_name
+from territorial.league import SnapshotStore
+from territorial.nets.frozen import FrozenPolicies
+from territorial.obs_layout import ObsLayout
+
+OPPONENT = "opponent"
+
+
+class FrozenPool(ModuleFrames, RLModule):
+    """Acts for every frozen seat with the snapshot that its observation names.
+
+    It is a plain ``RLModule`` and no ``TorchRLModule``: it has no parameters, so that RLlib gives it no
+    optimizer, and no state, so that nothing is synchronised or written into checkpoints. Snapshots are opened
+    when they first act, from memory-mapped files; a learner, where nobody acts, never opens one. What frozen
+    seats choose, they choose at random by their policy, in evaluations as well.
+
+    ``model_config``, which ``pool_settings`` makes, has ``layout`` and ``config`` as that of a
+    ``BoardModule``, and:
+
+    Args:
+        store: a ``SnapshotStore``, or its folder.
+        architectures: ``BoardModule`` classes, which play the snapshots that were made of them.
+
+    """
+
+    framework = "torch"
+
+    def setup(self) -> None:
+        """Remember where the snapshots are; called by RLlib."""
+        self._opponents = opponents_of(self.model_config)
+
+    def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Tensor]:
+        seen = dict(self.with_frames(batch[Columns.OBS]))
+        names = [decode_name(name) for name in seen.pop(OPPONENT).cpu().numpy()]
+        return {Columns.ACTIONS: self._opponents.act(names, seen)}
+
+    _forward_inference = _forward_exploration
+
+    def _forward_train(self, *_: Any, **__: Any) -> dict[str, Tensor]:
+        raise NotImplementedError(
+            "a FrozenPool cannot be trained: set config.multi_agent(policies_to_train=[...]) to the others"
+        )
+
+    _forward = _forward_train
+
+    def get_state(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Return an empty dict: there is nothing to synchronise or to save."""
+        return {}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+    def get_initial_state(self) -> dict[str, Any]:
+        """Return an empty dict: nothing is remembered from step to step."""
+        return {}
+
+
+def pool_settings(
+    settings: Mapping[str, Any], store: SnapshotStore | str, architectures: Sequence[type[BoardModule]]
+) -> dict[str, Any]:
+    """Return the ``model_config`` of a ``FrozenPool`` beside modules of the ``model_config`` ``settings``.
+
+    TypeError for an architecture that is no ``BoardModule``.
+    """
+    for module in architectures:
+        if not (isinstance(module, type) and issubclass(module, BoardModule)):
+            raise TypeError(f"architectures has {module!r}; it must be a subclass of BoardModule")
+    return {
+        "layout": settings["layout"],
+        "config": settings["config"],
+        "store": store_of(store),
+        "architectures": tuple(architectures),
+    }
+
+
+def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
+    """Return the players that ``pool_settings`` describes."""
+    return FrozenPolicies(
+        store_of(settings["store"]),
+        ObsLayout.from_dict(settings["layout"]),
+        settings["config"],
+        {module.architecture: module.make_trunk for module in settings["architectures"]},
+    )
+
+
+def store_of(store: SnapshotStore | str) -> SnapshotStore:
+    """Return the store, opened if ``store`` is its folder."""
+    return store if isinstance(store, SnapshotStore) else SnapshotStore(store)

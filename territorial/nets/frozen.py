@@ -1,0 +1,180 @@
+"""Frozen policies: many snapshots that act side by side, on weights that all processes of a machine share."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from territorial.config import GameConfig
+from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
+from territorial.nets.board_policy import BoardPolicy, MakeTrunk
+from territorial.obs_layout import ObsLayout
+
+OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
+"""What a ``BoardPolicy`` reads and gives, by the names in manifests."""
+
+MAX_OPEN = 512
+"""Snapshots that are kept open; opening another closes the one that has not acted for longest."""
+
+
+def manifest_of(
+    layout: ObsLayout, architecture: str, settings: Mapping[str, object], **metadata: object
+) -> Manifest:
+    """Return the manifest of a ``BoardPolicy`` whose trunk is ``architecture`` made with ``settings``."""
+    return Manifest(
+        architecture=architecture,
+        observation=OBSERVATION,
+        action_format=ACTION_FORMAT,
+        height=layout.height,
+        width=layout.width,
+        num_players=layout.num_players,
+        frames=layout.frames,
+        settings=settings,
+        metadata=metadata,
+    )
+
+
+class _Frozen(NamedTuple):
+    """A snapshot that can act: its weights, and a network that any weights of its kind can run through."""
+
+    network: BoardPolicy
+    weights: dict[str, Tensor]
+
+
+class FrozenPolicies:
+    """Snapshots of a store as players.
+
+    On the processor their weights alias the store's files: no process has a copy of its own. On another
+    device each open snapshot has one.
+
+    Args:
+        store: where the snapshots are.
+        layout: of the observations.
+        config: of the games.
+        trunks: by the names of architectures, functions that make the trunk:
+            ``make(layout, config, **settings)``, see ``BoardPolicy``.
+        max_open: snapshots kept open at a time.
+
+    """
+
+    def __init__(
+        self,
+        store: SnapshotStore,
+        layout: ObsLayout,
+        config: GameConfig,
+        trunks: Mapping[str, MakeTrunk],
+        *,
+        max_open: int = MAX_OPEN,
+    ) -> None:
+        if max_open < 1:
+            raise ValueError(f"max_open is {max_open}; it must be at least 1")
+        self.store, self.layout, self.config = store, layout, config
+        self.trunks = dict(trunks)
+        self.max_open = max_open
+        self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
+        self._networks: dict[str, BoardPolicy] = {}
+        self._verified: set[str] = set()
+
+    def act(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
+
+        ``seen``: as for ``BoardPolicy``. Every snapshot runs once, over all its rows. Raises the errors of
+        ``SnapshotStore.load``, and MismatchError for a snapshot that was made for other games or whose
+        architecture is not among ``trunks``.
+        """
+        device = seen["seat"].device
+        actions = torch.zeros((len(names), 2), dtype=torch.int64, device=device)
+        rows_of: dict[str, list[int]] = {}
+        for row, name in enumerate(names):
+            rows_of.setdefault(name, []).append(row)
+        for name, rows in rows_of.items():
+            frozen = self._frozen(name, device)
+            own = _rows(seen, torch.tensor(rows, device=device))
+            with torch.no_grad():
+                logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
+            actions[rows] = frozen.network.draw(logits)
+        return actions
+
+    def close(self) -> None:
+        """Let go of all snapshots."""
+        self._open.clear()
+        self._networks.clear()
+
+    def _frozen(self, name: str, device: torch.device) -> _Frozen:
+        """Return an open snapshot."""
+        key = name, device
+        if key not in self._open:
+            self._open[key] = self._load(name, device)
+            if len(self._open) > self.max_open:
+                self._open.popitem(last=False)
+        self._open.move_to_end(key)
+        return self._open[key]
+
+    def _load(self, name: str, device: torch.device) -> _Frozen:
+        wanted = manifest_of(self.layout, "any", {})
+        expect = {
+            key: getattr(wanted, key)
+            for key in ("observation", "action_format", "height", "width", "num_players", "frames")
+        }
+        saved = self.store.load(name, expect=expect, verify=name not in self._verified)
+        self._verified.add(name)
+        tensors = _tensors(saved)
+        network = self._network(name, saved.manifest, tensors)
+        return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()})
+
+    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> BoardPolicy:
+        """Return a network of the kind of ``tensors``; it keeps these, and none of its own."""
+        if manifest.architecture not in self.trunks:
+            raise MismatchError(
+                f"snapshot {name!r} has the architecture {manifest.architecture!r}; those known here are "
+                f"{', '.join(sorted(self.trunks)) or 'none'}"
+            )
+        kind = f"{manifest.architecture} {sorted(manifest.settings.items())}"
+        if kind not in self._networks:
+            make = self.trunks[manifest.architecture]
+            network = BoardPolicy(
+                self.layout, self.config, make(self.layout, self.config, **manifest.settings)
+            )
+            _check_fit(name, manifest, network, tensors)
+            network.load_state_dict(tensors, assign=True)
+            self._networks[kind] = network.requires_grad_(False).eval()
+        _check_fit(name, manifest, self._networks[kind], tensors)
+        return self._networks[kind]
+
+
+def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+    """Return ``rows`` of what belongs to rows, and all of what belongs to games that rows share."""
+    shares = "frame" in seen
+    games = ("observations", "players", "borders", "globals")
+    return {name: column if shares and name in games else column[rows] for name, column in seen.items()}
+
+
+def _tensors(saved: Weights) -> dict[str, Tensor]:
+    """Return the weights as tensors that alias the file."""
+    tensors = {}
+    with warnings.catch_warnings():
+        # "The given NumPy array is not writable": nobody writes to it.
+        warnings.simplefilter("ignore", UserWarning)
+        for name, array in saved.items():
+            tensor = torch.from_numpy(array)
+            tensors[name] = tensor.view(torch.bfloat16) if saved.dtypes[name] == "BF16" else tensor
+    return tensors
+
+
+def _check_fit(name: str, manifest: Manifest, network: BoardPolicy, tensors: dict[str, Tensor]) -> None:
+    """Raise MismatchError unless ``tensors`` are those of ``network``."""
+    wanted = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
+    found = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
+    if wanted == found:
+        return
+    key = min(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
+    raise MismatchError(
+        f"snapshot {name!r}: the shape of the tensor {key!r} is {found.get(key, 'none, it is missing')}; "
+        f"in the architecture {manifest.architecture!r} it is {wanted.get(key, 'none, there is no such')}"
+    )

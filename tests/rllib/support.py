@@ -1,0 +1,77 @@
+"""Small games, a store with snapshots, and algorithms that fit into a test."""
+
+import os
+
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from rllib_adapters.configure import configure
+from rllib_adapters.modules import BoardModule, settings_of
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.nets.reference import ReferenceTrunk
+from tests.torch.support import MeanTrunk
+
+CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
+
+
+def league(*names):
+    """Two who learn, three of ``names`` and a bot."""
+    others = dict.fromkeys(names, 1)
+    groups = [Group(2, {"trainable:main": 1}), Group(3, others), Group(1, {"bot:metronome": 1})]
+    return LeagueTable(groups)
+
+
+LEAGUE = league("snapshot:first", "snapshot:second", "bot:banker")
+
+
+class SmallModule(BoardModule):
+    """A policy of some hundred parameters."""
+
+    @classmethod
+    def make_trunk(cls, layout, config, **settings):
+        return MeanTrunk(layout, config, **settings)
+
+
+class BigModule(BoardModule):
+    """Another architecture."""
+
+    @classmethod
+    def make_trunk(cls, layout, config, **settings):
+        return ReferenceTrunk(layout, config, **settings)
+
+
+def env_config(**changes):
+    """The configuration of a small league."""
+    return {"config": CONFIG, "league": LEAGUE, "frames": 2, **changes}
+
+
+def fill(path, **changes):
+    """A store with the snapshots that ``env_config`` draws, of two architectures."""
+    store, settings = SnapshotStore(path), settings_of(env_config(**changes))
+    for name, module in (("first", SmallModule), ("second", BigModule)):
+        weights = {k: v.detach().numpy() for k, v in module.make_policy(settings).state_dict().items()}
+        store.add(name, weights, module.manifest(settings))
+    return store
+
+
+def start_ray(num_cpus=4):
+    """Ray in as little memory as it does with; its processes find the project where this one does."""
+    os.environ.setdefault("RAY_DEDUP_LOGS", "1")
+    ray.init(
+        num_cpus=num_cpus,
+        object_store_memory=150_000_000,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(p for p in os.sys.path if p)}},
+    )
+
+
+def small_config(store, **settings):
+    """PPO over two runners in this process, 24 steps an iteration."""
+    config = configure(
+        PPOConfig(), env_config(), store=store, module=SmallModule, architectures=[BigModule], **settings
+    )
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
+    return config

@@ -1,0 +1,228 @@
+"""The environment for RLlib: who is shown, what is shared, how it ends, and what it refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+
+from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.spaces import SHARED, ByteBox, decode_name, encode_name
+from territorial import parallel_env
+from territorial.actions import flatten
+from territorial.league import Group, LeagueTable
+from tests.rllib.support import CONFIG, LEAGUE, env_config, league
+
+
+def holding(env):
+    return {agent: np.array([0, 0]) for agent in env.agents}
+
+
+def random_actions(observations, rng):
+    """Legal launches half of the time."""
+    actions = {}
+    for agent, seen in observations.items():
+        legal = np.flatnonzero(seen["action_mask"][: CONFIG.num_players + 2])
+        actions[agent] = np.array([rng.choice(legal) if rng.random() < 0.5 else 0, rng.integers(10)])
+    return actions
+
+
+def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
+    env = TerritorialMultiAgentEnv(env_config())
+    assert env.possible_agents == ["player_0", "player_1", "frozen_2", "frozen_3", "frozen_4"]
+    drawn = set()
+    for seed in range(12):
+        observations, infos = env.reset(seed=seed)
+        assert list(observations) == env.agents == list(infos)
+        seats = env.game.seats_of(0)
+        frozen = {int(agent.split("_")[1]) for agent in env.agents if agent.startswith("frozen")}
+        assert seats[:2] == ("agent", "agent")
+        assert seats[5] == "metronome"
+        for i in (2, 3, 4):
+            assert seats[i] == ("agent" if i in frozen else "banker")
+        names = {decode_name(observations[f"frozen_{i}"]["opponent"]) for i in frozen}
+        assert names <= {"first", "second"}
+        drawn |= names
+    assert drawn == {"first", "second"}
+
+
+def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
+    env = TerritorialMultiAgentEnv(env_config())
+    before, _ = env.reset(seed=0)
+    kept = {name: before["player_0"][name].copy() for name in SHARED}
+    after = env.step(random_actions(before, np.random.default_rng(0)))[0]
+    for name in SHARED:
+        assert len({id(seen[name]) for seen in after.values()}) == 1
+        assert after["player_0"][name] is not before["player_0"][name]
+        np.testing.assert_array_equal(before["player_0"][name], kept[name])
+    assert len({id(space) for space in env.observation_spaces.values()}) == 2
+    assert len({id(space) for space in env.action_spaces.values()}) == 1
+
+
+def test_every_observation_lies_in_its_space():
+    env = TerritorialMultiAgentEnv(env_config())
+    observations, _ = env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    while env.agents:
+        for agent, seen in observations.items():
+            assert env.get_observation_space(agent).contains(seen)
+        observations = env.step(random_actions(observations, rng))[0]
+
+
+def test_it_plays_the_game_of_the_pettingzoo_environment():
+    seats = ["agent"] * 2 + ["metronome"] * 4
+    mine = TerritorialMultiAgentEnv({"config": CONFIG, "seats": seats, "frames": 2})
+    other = parallel_env(config=CONFIG, seats=seats, frames=2)
+    observations, _ = mine.reset(seed=5)
+    theirs, _ = other.reset(seed=5)
+    rng = np.random.default_rng(5)
+    while mine.agents:
+        for agent, seen in observations.items():
+            for name in ("players", "borders", "globals", "seat"):
+                np.testing.assert_array_equal(seen[name], theirs[agent][name])
+            np.testing.assert_array_equal(seen["observations"], theirs[agent]["observation"])
+        actions = random_actions(observations, rng)
+        observations, rewards, terminated, _, infos = mine.step(actions)
+        theirs, their_rewards, their_ends, _, their_infos = other.step(
+            {agent: int(flatten(action)) for agent, action in actions.items()}
+        )
+        assert rewards == pytest.approx(their_rewards)
+        assert {agent: terminated[agent] for agent in rewards} == their_ends
+        for agent in rewards:
+            if terminated[agent]:
+                assert infos[agent]["place"] == their_infos[agent]["place"] > 0
+    assert terminated["__all__"]
+
+
+def test_the_episode_ends_with_the_last_learning_agent_unless_it_is_to_go_on():
+    for end_when in ("no_agents", "game"):
+        env = TerritorialMultiAgentEnv(env_config(end_when=end_when, league=league("snapshot:first")))
+        env.reset(seed=2)
+        # The two who learn lose everything: what they own is another's, and their peak was high.
+        owner = env.game.state.owner[0, 1:-1, 1:-1].copy()
+        owner[np.isin(owner, [1, 2])] = 5
+        owner.flat[np.flatnonzero(owner == 0)[:2]] = [1, 2]
+        env.game.set_position(0, owner, peak=[4000, 4000, 12, 12, 12, 12])
+        _, _, terminated, truncated, infos = env.step(holding(env))
+        assert terminated["player_0"]
+        assert terminated["player_1"]
+        assert infos["player_0"]["place"] > 0
+        assert terminated["__all__"] == (end_when == "no_agents")
+        assert truncated["frozen_2"] == (end_when == "no_agents")
+        assert (env.agents == []) == (end_when == "no_agents")
+        assert not truncated["__all__"]
+
+
+def test_steps_can_be_limited():
+    env = TerritorialMultiAgentEnv(env_config(max_steps=2))
+    env.reset(seed=0)
+    env.step(holding(env))
+    _, _, terminated, truncated, infos = env.step(holding(env))
+    assert not any(terminated.values())
+    assert all(truncated.values())
+    assert infos["player_0"]["place"] == 0
+    with pytest.raises(RuntimeError, match="no agent is left"):
+        env.step({})
+
+
+def test_a_seed_determines_the_games_and_the_opponents():
+    runs = []
+    for _ in range(2):
+        env = TerritorialMultiAgentEnv(env_config())
+        env.reset(seed=9)
+        agents = [list(env.agents)]
+        for _ in range(5):
+            env.reset()
+            agents.append(list(env.agents))
+        runs.append((agents, env.game.digest(0)))
+    assert runs[0] == runs[1]
+
+
+def test_the_league_can_be_exchanged():
+    env = TerritorialMultiAgentEnv(env_config())
+    env.set_league(league("bot:novice"))
+    env.reset(seed=0)
+    assert env.agents == ["player_0", "player_1"]
+    env.set_league(league("snapshot:third"))
+    observations, _ = env.reset()
+    assert decode_name(observations["frozen_3"]["opponent"]) == "third"
+    more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
+    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable; RLlib was told"):
+        env.set_league(more)
+
+
+def test_seats_can_be_dealt_anew_in_every_game():
+    table = LeagueTable(LEAGUE.groups, shuffle=True)
+    env = TerritorialMultiAgentEnv(env_config(league=table))
+    assert len(env.possible_agents) == 12
+    drawn = set()
+    for seed in range(20):
+        env.reset(seed=seed)
+        learners = [agent for agent in env.agents if agent.startswith("player")]
+        assert len(learners) == 2
+        drawn |= set(learners)
+    assert len(drawn) == 6
+
+
+def test_spaces_are_small_when_they_travel():
+    space = TerritorialMultiAgentEnv().observation_spaces["player_0"]
+    assert (
+        len(pickle.dumps(space)) < 100_000
+    )  # half of one observation, four times less than of ordinary boxes
+    box = ByteBox((4, 6, 256, 32))
+    assert sum(getattr(box, name).base.nbytes for name in ("low", "high")) < 100
+    assert pickle.loads(pickle.dumps(box)) == box
+    assert box.contains(box.sample())
+    assert not box.contains(np.zeros((4, 6, 256, 31), np.uint8))
+
+
+@pytest.mark.parametrize("name", ["", "x" * 129, "a\0b"])
+def test_names_that_do_not_fit_are_refused(name):
+    with pytest.raises(ValueError, match="a name has 1 to 128, none zero"):
+        encode_name(name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"league": None, "seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
+        ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
+        ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
+        ({"seats": ["agent"] * 6}, "both seats and league say who plays"),
+        (
+            {"league": LeagueTable([Group(2, {"trainable:main": 1})])},
+            "the league table has 2 seats",
+        ),
+        (
+            {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
+            "no group .* has trainable:main as its",
+        ),
+        (
+            {"league": LeagueTable([Group(6, {"trainable:x": 1})])},
+            "the learning players .* are x; the",
+        ),
+        ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
+        ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
+        ({"max_steps": 0}, "max_steps is 0; it must be a whole number from 1"),
+    ],
+)
+def test_bad_options_are_refused_by_name(changes, message):
+    with pytest.raises(ValueError, match=message):
+        TerritorialMultiAgentEnv(env_config(**changes))
+
+
+def test_unknown_options_and_actions_are_refused_by_name():
+    with pytest.raises(TypeError, match="env_config has 'seat'; it may have config, league, seats"):
+        TerritorialMultiAgentEnv({"seat": 1})
+    with pytest.raises(TypeError, match="config is 3; it must be a"):
+        TerritorialMultiAgentEnv({"config": 3})
+    with pytest.raises(TypeError, match="league is 3; it must be a"):
+        TerritorialMultiAgentEnv({"config": CONFIG, "league": 3})
+    env = TerritorialMultiAgentEnv(env_config())
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="there is no action for 'player_0'"):
+        env.step({})
+    for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
+        with pytest.raises(ValueError, match=r"the action of 'player_1' is .*the first from 0 to 7"):
+            env.step(holding(env) | {"player_1": np.asarray(bad)})

@@ -1,0 +1,177 @@
+"""The old API stack: rows of bytes, policies that own little, and an iteration of PPO with all of them."""
+
+import importlib.util
+import pathlib
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.policy.policy import PolicySpec  # noqa: E402
+from ray.rllib.policy.sample_batch import SampleBatch  # noqa: E402
+
+from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.legacy.env import LegacyEnv  # noqa: E402
+from rllib_adapters.legacy.model import BoardModel  # noqa: E402
+from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy  # noqa: E402
+from rllib_adapters.legacy.record import Record  # noqa: E402
+from rllib_adapters.modules import settings_of  # noqa: E402
+from rllib_adapters.pool import pool_settings  # noqa: E402
+from territorial.obs_layout import ObsLayout  # noqa: E402
+from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, start_ray  # noqa: E402
+
+ENV = {"config": CONFIG, "frames": 2}
+SETTINGS = settings_of(ENV)
+
+
+class Holder(BotPolicy):
+    """Holds."""
+
+    def choose(self, rows):
+        return np.zeros((len(rows), 2), np.int64)
+
+
+@pytest.fixture(scope="module")
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def league(store, capacity=100):
+    """A policy that learns, two bots and two snapshots, on the old stack in this process."""
+    pool = pool_settings(SETTINGS, store, [SmallModule, BigModule])
+    frozen = {"env_settings": SETTINGS, "pool": pool}
+    policies = {
+        "p0": PolicySpec(policy_class=LeanPPOPolicy),
+        "bot_1": PolicySpec(policy_class=Holder, config={"env_settings": SETTINGS}),
+        "bot_2": PolicySpec(policy_class=Holder, config={"env_settings": SETTINGS}),
+        "frozen_3": PolicySpec(policy_class=SnapshotPolicy, config={**frozen, "snapshot": "first"}),
+        "frozen_4": PolicySpec(policy_class=SnapshotPolicy, config={**frozen, "snapshot": "second"}),
+    }
+    by_seat = ["p0", *policies]
+    model = {"custom_model": BoardModel, "custom_model_config": {"module": SmallModule, **SETTINGS}}
+    return (
+        PPOConfig()
+        .api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)
+        .environment(LegacyEnv, env_config=ENV)
+        .env_runners(num_env_runners=0, rollout_fragment_length=16)
+        .training(train_batch_size=16, minibatch_size=8, num_epochs=1, model=model)
+        .multi_agent(
+            policies=policies,
+            policy_mapping_fn=lambda agent, *_, **__: by_seat[int(agent.split("_")[1])],
+            policies_to_train=["p0"],
+            policy_map_capacity=capacity,
+        )
+    )
+
+
+def test_a_row_of_bytes_is_the_observation_in_numpy_and_in_torch():
+    whole, legacy = TerritorialMultiAgentEnv(ENV | {"end_when": "game"}), LegacyEnv(ENV)
+    seen, rows = whole.reset(seed=3)[0], legacy.reset(seed=3)[0]
+    stack = np.stack(list(rows.values()))
+    arrays = legacy.record.arrays(stack)
+    tensors = legacy.record.tensors(torch.from_numpy(stack))
+    for i, agent in enumerate(seen):
+        assert legacy.observation_spaces[agent].contains(rows[agent])
+        for name, array in seen[agent].items():
+            np.testing.assert_array_equal(arrays[name][i], array)
+            np.testing.assert_array_equal(tensors[name][i].numpy(), array)
+            assert tensors[name].numpy().dtype == array.dtype
+
+
+def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
+    layout = ObsLayout(height=256, width=256, num_players=32, frames=4)
+    assert Record(layout).num_bytes == 225_376
+    with pytest.raises(ValueError, match=r"shape \(1, 5\).* must be \(N, 225376\) of torch.uint8"):
+        Record(layout).tensors(torch.zeros(1, 5, dtype=torch.uint8))
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.parametrize("capacity", [100, 2])
+def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, capacity):
+    algorithm = league(fill(tmp_path), capacity).build_algo()
+    try:
+        before = algorithm.get_policy("p0").get_weights()
+        before = {name: array.copy() for name, array in before.items()}
+        algorithm.train()
+        after = algorithm.get_policy("p0").get_weights()
+        assert any((before[name] != after[name]).any() for name in before)
+        policies = algorithm.env_runner.policy_map
+        for name in list(policies.keys()):
+            policy = policies[name]
+            assert getattr(policy, "_dummy_batch", None) is None
+            assert name == "p0" or not hasattr(policy, "model")
+        if capacity == 100:
+            assert policies["frozen_3"]._players is policies["frozen_4"]._players
+            opened = {name for name, _ in policies["frozen_3"]._players._open}
+            assert opened == {"first", "second"}
+        policies["frozen_4"].play("first")
+        again = SnapshotPolicy.from_state(policies["frozen_4"].get_state())
+        assert again.snapshot == "first"
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_what_opponents_saw_is_not_kept_for_training(tmp_path):
+    algorithm = league(fill(tmp_path)).build_algo()
+    try:
+        batch = algorithm.env_runner.sample().policy_batches
+        assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
+        for name in ("bot_1", "frozen_3"):
+            assert SampleBatch.OBS not in batch[name]
+            assert SampleBatch.NEXT_OBS not in batch[name]
+    finally:
+        algorithm.stop()
+
+
+def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():
+    seen = []
+
+    class Watched(LeanPPOPolicy):
+        def _get_dummy_batch_from_view_requirements(self, batch_size=1):
+            batch = super()._get_dummy_batch_from_view_requirements(batch_size)
+            seen.append(sum(part.nbytes for part in batch.values()))
+            return batch
+
+    env = LegacyEnv({})
+    settings = settings_of({})
+    model = {"custom_model": BoardModel, "custom_model_config": {"module": SmallModule, **settings}}
+    config = PPOConfig().api_stack(
+        enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False
+    )
+    config.training(model=model)
+    space = env.observation_spaces["player_0"]
+    policy = Watched(space, env.action_spaces["player_0"], config.to_dict())
+    assert policy._dummy_batch is None
+    assert 0 < max(seen) < 1_000_000
+
+
+def test_what_does_not_fit_says_what_to_do():
+    with pytest.raises(ValueError, match="env_config has a league; on the old stack"):
+        LegacyEnv({"config": CONFIG, "league": LEAGUE})
+    env = LegacyEnv(ENV)
+    spaces = env.observation_spaces["player_0"], env.action_spaces["player_0"]
+    bot = BotPolicy(*spaces, {"env_settings": SETTINGS})
+    with pytest.raises(NotImplementedError, match=r"BotPolicy must have a method choose\(rows\)"):
+        bot.compute_actions(np.zeros((1, 3), np.uint8))
+    with pytest.raises(NotImplementedError, match="leave it out of policies_to_train"):
+        bot.learn_on_batch(None)
+    model = BoardModel(*spaces, 18, {}, "model", module=SmallModule, **SETTINGS)
+    with pytest.raises(RuntimeError, match="before the first forward"):
+        model.value_function()
+
+
+@pytest.mark.checkout
+def test_the_example_builds_all_its_policies(tmp_path):
+    path = pathlib.Path(__file__).parents[2] / "examples" / "legacy_league.py"
+    spec = importlib.util.spec_from_file_location("legacy_league", path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    config = example.make_config(CONFIG, str(tmp_path), 32, 2)
+    assert len(config.policies) == 65
+    assert config.policies_to_train == ["p0"]

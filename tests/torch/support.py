@@ -1,0 +1,52 @@
+"""A small game, what its seats see of it as tensors, and the smallest of trunks."""
+
+import numpy as np
+import torch
+
+from territorial import GameConfig, VecGame
+from territorial.actions import pair_mask
+from territorial.decode import feature_names
+from territorial.decode.numpy import Decoder
+
+SMALL = GameConfig(height=32, width=40, num_players=5)
+
+
+class MeanTrunk(torch.nn.Module):
+    """Reads boards in any form and the features; as simple as can be."""
+
+    embedding_size = 6
+
+    def __init__(self, layout, config, form="owners"):
+        super().__init__()
+        self.form = form
+        planes = {"owners": layout.frames, "onehot": layout.frames * (layout.num_players + 1)}
+        channels = planes.get(form, 4 * layout.frames + 2)
+        self.layer = torch.nn.Linear(channels + len(feature_names(config)), self.embedding_size)
+
+    def forward(self, boards, features):
+        return self.layer(torch.cat([boards.float().mean((2, 3)), features], 1))
+
+
+def seen_by(config, seats, frames=4, steps=20):
+    """What ``seats`` see of one game, as rows that share its frame."""
+    game = VecGame(config, 1, frames=frames, seats=["metronome"] * (config.num_players - 1) + ["agent"])
+    game.reset(3)
+    for _ in range(steps):
+        game.step()
+    obs, zeros = game.observations, np.zeros(len(seats), np.int64)
+    mask = pair_mask(Decoder(game.layout).action_mask(obs.masks, seats, zeros))
+    shared = {
+        "observations": obs.planes,
+        "players": obs.players,
+        "borders": obs.borders,
+        "globals": obs.globals,
+    }
+    rows = {"seat": np.array(seats)[:, None], "frame": zeros[:, None], "action_mask": mask}
+    return game.layout, {name: torch.from_numpy(array.copy()) for name, array in (shared | rows).items()}
+
+
+def whole(seen):
+    """The same rows, every one with boards and tables of its own."""
+    rows = seen["frame"].flatten()
+    own = {name: seen[name] for name in ("seat", "action_mask")}
+    return own | {name: seen[name][rows] for name in seen.keys() - own.keys() - {"frame"}}

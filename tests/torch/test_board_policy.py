@@ -1,0 +1,66 @@
+"""A policy over packed observations: sizes, costs, masks, holding, rows that share boards."""
+
+import pytest
+
+from territorial import GameConfig
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
+
+from territorial.nets import BoardPolicy, ReferenceTrunk  # noqa: E402
+from territorial.nets.board_policy import FORMS, MASKED  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+
+
+def test_the_reference_network_has_the_size_and_the_cost_that_it_promises():
+    config = GameConfig()
+    layout, seen = seen_by(config, [1, 32], steps=0)
+    policy = BoardPolicy(layout, config, ReferenceTrunk(layout, config))
+    assert 4.5e6 < sum(weight.numel() for weight in policy.parameters()) < 5.5e6
+    with FlopCounterMode(display=False) as counter:
+        policy(seen)
+    lookups = layout.frames * 16 * (config.height // 4) * (config.width // 4) * 32
+    assert counter.get_total_flops() / 2 + lookups < 115e6  # a board; 200 million at most
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_that_share_boards_give_what_rows_of_their_own_give(form):
+    layout, seen = seen_by(SMALL, [1, 3, 5])
+    policy = BoardPolicy(layout, SMALL, MeanTrunk(layout, SMALL, form))
+    with torch.no_grad():
+        shared, own = policy(seen), policy(whole(seen))
+        assert torch.equal(shared[0], own[0])
+        assert torch.equal(policy.values(shared[1]), policy.values(own[1]))
+
+
+def test_before_it_has_learned_it_holds_as_often_as_asked_wherever_it_stands():
+    layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5])
+    for probability in (0.9, 0.5):
+        policy = BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=probability)
+        holds = policy(seen)[0][:, :7].softmax(1)[:, 0]
+        expected = torch.where(seen["action_mask"][:, 1:7].sum(1) > 0, probability, 1.0)
+        assert torch.allclose(holds, expected, atol=0.02)
+
+
+def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite():
+    layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5])
+    seen["action_mask"][:, 1:7] = torch.eye(5, 6, dtype=torch.int8)  # one launch each
+    policy = BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=0.1)
+    logits, embedding = policy(seen)
+    assert torch.isfinite(logits).all()
+    assert (logits[seen["action_mask"] == 0] == MASKED).all()
+    for _ in range(50):
+        drawn = policy.draw(logits.detach())
+        assert (seen["action_mask"].gather(1, drawn[:, :1]) == 1).all()
+        assert drawn[:, 1].max() < 10
+    (logits.softmax(1).sum() + policy.values(embedding).sum()).backward()
+    assert all(torch.isfinite(weight.grad).all() for weight in policy.parameters())
+
+
+def test_bad_trunks_and_numbers_are_refused_by_name():
+    layout, _ = seen_by(SMALL, [1])
+    with pytest.raises(ValueError, match="the trunk Linear has form None and embedding_size None"):
+        BoardPolicy(layout, SMALL, torch.nn.Linear(1, 1))
+    with pytest.raises(ValueError, match="hold_probability is 1; it must lie between 0 and 1"):
+        BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=1)

@@ -1,0 +1,110 @@
+"""Frozen policies: what they choose, what they refuse, and that their weights are the store's."""
+
+import pytest
+
+from territorial import GameConfig
+from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402 - only where torch is there
+from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
+from territorial.nets.reference import ReferenceTrunk  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+
+LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
+TRUNKS = {"reference": ReferenceTrunk, "mean": MeanTrunk}
+
+
+def policy_that_always(what, trunk, settings=None):
+    """A policy of the architecture ``trunk`` whose first head has a mind of its own."""
+    policy = BoardPolicy(LAYOUT, SMALL, TRUNKS[trunk](LAYOUT, SMALL, **(settings or {})))
+    with torch.no_grad():
+        policy.policy_head.bias[what] = 1000.0
+    return policy
+
+
+def add(store, name, policy, architecture, settings=None, **changes):
+    manifest = manifest_of(LAYOUT, architecture, settings or {})
+    if changes:
+        manifest = Manifest(**(manifest.to_dict() | changes))
+    store.add(name, {key: part.detach().numpy() for key, part in policy.state_dict().items()}, manifest)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SnapshotStore(tmp_path)
+    add(store, "holder", policy_that_always(0, "reference"), "reference")
+    add(store, "expander", policy_that_always(1, "reference"), "reference")
+    add(store, "small", policy_that_always(0, "mean", {"form": "pooled"}), "mean", {"form": "pooled"})
+    return store
+
+
+@pytest.mark.parametrize("rows", ["shared", "whole"])
+def test_every_row_is_played_by_its_own_snapshot(store, rows):
+    seen = {**SEEN, "action_mask": torch.ones_like(SEEN["action_mask"])}
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    names = ["expander", "holder", "small", "expander", "holder"]
+    actions = players.act(names, seen if rows == "shared" else whole(seen))
+    assert actions[:, 0].tolist() == [1, 0, 0, 1, 0]
+    assert actions.dtype == torch.int64
+    assert ((actions >= 0) & (actions < torch.tensor([7, 10]))).all()
+
+
+def test_weights_are_not_copied_and_one_network_serves_all_of_its_kind(store):
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players.act(["expander", "holder", "small", "expander", "holder"], SEEN)
+    networks = {id(frozen.network) for frozen in players._open.values()}
+    assert len(networks) == 2
+    for (name, _), frozen in players._open.items():
+        assert frozen.weights.keys() == store.load(name).keys()
+        for tensor in frozen.weights.values():
+            # What the store maps is read-only: a process that wrote to a copy of its own would not notice.
+            assert not tensor.numpy().flags.owndata
+
+
+def test_those_who_act_seldom_are_closed_first(store):
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS, max_open=2)
+    row = {name: part[:1] for name, part in SEEN.items()}
+    for name in ("holder", "expander", "holder", "small"):
+        players.act([name], row)
+    assert [name for name, _ in players._open] == ["holder", "small"]
+    players.close()
+    assert players.act(["holder"], row).shape == (1, 2)
+
+
+def test_what_cannot_play_is_refused_by_name(store):
+    players = FrozenPolicies(store, LAYOUT, SMALL, {"mean": MeanTrunk})
+    row = {name: part[:1] for name, part in SEEN.items()}
+    with pytest.raises(UnknownSnapshotError, match=r"'nobody'.*it has expander, holder, small"):
+        players.act(["nobody"], row)
+    with pytest.raises(MismatchError, match="architecture 'reference'; those known here are mean"):
+        players.act(["holder"], row)
+    with pytest.raises(ValueError, match="max_open is 0; it must be at least 1"):
+        FrozenPolicies(store, LAYOUT, SMALL, {}, max_open=0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("num_players", 6), ("frames", 2), ("height", 64), ("observation", "features")]
+)
+def test_a_snapshot_of_other_games_is_refused(store, field, value):
+    add(store, "other", policy_that_always(0, "reference"), "reference", **{field: value})
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    with pytest.raises(MismatchError, match=f"{field} is {value!r}; here it must be"):
+        players.act(["other"] * 5, SEEN)
+
+
+def test_a_snapshot_of_another_shape_is_refused(store):
+    policy = policy_that_always(0, "reference")
+    policy.value_head = torch.nn.Linear(512, 2)
+    add(store, "wide", policy, "reference")
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    with pytest.raises(MismatchError, match=r"'wide'.*value_head.bias' is \(2,\); in the .* it is \(1,\)"):
+        players.act(["wide"] * 5, SEEN)
+
+
+def test_games_of_another_size_need_networks_of_their_own():
+    config = GameConfig(height=64, width=64, num_players=3)
+    layout, seen = seen_by(config, [1, 3], frames=2)
+    policy = BoardPolicy(layout, config, ReferenceTrunk(layout, config))
+    assert policy(seen)[0].shape == (2, 15)
