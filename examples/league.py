@@ -162,7 +162,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--steps", type=int, default=64, help="decisions of an iteration")
     add("--runners", type=int, default=1, help="processes that play")
     add("--eval-games", type=int, default=2)
-    add("--eval-steps", type=int, default=60, help="decisions after which a game is cut")
+    add("--eval-steps", type=int, default=40, help="decisions after which a game is cut")
     add("--seed", type=int, default=0)
     add("--store", default=None, help="folder of the snapshots; a temporary one if not given")
     return parser.parse_args(arguments)
@@ -197,6 +197,7 @@ def main(arguments: list[str]) -> None:
             print(
                 f"{row.name:14}{row.seconds:8.1f}{rates}{row.megabytes:10,.0f}{row.megabytes - before:15,.0f}"
             )
+        ray.shutdown()
         if options.eval_games:
             newest = f"main-{options.iterations}"
             results = {name: evaluate(options, store, name) for name in (UNTRAINED, newest)}
@@ -205,7 +206,6 @@ def main(arguments: list[str]) -> None:
                 f"{options.eval_steps} decisions: "
                 + ", ".join(f"{name} {share:.2f}" for name, share in results.items())
             )
-    ray.shutdown()
 
 
 if __name__ == "__main__":
