@@ -87,7 +87,9 @@ def test_without_either_the_error_says_what_to_install(monkeypatch):
 def _load_and_measure(path: Path, name: str, barrier, results) -> None:
     """Load a snapshot and read all of it; measure before, and while all others hold it too."""
     store = SnapshotStore(path)
+    barrier.wait(60)  # what all processes share of Python counts the same before and after
     before = measure([os.getpid()])
+    barrier.wait(60)
     weights = store.load(name)
     total = sum(int(array.view(np.uint8).sum()) for array in weights.values())
     barrier.wait(60)
@@ -114,4 +116,4 @@ def test_processes_that_load_a_snapshot_share_its_pages(tmp_path):
     assert [total for total, _, _ in found] == [int(values.view(np.uint8).sum())] * number
     assert max(private for _, private, _ in found) < 3 * MB
     # Counted once: all of them together take what the file has, and little more.
-    assert size <= sum(growth for _, _, growth in found) < size + number * 3 * MB
+    assert size - number * MB < sum(growth for _, _, growth in found) < size + number * 3 * MB
