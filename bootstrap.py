@@ -46,6 +46,8 @@ COMMANDS = {
             "python benchmarks/differential.py",
             "python benchmarks/flat_memory.py",
             "python benchmarks/mixed_shape.py",
+            "python benchmarks/observe_cost.py",
+            "python benchmarks/decode_speed.py",
             "python benchmarks/frame_store.py",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",

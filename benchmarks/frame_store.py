@@ -113,11 +113,11 @@ def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Nam
     marks = {steps * i // REPORTS for i in range(1, REPORTS + 1)}
     chosen = set(rng.choice(steps, min(steps, PUT_ASIDE), replace=False).tolist())
     run = Run(store, [], 0, 0, 0.0, 0.0, {})
-    observations, was_reset, ended = game.reset(), None, 0
+    observations, ended = game.reset(), 0
     before = None
     for step in range(1, steps + 1):
         started = time.perf_counter()
-        t = store.append(observations, was_reset)
+        t = store.append(observations)
         stored = time.perf_counter()
         counts = observations.delta_count
         run.changed_cells += int(np.maximum(counts, 0).sum())
@@ -127,7 +127,6 @@ def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Nam
             run.aside[k, t] = observations.planes[k, 0].copy()
         noted = time.perf_counter()
         observations, *_, info = game.step()
-        was_reset = info["was_reset"]
         ended += int(info["ended"].sum())
         run.store_seconds += stored - started
         run.play_seconds += time.perf_counter() - noted

@@ -28,11 +28,11 @@ LIMIT = 10.0
 FORMS: dict[str, dict[str, Any]] = {
     "nothing": {"observe": False},
     "tables and masks": {"frames": 0},
-    "and the board with deltas": {"frames": 1},
-    "and the three boards before it": {"frames": 4},
+    "these and the board, with deltas": {"frames": 1},
+    "these and the three boards before it": {"frames": 4},
 }
 """What each batch observes; the limit is for the third."""
-LIMITED = "and the board with deltas"
+LIMITED = "these and the board, with deltas"
 CONFIGS = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),

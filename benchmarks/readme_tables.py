@@ -10,6 +10,8 @@ The results come from (`make verify` does all of it)
     python benchmarks/differential.py
     python benchmarks/flat_memory.py
     python benchmarks/mixed_shape.py
+    python benchmarks/observe_cost.py
+    python benchmarks/decode_speed.py
     python benchmarks/frame_store.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
@@ -189,6 +191,37 @@ def mixed() -> str:
     return "\n".join(lines)
 
 
+def seen() -> str:
+    """Return the table of what observing and decoding cost."""
+    observing, decoding, stored_ = must_load("observe_cost"), must_load("decode"), must_load("frame_store")
+    layout, onehot = decoding["layout"], decoding["onehot"]
+    every_agent = stored_["forms"]["one-hot of all agents, uint8"]
+    lines = ["| | |", "|---|--:|"]
+    for form, cost in observing["forms"].items():
+        if form == "nothing":
+            lines.append(f"| a step of rules and bots | {cost['step_us']:.1f} µs |")
+        else:
+            lines.append(f"| observing {form} | + {cost['cost_us']:.1f} µs |")
+    packed = ObsLayout(**layout)
+    lines += [
+        f"| a packed board; a stack of {layout['frames']} | {packed.nbytes('planes') // layout['frames']:,}; "
+        f"{packed.nbytes('planes'):,} bytes |",
+        f"| a step in a `FrameStore`, key frames included | {stored_['bytes_per_game_step']:,.0f} bytes |",
+        f"| the same one-hot, for all agents | {every_agent:,.0f} bytes |",
+        f"| one-hot {decoding['dtype']} for {decoding['chunk']} agents | "
+        f"{onehot['decode.numpy']['ms_per_chunk']:.1f} ms |",
+        f"| the same with `unpackbits` and comparisons | {onehot['naive numpy']['ms_per_chunk']:.0f} ms |",
+        f"| filling its {decoding['bytes_per_chunk'] / 1e6:.0f} MB with zeros | "
+        f"{onehot['refill (out.fill(0))']['ms_per_chunk']:.1f} ms |",
+        "",
+        f"{layout['height']} x {layout['width']}, {layout['num_players']} seats, one core of "
+        f"{observing['machine']['cpu']}; `benchmarks/observe_cost.py`, `decode_speed.py` and "
+        "`frame_store.py`. Costs of observing are per step of a game, and those of a line include the lines "
+        "above it.",
+    ]
+    return "\n".join(lines)
+
+
 def version() -> str:
     """Return the sentence about the version."""
     return f"This page describes version {OBS_VERSION}."
@@ -339,6 +372,7 @@ def percent(share: float) -> str:
 TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
+    ("README.md", "seen", seen),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
     ("docs/where-40-gb-went.md", "board_forms", board_forms),

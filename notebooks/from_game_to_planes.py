@@ -100,7 +100,7 @@ print("bits set in each entry:", [int(entry.sum()) for entry in bits])
 # the board before needs nothing else.
 
 # %%
-count = int(obs.delta_count[0])  # -1 would be a key frame: take the whole board
+count = int(obs.delta_count[0])  # below 0 it would be a key frame: take the whole board
 after = before.copy()
 after.reshape(-1)[obs.delta_index[0, :count]] = obs.delta_code[0, :count]
 assert (after == codes).all()

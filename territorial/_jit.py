@@ -122,6 +122,23 @@ def kernel(function: F) -> F:
     return compiled
 
 
+def entry_of(compiled: Any) -> Callable[..., Any]:
+    """Return what a kernel calls in the end, for callers who know that their arguments never change type.
+
+    To find out which of its signatures fits, numba looks at every array on every call: 10 microseconds for
+    a whole batch. The entry takes what it gets, so whatever else is passed to it corrupts memory.
+    """
+    if compiled not in _entries:
+        signatures = getattr(compiled, "overloads", {})
+        if len(signatures) != 1:  # not compiled yet, or there is a choice
+            return cast(Callable[..., Any], compiled)
+        _entries[compiled] = next(iter(signatures.values())).entry_point
+    return _entries[compiled]
+
+
+_entries: dict[Any, Callable[..., Any]] = {}
+
+
 if JIT_ENABLED:
 
     @intrinsic  # type: ignore[untyped-decorator]

@@ -86,7 +86,7 @@ def beside(cells: Any, s: int, r: Any, edge: tuple[int, int, Any, Any]) -> Any:
 def spread(planes: Any, spans: Any, owner: int, reach: Any, reach_spans: Any) -> None:
     """Fill ``reach`` with all cells that have a neighbour owned by ``owner`` (its own cells among them).
 
-    ``reach`` is uint64[strip][row], valid in the rows of ``reach_spans``, int64[strip][2].
+    ``reach`` is uint64[strip][row], valid in the rows of ``reach_spans``, int64[strip][3].
     """
     own = planes[owner]
     for s in range(planes.shape[1]):
@@ -95,9 +95,12 @@ def spread(planes: Any, spans: Any, owner: int, reach: Any, reach_spans: Any) ->
         first = min(spans[owner, s, FIRST] - 1, spans[owner, left, FIRST], spans[owner, right, FIRST])
         end = max(spans[owner, s, END] + 1, spans[owner, left, END], spans[owner, right, END])
         first, end = max(first, 1), min(end, planes.shape[2] - 1)
-        reach_spans[s, FIRST], reach_spans[s, END] = first, end
+        columns = ZERO
         for r in range(np.uint64(first), np.uint64(max(first, end))):
-            reach[s, r] = beside(own, s, r, edge)
+            word = beside(own, s, r, edge)
+            reach[s, r] = word
+            columns |= word
+        reach_spans[s, FIRST], reach_spans[s, END], reach_spans[s, COLUMNS] = first, end, int64(columns)
 
 
 @njit
@@ -111,20 +114,16 @@ def find_front(
     for s in range(planes.shape[1]):
         first = max(reach_spans[s, FIRST], spans[target, s, FIRST])
         end = min(reach_spans[s, END], spans[target, s, END])
-        if first < end:
+        none = int64(planes.shape[2])
+        highest, lowest, columns = none, int64(0), ZERO
+        if (first < end) & ((reach_spans[s, COLUMNS] & spans[target, s, COLUMNS]) != 0):
             for r in range(np.uint64(first), np.uint64(end)):
-                front[s, r] = reach[s, r] & planes[target, s, r]
-            while first < end and front[s, first] == ZERO:
-                first += 1
-            while first < end and front[s, end - 1] == ZERO:
-                end -= 1
-        columns = ZERO
-        if first < end:
-            for r in range(np.uint64(first), np.uint64(end)):
-                columns |= front[s, r]
-        else:
-            first, end = planes.shape[2], 0
-        front_spans[s, FIRST], front_spans[s, END], front_spans[s, COLUMNS] = first, end, int64(columns)
+                word = reach[s, r] & planes[target, s, r]
+                front[s, r] = word
+                columns |= word
+                highest = min(highest, int64(r) if word != ZERO else none)
+                lowest = max(lowest, int64(r) + 1 if word != ZERO else int64(0))
+        front_spans[s, FIRST], front_spans[s, END], front_spans[s, COLUMNS] = highest, lowest, int64(columns)
 
 
 @njit

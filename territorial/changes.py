@@ -3,7 +3,8 @@
 It is scratch memory: a step is played and observed within one call, so the log is empty between calls.
 ``work.changes[s, row]`` holds, for the 64 cells of strip s in that row (from 0), the XOR of old and new owner
 codes as bit planes, lowest bit first: eight words, one cache line. ``work.touched`` has a bit for
-each of these places where anything was noted. Without boards to observe both have no rows at all.
+each of these places where anything was noted, and ``work.takers`` who took cells there, SEVERAL if not
+the same each time. Without boards to observe these have no rows at all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from territorial._jit import ONE, ZERO, lowest_bit, njit
 from territorial.board import END, FIRST
 from territorial.work import Work
 
+SEVERAL = -1
+
 
 @njit
 def note_changes(work: Work, cells: Any, spans: Any, old: int, new: int) -> None:
@@ -27,7 +30,10 @@ def note_changes(work: Work, cells: Any, spans: Any, old: int, new: int) -> None
             word = cells[s, r]
             if word != ZERO:
                 row = r - ONE
-                work.touched[s, row >> np.uint64(6)] |= ONE << (row & np.uint64(63))
+                rows, bit = work.touched[s, row >> np.uint64(6)], ONE << (row & np.uint64(63))
+                is_first = (rows & bit) == ZERO
+                work.takers[s, row] = new if is_first or work.takers[s, row] == new else SEVERAL
+                work.touched[s, row >> np.uint64(6)] = rows | bit
                 difference = np.uint64(old ^ new)
                 while difference != ZERO:
                     work.changes[s, row, lowest_bit(difference)] ^= word

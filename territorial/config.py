@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import true_or_false, whole_number
 from territorial.constants import (
     MAX_PLAYERS,
     MAX_SIDE,
@@ -98,10 +99,10 @@ class GameConfig:
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
             if "low" in spec.metadata:
-                self._check_whole_number(spec)
+                value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
+                object.__setattr__(self, spec.name, whole_number(spec.name, value, low, high))
         _check_map_kind(self.map, self.height, self.width, self.num_maps)
-        if not isinstance(self.deaths, bool):
-            raise TypeError(f"deaths is {self.deaths!r}; it must be True or False")
+        object.__setattr__(self, "deaths", true_or_false("deaths", self.deaths))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         if self.hard_cap < self.soft_cap:
             raise ValueError(
@@ -119,20 +120,6 @@ class GameConfig:
                 f"map of {self.height} x {self.width} has {self.height * self.width}; "
                 f"at most {self.height * self.width // SPAWN_CELLS} can ever fit"
             )
-
-    def _check_whole_number(self, spec: dataclasses.Field[Any]) -> None:
-        value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
-        try:
-            whole = operator.index(value)
-        except TypeError:
-            raise TypeError(
-                f"{spec.name} is {value!r}; it must be a whole number from {low} to {high}"
-            ) from None
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{spec.name} is {value!r}; it must be a whole number from {low} to {high}")
-        if not low <= whole <= high:
-            raise ValueError(f"{spec.name} is {whole}; it must be from {low} to {high}")
-        object.__setattr__(self, spec.name, whole)
 
     def replace(self, **changes: Any) -> GameConfig:
         """Return a copy with some fields changed, validated as a whole."""

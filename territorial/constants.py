@@ -15,6 +15,7 @@ BLOCKED = 255
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 250
 MIN_SIDE, MAX_SIDE = 16, 1024
+LARGEST_SEED = 2**64 - 1
 
 # Streams of the counter RNG, H(seed, stream, tick, index); each number is used for one purpose only.
 STREAM_ORDER = 1

@@ -15,12 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
+from territorial._jit import entry_of
 from territorial.actions import num_targets
+from territorial.arguments import true_or_false, whole_number
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     FRACTION_UNIT,
+    LARGEST_SEED,
     MAX_SIDE,
     NUM_FRACTIONS,
 )
@@ -44,7 +47,6 @@ from territorial.work import Work, make_work
 
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-SEED_LIMIT = 2**64
 MAX_GAMES = 1_000_000
 LARGEST_NUMBER = 2**40
 """Largest number of troops or ticks that a position may be given."""
@@ -146,14 +148,12 @@ class VecGame:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
         self.config = config
-        self.num_games = _whole("num_games", num_games, 1, MAX_GAMES)
-        self.num_threads = _whole("num_threads", num_threads, 1, 1024)
-        self._batch_seed = _whole("seed", seed, 0, SEED_LIMIT - 1)
+        self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
+        self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
+        self._batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
-        if not isinstance(observe, (bool, np.bool_)):
-            raise TypeError(f"observe is {observe!r}; it must be True or False")
-        self.observes = bool(observe)
+        self.observes = true_or_false("observe", observe)
         codes = seat_codes(seats, config.num_players)
         self._check_agents(codes)
 
@@ -161,7 +161,7 @@ class VecGame:
         self._bank = make_bank(self._maps)
         self._terrain = make_terrain(self._maps, config.map)
         self._params = make_params(config)
-        frames = _whole("frames", frames, 0, MAX_FRAMES)
+        frames = whole_number("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
             height=config.height, width=config.width, num_players=config.num_players, frames=frames
         )
@@ -192,13 +192,29 @@ class VecGame:
         # A game that is not replaced keeps its last observation where it is.
         keeps_final = self.observes and self.autoreset == "same_step"
         self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
-        self._wrap_buffers()
         self._results = allocate_results(games, config.num_players)
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._make_views()
 
-    def _wrap_buffers(self) -> None:
+    def _make_views(self) -> None:
+        """Make what ``step`` returns, views of memory that stays where it is."""
         self._observations = observations_of(self._buffers, self.layout)
         self._final_observations = observations_of(self._final_buffers, self.layout)
+        results = self._results
+        self._info: dict[str, Any] = {
+            "ended": results.ended,
+            "was_reset": results.was_reset,
+            "final_place": results.final_place,
+            "final_land": results.final_land,
+            "final_length": results.final_length,
+            "final_illegal": results.final_illegal,
+            "final_raised": results.final_raised,
+            "final_bounced": results.final_bounced,
+            "final_obs": self._final_observations,
+            "illegal": view(self.blocks, "illegal")[:, 1:],
+            "raised": view(self.blocks, "raised")[:, 1:],
+            "bounced": view(self.blocks, "bounced")[:, 1:],
+        }
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -211,7 +227,7 @@ class VecGame:
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
-        batch_seed = self._batch_seed if seed is None else _whole("seed", seed, 0, SEED_LIMIT - 1)
+        batch_seed = self._batch_seed if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
@@ -274,8 +290,9 @@ class VecGame:
             int(self.end_when == "no_agents"),
             int(self.observes),
         )
+        step_games = entry_of(stepping.step_games)
         self._run(
-            lambda work, first, end: stepping.step_games(
+            lambda work, first, end: step_games(
                 self.blocks,
                 self._params,
                 work,
@@ -290,21 +307,13 @@ class VecGame:
             )
         )
         results = self._results
-        info = {
-            "ended": results.ended,
-            "was_reset": results.was_reset,
-            "final_place": results.final_place,
-            "final_land": results.final_land,
-            "final_length": results.final_length,
-            "final_illegal": results.final_illegal,
-            "final_raised": results.final_raised,
-            "final_bounced": results.final_bounced,
-            "final_obs": self._final_observations,
-            "illegal": view(self.blocks, "illegal")[:, 1:],
-            "raised": view(self.blocks, "raised")[:, 1:],
-            "bounced": view(self.blocks, "bounced")[:, 1:],
-        }
-        return self._observations, results.rewards, results.terminated, results.truncated, info
+        return (
+            self._observations,
+            results.rewards,
+            results.terminated,
+            results.truncated,
+            self._info.copy(),
+        )
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -363,7 +372,7 @@ class VecGame:
         k = self._check_game(k)
         board = self._check_board(owner)
         config = self.config
-        tick = _whole("tick", tick, 0, config.max_ticks)
+        tick = whole_number("tick", tick, 0, config.max_ticks)
         troops = self._check_per_seat("troops", troops, LARGEST_NUMBER)
         peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
         next_step = self._check_per_seat("next_step", next_step, LARGEST_NUMBER)
@@ -450,9 +459,10 @@ class VecGame:
     def restore(self, k: int, snapshot: Snapshot) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
-        So do the frames that are observed, if the batch it was saved from had as many; else all older ones
-        equal the present one, as in a new game. The delta is a key frame. Who plays from the slot's next
-        reset on is up to the slot (see ``set_seats``), not to the saved game.
+        So do the frames that are observed, if the batch it was saved from had as many or more; else all
+        older ones equal the present one, as in a new game. ``delta_count`` is -1, as nothing is known of
+        what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
+        ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
@@ -469,14 +479,18 @@ class VecGame:
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
             )
+        older = snapshot.older_frames
+        if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
+            found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
+            raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
         next_seats = view(self.blocks, "next_seats")[k].copy()
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
         self._refresh(k)
-        older = snapshot.older_frames
-        if self.observes and older.shape == self._buffers.boards[k, 1:].shape:
-            restore_frames(self._buffers, k, older)
+        boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
+        if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
+            restore_frames(self._buffers, k, older[:missing])
 
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
@@ -491,7 +505,7 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_pool"] = state["_lock"] = None
-        state["_observations"] = state["_final_observations"] = None  # views, made anew
+        state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = None
         state["_owner_is_current"] = False
         del state["state"]
@@ -505,11 +519,11 @@ class VecGame:
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
-        self._wrap_buffers()
         self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
         self._works = [Work(*_writable(work)) for work in self._works]
         self._lock = threading.Lock()
         self.state = GameArrays(self)
+        self._make_views()
 
     def __copy__(self) -> VecGame:
         return self.clone()
@@ -592,7 +606,7 @@ class VecGame:
             listed = list(seeds)
         except TypeError:
             raise TypeError(f"seeds is {seeds!r}; it must be one seed per game") from None
-        values = [_whole(f"seeds[{i}]", seed, 0, SEED_LIMIT - 1) for i, seed in enumerate(listed)]
+        values = [whole_number(f"seeds[{i}]", seed, 0, LARGEST_SEED) for i, seed in enumerate(listed)]
         if len(values) != self.num_games:
             raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
         return np.array(values, np.uint64)
@@ -633,7 +647,7 @@ class VecGame:
             if len(entry) != 3:
                 raise ValueError(f"launch {entry!r}: it must be {wanted}")
             for value, (name, low, high) in zip(entry, ranges, strict=True):
-                _whole(f"{name} of launch {tuple(entry)!r}", value, low, high)
+                whole_number(f"{name} of launch {tuple(entry)!r}", value, low, high)
         return np.array(rows, np.int64).reshape(-1, 3)
 
     def _check_per_seat(self, name: str, values: Any, largest: int) -> list[int] | None:
@@ -646,7 +660,9 @@ class VecGame:
             raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
         if len(listed) != players:
             raise ValueError(f"{name} has {len(listed)} entries; it needs {players}")
-        return [_whole(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
+        return [
+            whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)
+        ]
 
     def _check_pools(self, pools: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
         if not isinstance(pools, Mapping):
@@ -655,11 +671,11 @@ class VecGame:
         for pair, amount in pools.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
-            p = _whole(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
-            target = _whole(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
+            p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
+            target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
             if p == target:
                 raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
-            checked[p, target] = _whole(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
+            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
         return checked
 
     def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
@@ -680,16 +696,6 @@ class VecGame:
         if (board == BLOCKED).all():
             raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
         return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number from {low} to {high}") from None
-    if isinstance(value, bool) or not low <= whole <= high:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-    return whole
 
 
 def _writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:

@@ -13,6 +13,7 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import parallel_to_aec  # type: ignore[import-untyped]
 
 from territorial.actions import num_flat_actions, unflatten
+from territorial.arguments import true_or_false, whole_number
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.decode import FeatureDecoder
@@ -124,10 +125,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         config: rules, size and map.
         seats: one name per seat, "agent" or a bot (``territorial.bots.NAMES``); None: all agents.
         obs: "packed", "features", "pooled" or "onehot".
-        frames: F, the boards in a stack, 1 to 16; "features" has none.
-        pool_factor: cells a side of the squares of "pooled", 1 to 1024.
-        zero_copy: True hands out read-only views of the engine's memory in the form "packed": what they
-            show changes with the next step. For those who copy anyway, or keep nothing.
+        frames: F, the boards in a stack, 1 to 16; "features" shows none.
+        pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
+        zero_copy: True hands out read-only views of the engine's memory in the form "packed", the only one
+            that can: what they show changes with the next step. For those who copy anyway, or keep nothing.
         agent_death: "remove": the dead leave ``agents``.
         action_mask: "obs": the mask is part of the observation.
         action_format: "discrete".
@@ -152,7 +153,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         seats: Sequence[str] | None = None,
         obs: str = "packed",
         frames: int = 4,
-        pool_factor: int = 8,
+        pool_factor: int | None = None,
         zero_copy: bool = False,
         agent_death: str = "remove",
         action_mask: str = "obs",
@@ -166,21 +167,26 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         _check_option("action_format", action_format)
         _check_option("render_mode", render_mode)
         self.config = GameConfig() if config is None else config
-        self.max_cycles = _check_max_cycles(max_cycles)
+        self.max_cycles = None if max_cycles is None else whole_number("max_cycles", max_cycles, 1)
         self.render_mode = render_mode
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         mode = MODES[obs]
+        frames = whole_number("frames", frames, 1, MAX_FRAMES)
+        factor = 8 if pool_factor is None else whole_number("pool_factor", pool_factor, 1, MAX_SIDE)
+        shares_memory = true_or_false("zero_copy", zero_copy)
+        if pool_factor is not None:
+            _check_goes_with(obs, "pool_factor", pool_factor)
+        if shares_memory:
+            _check_goes_with(obs, "zero_copy", zero_copy)
         self.game = VecGame(
             self.config,
             1,
             entropy,
             seats=seats,
             autoreset="disabled",
-            frames=_check_number("frames", frames, 1, MAX_FRAMES) if mode.shows_boards else 0,
+            frames=frames if mode.shows_boards else 0,
         )
-        if not isinstance(zero_copy, bool):
-            raise TypeError(f"zero_copy is {zero_copy!r}; it must be True or False")
-        self._mode = mode(self.game, _check_number("pool_factor", pool_factor, 1, MAX_SIDE), zero_copy)
+        self._mode = mode(self.game, factor, shares_memory)
         self._seats = _agent_seats(seats, self.config.num_players)
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
@@ -357,7 +363,7 @@ def parallel_env(
     max_cycles: int | None = None,
     render_mode: str | None = None,
     frames: int = 4,
-    pool_factor: int = 8,
+    pool_factor: int | None = None,
     zero_copy: bool = False,
     config: GameConfig | None = None,
     **config_fields: Any,
@@ -401,26 +407,12 @@ def _check_option(name: str, value: object) -> None:
         raise ValueError(f"{name} is {value!r}; it must be {choices}")
 
 
-def _check_max_cycles(max_cycles: int | None) -> int | None:
-    if max_cycles is None:
-        return None
-    try:
-        whole = operator.index(max_cycles)
-    except TypeError:
-        whole = 0
-    if isinstance(max_cycles, bool) or whole < 1:
-        raise ValueError(f"max_cycles is {max_cycles!r}; it must be a whole number from 1, or None")
-    return whole
-
-
-def _check_number(name: str, value: int, low: int, high: int) -> int:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = low - 1
-    if isinstance(value, bool) or not low <= whole <= high:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-    return whole
+def _check_goes_with(obs: str, option: str, value: object) -> None:
+    """Raise ValueError where the form ``obs`` would not heed an option that was given."""
+    forms = [name for name, mode in MODES.items() if option in mode.options]
+    if obs not in forms:
+        wanted = " or ".join(map(repr, forms))
+        raise ValueError(f"{option} is {value!r} and obs is {obs!r}; it goes with obs = {wanted} only")
 
 
 def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:

@@ -4,7 +4,7 @@
 fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver``, only this changes:
 
 - The taker now also touches the cells beside F that it did not touch before: ``gained``.
-- The giver no longer touches the cells beside F that it touched through F alone: ``lost``.
+- The giver no longer touches the cells beside F that it touched through F alone.
 - Whoever touches a cell of F touched the giver there and touches the taker now.
 
 All of it lies within a row and a column of F, and concerns only those who border the giver.
@@ -48,11 +48,12 @@ def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int
     note_changes(work, work.front, work.front_spans, giver, taker)
     newly_touched = no_longer_touched = touched_back = 0
     for s in range(first_strip, end_strip):
-        note_lost(planes[giver], work, s)
+        note_giver(planes[giver], work, s)
         for r in range(np.uint64(zone[s, FIRST]), np.uint64(zone[s, END])):
+            taken, touched = work.front[s, r], work.near_giver[s, r]
             newly_touched += popcount(work.gained[s, r] & planes[giver, s, r])
-            no_longer_touched += popcount(work.lost[s, r] & planes[taker, s, r] & ~work.front[s, r])
-            touched_back += popcount(work.near_giver[s, r] & work.front[s, r])
+            no_longer_touched += popcount(work.near_front[s, r] & ~touched & planes[taker, s, r] & ~taken)
+            touched_back += popcount(touched & taken)
     add(game, taker, giver, newly_touched - size)
     if giver != NEUTRAL:
         add(game, giver, taker, touched_back - no_longer_touched)
@@ -100,13 +101,11 @@ def note_gained(own: Any, work: Work, s: int) -> None:
 
 
 @njit
-def note_lost(rest: Any, work: Work, s: int) -> None:
-    """Write the cells beside the front which the giver, with cells ``rest`` left, does not touch any more."""
+def note_giver(rest: Any, work: Work, s: int) -> None:
+    """Write the cells beside those that are left to the giver, ``rest``."""
     edge = edges(s, len(rest))
     for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
         work.near_giver[s, r] = beside(rest, s, r, edge)
-    for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
-        work.lost[s, r] = work.near_front[s, r] & ~work.near_giver[s, r]
 
 
 @njit
@@ -132,7 +131,7 @@ def follow_neighbour(
         for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
             touches += popcount(beside(own, s, r, edge) & work.front[s, r])
             gained += popcount(own[s, r] & work.gained[s, r])
-            lost += popcount(own[s, r] & work.lost[s, r])
+            lost += popcount(own[s, r] & work.near_front[s, r] & ~work.near_giver[s, r])
     if q != NEUTRAL and touches != 0:
         add(game, q, giver, -touches)
         add(game, q, taker, touches)

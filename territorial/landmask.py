@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 
 
@@ -129,17 +128,3 @@ def check_is_mask(name: str, value: object) -> None:
             f"{name} is of type {type(value).__name__}; it must be a LandMask "
             "(LandMask.from_array(...) makes one of an array)"
         )
-
-
-def whole_number(name: str, value: Any, low: int, high: int, high_text: str = "") -> int:
-    """Return ``value`` as an int; an error says that ``name`` must be one from ``low`` to ``high``."""
-    allowed = f"from {low} to {high_text or high}"
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number {allowed}") from None
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {value!r}; it must be a whole number {allowed}")
-    if not low <= whole <= high:
-        raise ValueError(f"{name} is {whole}; it must be {allowed}")
-    return whole

@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from territorial.actions import flat_mask, num_flat_actions
 from territorial.decode import FeatureDecoder
+from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame
@@ -26,7 +27,8 @@ Keys = dict[str, spaces.Space[Any]]
 
 
 class Mode(ABC):
-    """One form of observations. ``shows_boards`` says whether it needs boards from the engine.
+    """One form of observations. ``shows_boards`` says whether it needs boards from the engine, and
+    ``options`` which of the options below it heeds.
 
     Args:
         game: of the environment; its layout and config are those of all observations.
@@ -37,6 +39,7 @@ class Mode(ABC):
     """
 
     shows_boards: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
         self.layout: ObsLayout = game.layout
@@ -71,6 +74,8 @@ class Mode(ABC):
 
 class Packed(Mode):
     """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
+
+    options = ("zero_copy",)
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
@@ -123,11 +128,11 @@ class Features(Mode):
 class Pooled(Mode):
     """A few planes with a meaning at low resolution, see ``decode.numpy.Decoder.pooled``."""
 
+    options = ("pool_factor",)
+
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        side, layout = self.pool_factor, self.layout
-        shape = (4 * layout.frames + 2, -(-layout.height // side), -(-layout.width // side))
-        return {"observation": spaces.Box(0, 1, shape, np.float32)}
+        return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
 
     def arrays(
         self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
@@ -143,9 +148,7 @@ class OneHot(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        layout = self.layout
-        shape = (layout.frames * (layout.num_players + 1), layout.height, layout.width)
-        return {"observation": spaces.Box(0, 1, shape, np.int8)}
+        return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
 
     def arrays(
         self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]

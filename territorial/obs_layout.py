@@ -7,20 +7,20 @@ here changes.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from math import prod
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
 MAX_FRAMES = 16
 """Longest stack of frames that one observation may hold."""
 
-KEY_FRAME = -1
-"""``delta_count`` where the changes are not listed: a new game, or too many cells changed."""
+NEW_GAME, NOT_LISTED = -1, -2
+"""``delta_count`` of key frames, which list no changes: the first of a game; where too many cells changed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ ARRAYS: tuple[Array, ...] = (
         "int32",
         (),
         "cells",
-        "how many entries of the delta count; -1: not listed, so take the newest frame (a key frame)",
+        "how many entries of the delta count; below 0 none do, so take the newest frame (a key frame): -1 "
+        "where the game is new, -2 where too many cells changed",
     ),
     Array(
         "terrain",
@@ -168,14 +169,7 @@ class ObsLayout:
             "frames": (0, MAX_FRAMES),
         }
         for name, (low, high) in ranges.items():
-            value = getattr(self, name)
-            try:
-                whole = operator.index(value)
-            except TypeError:
-                whole = low - 1
-            if isinstance(value, bool) or not low <= whole <= high:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-            object.__setattr__(self, name, whole)
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         if self.version != OBS_VERSION:
             raise ValueError(
                 f"the layout is of version {self.version!r}; this release reads version {OBS_VERSION}"

@@ -15,8 +15,8 @@ from territorial.fronts import mark_all
 from territorial.obs_layout import (
     BORDERS,
     GLOBALS,
-    KEY_FRAME,
     LARGEST_NEED,
+    NEW_GAME,
     PLAYERS,
     ObsLayout,
     index,
@@ -34,6 +34,9 @@ from territorial.rules import (
 )
 from territorial.state import NUM_LAND, TICK, Game, num_strips
 from territorial.work import Work
+
+POWERS_OF_HALF = 0.5 ** np.arange(64)
+"""Exact, so multiplying by one is dividing by a power of two."""
 
 
 class Observations(NamedTuple):
@@ -75,7 +78,7 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
         history=np.zeros((num_games, layout.frames, strips, -(-layout.height // 64)), np.uint64),
         delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
         delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
-        delta_count=np.full(num_games, KEY_FRAME, np.int32),
+        delta_count=np.full(num_games, NEW_GAME, np.int32),
         players=np.zeros((num_games, *layout.shape("players")), np.float32),
         borders=np.zeros((num_games, *layout.shape("borders")), np.float32),
         globals=np.zeros((num_games, *layout.shape("globals")), np.float32),
@@ -142,6 +145,8 @@ def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: in
     forget_changes(work)
     if buffers.boards.shape[1] > 0:
         buffers.delta_count[k] = pack_board(game, params, buffers.boards[k], buffers.history[k])
+    for p in range(1, len(game.alive)):
+        buffers.players[k, p - 1, _ALIVE] = 1  # nobody is passed over
     observe_tables(game, params, work, buffers, k)
 
 
@@ -187,7 +192,7 @@ def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: 
     """Write the tables and masks of ``game`` into entry ``k``."""
     observe_globals(game, params, buffers.globals[k])
     observe_borders(game, buffers.borders[k])
-    observe_launches(game, params, buffers.borders[k, _NEED], buffers.masks[k])
+    observe_launches(game, params, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
     observe_players(game, params, work, buffers.players[k])
 
 
@@ -226,12 +231,14 @@ def observe_borders(game: Game, out: Any) -> None:
 
 
 @njit
-def observe_launches(game: Game, params: Params, needs: Any, masks: Any) -> None:
+def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks: Any) -> None:
     """Write what a launch against each neighbour needs, and which launches are legal.
 
     ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
     """
     for p in range(1, len(game.alive)):
+        if was_dead(game, p, players):
+            continue
         mask = masks[p - 1]
         for byte in range(len(mask)):
             mask[byte] = 0
@@ -258,6 +265,9 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
     sum_pools(game, work.sums)
     for p in range(1, len(game.troops)):
         row = out[p - 1]
+        row[_ILLEGAL] = game.illegal[p]
+        if was_dead(game, p, out):
+            continue
         land, troops = game.land[p], game.troops[p]
         pools_out, pools_in = work.sums[0, p], work.sums[1, p]
         row[_ALIVE], row[_LAND], row[_TROOPS] = game.alive[p], land, troops
@@ -273,7 +283,13 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
         wait = max(0, game.next_step[p] - game.clock[TICK])
         row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
-        row[_CADENCE], row[_ILLEGAL] = cadence(land, params), game.illegal[p]
+        row[_CADENCE] = cadence(land, params)
+
+
+@njit
+def was_dead(game: Game, p: int, players: Any) -> bool:
+    """Return whether ``p`` was dead already when ``players`` was last written: nothing can have changed."""
+    return (game.alive[p] == 0) & (players[p - 1, _ALIVE] == 0)
 
 
 @njit
@@ -305,9 +321,8 @@ def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
 @njit
 def log2_of(amount: int) -> float:
     """Return log2(1 + amount), straight between powers of two: exact arithmetic, the same everywhere."""
-    shifted = np.uint64(amount + 1)
-    exponent = highest_bit(shifted)
-    return exponent + ((amount + 1) / (1 << exponent) - 1.0)
+    exponent = highest_bit(np.uint64(amount + 1))
+    return exponent + ((amount + 1) * POWERS_OF_HALF[exponent] - 1.0)
 
 
 def column(tables: Observations, table: str, name: str) -> npt.NDArray[np.float32]:

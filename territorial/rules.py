@@ -188,7 +188,9 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     The reach of ``p`` and the sizes are those from before the first of them, and taking cells from one
     target changes no other target's cells, so all fronts are as they stood when the turn began.
     """
-    tighten_span(game.planes, game.spans, p)
+    if game.shrunk[p] != 0:
+        tighten_span(game.planes, game.spans, p)
+        game.shrunk[p] = 0
     spread(game.planes, game.spans, p, work.reach, work.reach_spans)
     for target in range(len(work.sizes)):
         work.sizes[target] = game.fronts[p, target]
@@ -251,6 +253,7 @@ def conquer(game: Game, work: Work, p: int, target: int, size: int) -> None:
     game.land[p] += size
     game.land[target] -= size
     game.taken[p, target] += size
+    game.shrunk[target] = 1
     game.clock[LAND_CHANGED] = 1
 
 

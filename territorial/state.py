@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import njit
-from territorial.board import STRIP_BITS
+from territorial._jit import ZERO, njit
+from territorial.board import END, FIRST, STRIP_BITS
 
 BOT_MEMORY = 4
 """Whole numbers that a bot keeps from one decision to the next."""
@@ -46,6 +46,7 @@ FIELDS: tuple[Field, ...] = (
     Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
     Field("next_step", "players", "tick", "earliest tick of the next attack step"),
     Field("due", "players", "tick", "next_step, or a tick never reached without pools (derived)"),
+    Field("shrunk", "players", "0 or 1", "lost cells since its spans were narrowed (derived)"),
     Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
     Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
     Field("illegal", "players", "count", "launches that were not legal and did nothing"),
@@ -124,6 +125,7 @@ class Game(NamedTuple):
     peak: Any
     next_step: Any
     due: Any
+    shrunk: Any
     death_tick: Any
     place2: Any
     illegal: Any
@@ -142,7 +144,7 @@ class Game(NamedTuple):
 
 
 _TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
-_NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
+_NEXT_STEP, _DUE, _SHRUNK = PLAYERS["next_step"], PLAYERS["due"], PLAYERS["shrunk"]
 _DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
 _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
@@ -164,6 +166,7 @@ def game_of(state: State, k: int) -> Game:
         players[_PEAK],
         players[_NEXT_STEP],
         players[_DUE],
+        players[_SHRUNK],
         players[_DEATH_TICK],
         players[_PLACE2],
         players[_ILLEGAL],
@@ -258,3 +261,11 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             raise ValueError(
                 f"the saved game's {name} hold {values.min()} to {values.max()}, not {low} to {high}"
             )
+    first, end = saved.spans[..., FIRST], saved.spans[..., END]
+    if ((first < end) & ((first < 1) | (end > last - 1))).any():
+        raise ValueError(f"the saved game's spans reach beyond the rows 1 to {last - 2}")
+    # What is stale is masked where it is read, and may have all bits set.
+    owners = state.planes.shape[1]
+    last_words = saved.targets[[_ACTIVE, _FRESH, _BORDERING], :, -1]
+    if (last_words & ~(~ZERO >> np.uint64(-owners % STRIP_BITS))).any():
+        raise ValueError(f"the saved game's targets name owners above {owners - 1}")

@@ -1,4 +1,4 @@
-"""The first half minute, once per version of the sources: says that kernels are compiled, notes how long."""
+"""The first minute, once per version of the sources: says that kernels are compiled, notes how long."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def announce() -> None:
     event.register("numba:compile", _StopWatch())
     if not is_compiled():
         sys.stderr.write(
-            "territorial: compiling the engine for this machine (once, about half a minute) ...\n"
+            "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
         )
         sys.stderr.flush()
 

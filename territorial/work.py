@@ -21,16 +21,17 @@ class Work(NamedTuple):
     """
 
     reach: npt.NDArray[np.uint64]  # (S, H+2) cells next to the player whose turn it is
-    reach_spans: npt.NDArray[np.int64]  # (S, 2)
+    reach_spans: npt.NDArray[np.int64]  # (S, 3)
     front: npt.NDArray[np.uint64]  # (S, H+2) the front being taken; zero at all other times
     front_spans: npt.NDArray[np.int64]  # (S, 3)
     gained: npt.NDArray[np.uint64]  # (S, H+2) cells that the taker newly touches, see territorial.fronts
-    lost: npt.NDArray[np.uint64]  # (S, H+2) cells that the giver no longer touches
     near_front: npt.NDArray[np.uint64]  # (S, H+2) cells beside the front, see territorial.fronts
     near_giver: npt.NDArray[np.uint64]  # (S, H+2) cells beside what is left to the giver
     zone: npt.NDArray[np.int64]  # (S, 3) the rows and columns of near_front
     changes: npt.NDArray[np.uint64]  # (S, H, 8) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (S, ceil(H/64))
+    takers: npt.NDArray[np.int64]  # (S, H) where touched
+    listed: npt.NDArray[np.int64]  # (H,) rows of one strip that are being brought up to date
     sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
@@ -49,19 +50,20 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     owners = config.num_players + 1
     strips = num_strips(config.width)
     logged = config.height if logs_changes else 0
-    words, rows, spans = (strips, config.height + 2), (strips, 2), (strips, 3)
+    words, spans = (strips, config.height + 2), (strips, 3)
     return Work(
         reach=np.zeros(words, np.uint64),
-        reach_spans=np.zeros(rows, np.int64),
+        reach_spans=np.zeros(spans, np.int64),
         front=np.zeros(words, np.uint64),
         front_spans=np.zeros(spans, np.int64),
         gained=np.zeros(words, np.uint64),
-        lost=np.zeros(words, np.uint64),
         near_front=np.zeros(words, np.uint64),
         near_giver=np.zeros(words, np.uint64),
         zone=np.zeros(spans, np.int64),
         changes=np.zeros((strips, logged, CODE_BITS), np.uint64),
         touched=np.zeros((strips, -(-logged // 64)), np.uint64),
+        takers=np.zeros((strips, logged), np.int64),
+        listed=np.zeros(logged, np.int64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),

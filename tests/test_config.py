@@ -34,7 +34,9 @@ def test_both_ends_of_a_range_are_allowed_and_what_lies_beyond_is_not(name):
         assert getattr(config, name) == value
         make_params(config)
     for value in (low - 1, high + 1):
-        with pytest.raises(ValueError, match=f"^{name} is {value}; it must be from {low} to {high}$"):
+        with pytest.raises(
+            ValueError, match=f"^{name} is {value}; it must be a whole number from {low} to {high}$"
+        ):
             GameConfig(**{name: value})
 
 

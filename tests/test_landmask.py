@@ -95,8 +95,8 @@ def test_a_mask_cannot_be_changed():
 @pytest.mark.parametrize(
     ("land", "message"),
     [
-        (np.ones((15, 16), bool), "map height is 15; it must be from 16 to 1024"),
-        (np.ones((16, 1025), bool), "map width is 1025; it must be from 16 to 1024"),
+        (np.ones((15, 16), bool), "map height is 15; it must be a whole number from 16 to 1024"),
+        (np.ones((16, 1025), bool), "map width is 1025; it must be a whole number from 16 to 1024"),
         (np.ones(16, bool), r"a map is a 2-D array \(height, width\); got shape \(16,\)"),
         (np.full((16, 16), 2), "only 0 .blocked. and 1 .land."),
         (np.full((16, 16), 0.5), "only 0 .blocked. and 1 .land."),
@@ -127,7 +127,7 @@ def one_wrong(value, dtype):
         (np.ones((16, 16, 3), bool), r"2-D array \(height, width\); got shape \(16, 16, 3\)"),
         (True, r"2-D array \(height, width\); got shape \(\)"),
         ([], r"got shape \(0,\)"),
-        (np.ones((16, 0), bool), "map width is 0; it must be from 16 to 1024"),
+        (np.ones((16, 0), bool), "map width is 0; it must be a whole number from 16 to 1024"),
     ],
 )
 def test_a_wrong_number_or_shape_is_named(land, message):
@@ -201,9 +201,9 @@ def test_a_side_that_is_no_whole_number_is_refused(side):
 
 @pytest.mark.parametrize("side", [15, 0, -16, 1025, 10**30])
 def test_a_side_out_of_range_is_refused(side):
-    with pytest.raises(ValueError, match=f"map height is {side}; it must be from 16 to 1024"):
+    with pytest.raises(ValueError, match=f"map height is {side}; it must be a whole number from 16 to 1024"):
         LandMask(side, 16, bytes(32))
-    with pytest.raises(ValueError, match=f"map width is {side}; it must be from 16 to 1024"):
+    with pytest.raises(ValueError, match=f"map width is {side}; it must be a whole number from 16 to 1024"):
         LandMask(16, side, bytes(32))
 
 

@@ -56,7 +56,7 @@ EXAMPLES = """\
   territorial bench --json bench.json
   territorial bench --threads 2 --games 256
   territorial bench --observe                 observations included
-  territorial bench --cold                    compile anew, half a minute more
+  territorial bench --cold                    compile anew, a minute more
 """
 
 CHUNKS = 7

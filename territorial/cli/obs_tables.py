@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import REVERSE
 from territorial.obs_layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
 
@@ -73,16 +74,6 @@ def num_features(layout: ObsLayout) -> int:
     return len(GLOBALS) + layout.num_players * len(PLAYERS) + owners * (len(BORDERS) + len(REVERSE))
 
 
-def pooled_shape(layout: ObsLayout) -> tuple[int, int, int]:
-    """Return the shape of one agent's pooled planes."""
-    return 4 * layout.frames + 2, -(-layout.height // POOL), -(-layout.width // POOL)
-
-
-def onehot_shape(layout: ObsLayout) -> tuple[int, int, int]:
-    """Return the shape of one agent's one-hot planes."""
-    return layout.frames * (layout.num_players + 1), layout.height, layout.width
-
-
 def frame_bytes(layout: ObsLayout) -> int:
     """Return the bytes of one packed frame."""
     return replace(layout, frames=1).nbytes("planes")
@@ -130,7 +121,11 @@ def forms(changed_percent: float = CHANGED_PERCENT, key_every: int = KEY_EVERY) 
         ),
         Form("tables", "players, borders, globals and masks", tables_bytes),
         Form("features", "float32, every agent", all_agents(lambda layout: (num_features(layout),), 4)),
-        Form("pooled", f"float32, {POOL} x {POOL} cells a block, every agent", all_agents(pooled_shape, 4)),
+        Form(
+            "pooled",
+            f"float32, {POOL} x {POOL} cells a block, every agent",
+            all_agents(lambda layout: pooled_shape(layout, POOL), 4),
+        ),
         Form("one-hot", "int8, every agent", all_agents(onehot_shape, 1)),
         Form("flattened", "one-hot in float32, every agent", all_agents(onehot_shape, 4)),
     )

@@ -24,7 +24,7 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "compile everything into the cache, which takes about half a minute and happens once"
+    summary = "compile everything into the cache, which takes less than a minute and happens once"
     parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
     options.add_seed_option(parser, "seed of the little game that is played for it")
     options.add_json_option(parser)

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import kernel, njit
-from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout
+from territorial.obs_layout import MAX_FRAMES, ObsLayout
 
+KEY_FRAME = -1
+"""The count of a key frame in a block, of a new game or not."""
 AGE_LIMIT = MAX_FRAMES - 1
 """An age beyond which nobody asks."""
 CUT = 128
@@ -173,7 +175,7 @@ class Block:
 
 
 class Delta(NamedTuple):
-    """The changes of one step of E games, as an observation lists them."""
+    """The changes of one step of E games, as an observation lists them; in blocks -1 is any key frame."""
 
     indices: npt.NDArray[np.uint32]  # (E, D)
     codes: npt.NDArray[np.uint8]  # (E, D)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.obs_layout import OBS_VERSION, ObsLayout, array_called
@@ -57,11 +57,14 @@ def check_array(layout: ObsLayout, name: str, shape: tuple[int, ...], dtype: str
 
 
 def check_entries(name: str, shape: tuple[int, ...], dtype: str, wanted: int | None = None) -> None:
-    """Raise unless ``name`` is a vector of whole numbers, ``wanted`` of them where that is known."""
-    if len(shape) != 1 or wanted not in (None, shape[0]):
+    """Raise unless ``name`` is a vector or a column of whole numbers, ``wanted`` where that is known.
+
+    The type of an empty one says nothing: an empty list becomes an array of floats.
+    """
+    if len(shape) not in (1, 2) or shape[1:] not in ((), (1,)) or wanted not in (None, shape[0]):
         length = "N" if wanted is None else wanted
-        raise ValueError(f"{name} has the shape {tuple(shape)}; it must have ({length},)")
-    if "int" not in dtype:
+        raise ValueError(f"{name} has the shape {tuple(shape)}; it must have ({length},) or ({length}, 1)")
+    if "int" not in dtype and shape[0] > 0:
         raise TypeError(f"{name} has the type {dtype}; it must be of whole numbers")
 
 
@@ -81,26 +84,14 @@ def check_every_game(num_seats: int, num_games: int) -> None:
         )
 
 
-def whole(name: str, value: Any, low: int, high: int = 2**62) -> int:
-    """Return ``value`` as an int; ValueError unless it is a whole number from ``low`` to ``high``."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if isinstance(value, bool) or not low <= number <= high:
-        limit = f"from {low} to {high}" if high < 2**62 else f"of at least {low}"
-        raise ValueError(f"{name} is {value!r}; it must be a whole number {limit}")
-    return number
-
-
 def factor_of(value: Any) -> int:
-    """Return ``value`` as the side of the squares that are pooled; ValueError where it cannot be one."""
-    return whole("factor", value, 1, MAX_SIDE)
+    """Return ``value`` as the side of the squares that are pooled, if it can be."""
+    return whole_number("factor", value, 1, MAX_SIDE)
 
 
 def chunk_of(value: Any) -> int:
-    """Return ``value`` as the entries decoded in one go; ValueError where it cannot be."""
-    return whole("chunk", value, 1)
+    """Return ``value`` as the entries decoded in one go, if it can be."""
+    return whole_number("chunk", value, 1)
 
 
 def check_out(shape: tuple[int, ...], dtype: str, wanted: tuple[int, ...], wanted_dtype: str) -> None:

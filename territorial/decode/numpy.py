@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, tables
+from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
@@ -29,9 +29,10 @@ class Decoder:
         config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
 
     Every method decodes N entries out of E games: entry i is what seat ``seats[i]``, 1..P, sees of game
-    ``games[i]``, 0..E-1; with ``games`` None entry i is of game i. Arrays of observations have the axis
-    of games first, as ``VecGame`` returns them, and may be views. An agent sees owners in ego order:
-    0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
+    ``games[i]``, 0..E-1; with ``games`` None entry i is of game i. Both may also be columns (N, 1), as the
+    key ``seat`` of the environment's observations is in a batch; and N may be 0. Arrays of observations
+    have the axis of games first, as ``VecGame`` returns them, and may be views. An agent sees owners in
+    ego order: 0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
 
     ``out``, where a method takes it, is a C-contiguous array of the result's shape and type that is filled
     and returned instead of a new one. ``chunk`` is how many entries are decoded in one go; the result does
@@ -60,7 +61,7 @@ class Decoder:
     ) -> npt.NDArray[np.uint8]:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, len(entries.seats), self.layout.frames, np.dtype(np.uint8))
+        result = self._room(out, entries, forms.owners_shape(self.layout), np.dtype(np.uint8))
         boards.write_owners(self.layout, planes, entries, checks.chunk_of(chunk), result)
         return result
 
@@ -81,8 +82,7 @@ class Decoder:
         """
         kind = _dtype(dtype, ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        channels = self.layout.frames * (self.layout.num_players + 1)
-        result = self._room(out, len(entries.seats), channels, kind)
+        result = self._room(out, entries, forms.onehot_shape(self.layout), kind)
         if out is not None:
             boards.clear(result)
         one = _bits(np.ones((), kind))
@@ -111,7 +111,7 @@ class Decoder:
         kind = _dtype(dtype, FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, len(planes))
-        result = self._room(out, len(entries.seats), 4 * self.layout.frames + 2, kind)
+        result = self._room(out, entries, forms.semantic_shape(self.layout), kind)
         values = _bits(tables.level_values().astype(kind))
         boards.write_semantic(
             self.layout, planes, entries, fields, checks.chunk_of(chunk), values, _bits(result)
@@ -140,10 +140,8 @@ class Decoder:
         side = checks.factor_of(factor)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, len(planes))
-        size = self.layout
-        shape = (len(entries.seats), 4 * size.frames + 2, -(-size.height // side), -(-size.width // side))
-        means = np.empty(shape, np.float32)
-        boards.write_pooled(size, planes, entries, fields, checks.chunk_of(chunk), side, means)
+        means = np.empty((len(entries.seats), *forms.pooled_shape(self.layout, side)), np.float32)
+        boards.write_pooled(self.layout, planes, entries, fields, checks.chunk_of(chunk), side, means)
         return means.astype(kind, copy=False)
 
     # ---- tables ----------------------------------------------------------------------------------
@@ -224,9 +222,9 @@ class Decoder:
             attacked=np.pad(pool > 0, ((0, 0), (0, 1))),
         )
 
-    def _room(self, out: Any, count: int, channels: int, kind: np.dtype[Any]) -> Array:
-        """Return ``out`` after checking it, or a new array of zeros."""
-        wanted = (count, channels, self.layout.height, self.layout.width)
+    def _room(self, out: Any, entries: Entries, shape: forms.Shape, kind: np.dtype[Any]) -> Array:
+        """Return ``out`` after checking it, or a new array of zeros; ``shape`` is that of one entry."""
+        wanted = (len(entries.seats), *shape)
         if out is None:
             return np.zeros(wanted, kind)
         if not isinstance(out, np.ndarray):
@@ -243,7 +241,7 @@ def _numbers(name: str, values: npt.ArrayLike, low: int, high: int, length: int 
     checks.check_entries(name, numbers.shape, numbers.dtype.name, length)
     if len(numbers):
         checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
-    return numbers.astype(np.int64)
+    return numbers.ravel().astype(np.int64)
 
 
 def _dtype(dtype: npt.DTypeLike, allowed: tuple[str, ...]) -> np.dtype[Any]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
+    KEY_FRAME,
     Block,
     Delta,
     Sizes,
@@ -21,8 +23,7 @@ from territorial.decode.blocks import (
     key_bytes,
     rebuild,
 )
-from territorial.decode.checks import whole
-from territorial.obs_layout import KEY_FRAME, MAX_FRAMES, ObsLayout, array_called
+from territorial.obs_layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {
     name: np.dtype(array_called(name).dtype)
@@ -31,6 +32,8 @@ STORED = {
 """What is read of observations, with its dtype."""
 FORMS = ("owners", "onehot", "semantic", "pooled")
 """The methods of a decoder that make something of boards."""
+TABLES = ("players", "borders")
+"""What the last two of them need besides."""
 
 
 class FrameStore:
@@ -67,10 +70,10 @@ class FrameStore:
         if layout.frames < 1:
             raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
         self.layout = layout
-        self.num_games = whole("num_games", num_games, 1)
-        self.key_every = whole("key_every", key_every, 1)
-        self.capacity = None if capacity is None else whole("capacity", capacity, 1)
-        self.budget = None if budget is None else whole("budget", budget, 1)
+        self.num_games = whole_number("num_games", num_games, 1)
+        self.key_every = whole_number("key_every", key_every, 1)
+        self.capacity = None if capacity is None else whole_number("capacity", capacity, 1)
+        self.budget = None if budget is None else whole_number("budget", budget, 1)
         self._sealed: list[Block] = []
         self._sealed_bytes = 0
         self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
@@ -114,33 +117,32 @@ class FrameStore:
     # ---- storing ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Say that the next step does not follow the last one: all games were reset, or steps left out.
+        """Say that the next step does not follow the last one, as steps were left out.
 
-        What is stored stays; no stack reaches across.
+        What is stored stays; no stack reaches across. Not needed after ``VecGame.reset``.
         """
         self._is_cut = True
 
-    def append(self, observations: Any, was_reset: npt.ArrayLike | None = None) -> int:
+    def append(self, observations: Any) -> int:
         """Store one step of all games and return its number.
 
         ``observations``: what ``VecGame.reset`` or ``step`` returned; ``planes[:, 0]`` and the deltas are
-        copied. ``was_reset``: bool (E,), ``info["was_reset"]`` of the step: which games are new.
-        It may be left out where there are no key frames; and for the first step of the store and after
-        ``begin``, where games with a key frame then count as new. Games that are not new there
-        have no earlier frames, so that stacks of more than one begin some steps later.
+        copied. A game whose ``delta_count`` is NEW_GAME begins a new stack. At the first step of
+        the store and after ``begin`` all others have no earlier frames, so that their stacks of more
+        than one begin some steps later.
 
         ValueError and TypeError name what does not fit, and nothing is stored.
         """
         boards, delta = self._check_observations(observations)
-        is_new = self._check_was_reset(was_reset, delta.counts)
+        is_new = delta.counts == NEW_GAME
         if self._is_cut:
             ages = np.where(is_new, 0, CUT)
         else:
             older = np.minimum(self._ages % CUT + 1, AGE_LIMIT) | (self._ages & CUT)
             ages = np.where(is_new, 0, older)
         # A delta that takes more bytes than a key frame is not kept.
-        bytes_per_cell = np.dtype(cell_dtype(self.layout)).itemsize + 1
-        counts = np.where(delta.counts * bytes_per_cell > key_bytes(self.layout), KEY_FRAME, delta.counts)
+        most = key_bytes(self.layout) // (np.dtype(cell_dtype(self.layout)).itemsize + 1)
+        counts = np.where((delta.counts < 0) | (delta.counts > most), KEY_FRAME, delta.counts)
 
         room = self._open.room_for(counts)
         if self._is_cut or not self._may_grow(room):
@@ -243,11 +245,24 @@ class FrameStore:
         """Return what ``seats`` (n,) see of the boards of ``games`` at ``times``, see ``planes``.
 
         ``decoder``: of territorial.decode.numpy or territorial.decode.torch; its layout says how many frames.
-        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype.
+        ``form``: the name of its method, one of FORMS; ``options`` go on to it, such as dtype. "semantic"
+        and "pooled" need ``players`` (n, P, C) and ``borders`` (n, K, P+1, P+1) among them, the tables of
+        these games at these times, which the store does not keep.
         ``convert``: makes of the planes what the decoder takes, such as ``torch.from_numpy``.
         """
         if form not in FORMS:
             raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
+        if not hasattr(decoder, form):
+            raise TypeError(
+                f"decoder is {decoder!r}; it must be a Decoder of territorial.decode.numpy or "
+                f"territorial.decode.torch"
+            )
+        missing = [name for name in TABLES if options.get(name) is None]
+        if missing and form in ("semantic", "pooled"):
+            raise ValueError(
+                f"form is {form!r} and there is no {missing[0]}: pass {' and '.join(TABLES)}, the tables of "
+                f"these {np.size(times)} games and times, which the store does not keep"
+            )
         like_store = replace(self.layout, frames=decoder.layout.frames)
         if decoder.layout != like_store:
             raise ValueError(f"the decoder is for {decoder.layout}; it must be for {like_store}")
@@ -262,7 +277,7 @@ class FrameStore:
         All are equally likely, and may be drawn more than once. ``frames``: as for ``planes``. ValueError
         if there are none.
         """
-        n, frames = whole("n", n, 0), self._check_frames(frames)
+        n, frames = whole_number("n", n, 0), self._check_frames(frames)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
         blocks = self._blocks()
@@ -351,11 +366,11 @@ class FrameStore:
 
     def _check_delta(self, delta: Delta) -> None:
         layout = self.layout
-        is_wrong = (delta.counts < KEY_FRAME) | (delta.counts > layout.delta_capacity)
+        is_wrong = (delta.counts < NOT_LISTED) | (delta.counts > layout.delta_capacity)
         if is_wrong.any():
             k = int(is_wrong.argmax())
             raise ValueError(
-                f"observations.delta_count[{k}] is {delta.counts[k]}; it must be from {KEY_FRAME} to "
+                f"observations.delta_count[{k}] is {delta.counts[k]}; it must be from {NOT_LISTED} to "
                 f"{layout.delta_capacity}"
             )
         cells = layout.height * layout.width
@@ -367,33 +382,8 @@ class FrameStore:
                 f"{delta.codes[k, i]}; they must be from 0 to {cells - 1} and from 0 to {layout.blocked_code}"
             )
 
-    def _check_was_reset(
-        self, was_reset: npt.ArrayLike | None, counts: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
-        """Return which games are new, bool (E,)."""
-        is_key: npt.NDArray[np.bool_] = counts == KEY_FRAME
-        if was_reset is None:
-            if is_key.any() and not self._is_cut:
-                raise ValueError(
-                    f"game {int(is_key.argmax())} has a key frame, and was_reset is missing: pass "
-                    f'info["was_reset"], or call begin() first if VecGame.reset() began new games'
-                )
-            return is_key
-        is_new: npt.NDArray[np.bool_] = np.asarray(was_reset)
-        if is_new.dtype != bool or is_new.shape != (self.num_games,):
-            raise ValueError(
-                f"was_reset is {is_new.dtype} {is_new.shape}; it must be bool {(self.num_games,)}"
-            )
-        if (is_new & ~is_key).any():
-            k = int((is_new & ~is_key).argmax())
-            raise ValueError(
-                f"was_reset[{k}] is True, but the observation of game {k} has a delta and no key frame: they "
-                f"are not of the same step"
-            )
-        return is_new
-
     def _check_frames(self, frames: int | None) -> int:
-        return self.layout.frames if frames is None else whole("frames", frames, 1, MAX_FRAMES)
+        return self.layout.frames if frames is None else whole_number("frames", frames, 1, MAX_FRAMES)
 
     def _check_places(
         self, games: npt.ArrayLike, times: npt.ArrayLike

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, kernels, tables
+from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
@@ -37,6 +37,32 @@ class Fields(NamedTuple):
     attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
 
 
+def to_tensors(observations: Any, device: Any = "cpu") -> Any:
+    """Return ``observations`` with tensors on ``device`` for arrays, under the same names.
+
+    ``observations``: what ``VecGame.reset`` or ``step`` returned, or ``info["final_obs"]``. Everything is
+    copied, so that the tensors go on showing this step. Copies for a CUDA device go through pinned memory
+    and nothing waits for them. ``delta_index`` becomes int32, as tensors cannot be indexed with uint32.
+    """
+    arrays: dict[str, Any] = getattr(observations, "_asdict", dict)()
+    if not arrays or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise TypeError(
+            f"observations is a {type(observations).__name__}; it must be what VecGame.reset() or step() "
+            f"returned, a NamedTuple of arrays"
+        )
+    place = torch.device(device)
+    return type(observations)(**{name: _copied(array, place) for name, array in arrays.items()})
+
+
+def _copied(array: Any, device: torch.device) -> Tensor:
+    dtype = np.dtype(np.int32) if array.dtype == np.uint32 else array.dtype
+    copy = torch.empty(
+        array.shape, dtype=getattr(torch, dtype.name), pin_memory=device.type == "cuda" and array.size > 0
+    )
+    copy.numpy().view(array.dtype)[...] = array
+    return copy.to(device, non_blocking=True)
+
+
 class Decoder:
     """Turns a batch of observations into what chosen agents see, on the device where they lie.
 
@@ -50,12 +76,16 @@ class Decoder:
             operations, which gives the same bits many times as fast; not where ``torch.compile`` traces.
         use_triton: whether ``onehot`` uses a kernel written in Triton for observations on a GPU in place
             of tensor operations, with the same bits, where nothing is traced; ImportError without Triton.
+            The kernel is checked in Triton's interpreter and has not been timed on a GPU yet.
 
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
     ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced;
     elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
     ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
     of the games where there are no more of these than entries.
+
+    All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode_cuda.py` checks every method
+    to the bit and times them; there are no figures yet. On MPS nothing has been run.
 
     """
 
@@ -90,7 +120,7 @@ class Decoder:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, self.layout.frames, torch.uint8, planes.device)
+        result = self._room(out, entries, forms.owners_shape(self.layout), torch.uint8, planes.device)
         if self._uses_kernels(planes):
             boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), step, result.numpy())
             return result
@@ -116,8 +146,7 @@ class Decoder:
         checks.check_dtype(_name(dtype), ONEHOT_DTYPES)
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        owners = self.layout.num_players + 1
-        result = self._room(out, entries, self.layout.frames * owners, dtype, planes.device)
+        result = self._room(out, entries, forms.onehot_shape(self.layout), dtype, planes.device)
         if self._uses_kernels(planes):
             one = _bits(torch.ones((), dtype=dtype))
             bits = _bits(result)
@@ -127,6 +156,7 @@ class Decoder:
         if self.use_triton and planes.is_cuda and not torch.compiler.is_compiling():
             _triton_kernels().write_onehot(self.layout, planes, entries.seats, entries.games, result)
             return result
+        owners = self.layout.num_players + 1
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
         for part, codes in self._codes(planes, entries, step):
             shown = self._ego(codes, entries.seats[part])
@@ -156,7 +186,7 @@ class Decoder:
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
-        result = self._room(out, entries, 4 * self.layout.frames + 2, dtype, planes.device)
+        result = self._room(out, entries, forms.semantic_shape(self.layout), dtype, planes.device)
         values = self._table("values", planes.device).to(dtype)
         if self._uses_kernels(planes):
             boards.write_semantic(
@@ -201,8 +231,7 @@ class Decoder:
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
         size = self.layout
-        squares = -(-size.height // side), -(-size.width // side)
-        shape = (len(entries.seats), 4 * size.frames + 2, *squares)
+        shape = (len(entries.seats), *forms.pooled_shape(size, side))
         means = torch.empty(shape, dtype=torch.float32, device=planes.device)
         if self._uses_kernels(planes):
             boards.write_pooled(
@@ -343,10 +372,13 @@ class Decoder:
         )
 
     def _room(
-        self, out: Any, entries: Entries, channels: int, dtype: torch.dtype, device: torch.device
+        self, out: Any, entries: Entries, shape: forms.Shape, dtype: torch.dtype, device: torch.device
     ) -> Tensor:
-        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten."""
-        wanted = (len(entries.seats), channels, self.layout.height, self.layout.width)
+        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten.
+
+        ``shape`` is that of one entry.
+        """
+        wanted = (len(entries.seats), *shape)
         if out is None:
             return torch.empty(wanted, dtype=dtype, device=device)
         if not isinstance(out, Tensor):
@@ -400,14 +432,16 @@ def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Ten
 
 def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
     """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
-    numbers = torch.as_tensor(values)
-    checks.check_entries(name, numbers.shape, _name(numbers.dtype), length)
+    # A copy of an array, as it may be read-only, which tensors cannot be.
+    numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
+    checks.check_entries(name, tuple(numbers.shape), _name(numbers.dtype), length)
     if numbers.device.type == "cpu":
         if len(numbers) and not torch.compiler.is_compiling():
             checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
     elif numbers.device != device:
         raise ValueError(f"{name} lies on {numbers.device}; it must lie on {device} or on the processor")
-    return numbers.to(device, torch.int64, non_blocking=True)
+    # Kernels are compiled for numbers end to end, and anew for those that are not.
+    return numbers.to(device, torch.int64, non_blocking=True).flatten().contiguous()
 
 
 def _name(dtype: torch.dtype) -> str:

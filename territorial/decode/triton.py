@@ -1,4 +1,8 @@
-"""One-hot planes on an NVIDIA or AMD GPU with one kernel: it reads packed bits and writes the result."""
+"""One-hot planes on an NVIDIA or AMD GPU with one kernel: it reads packed bits and writes the result.
+
+It is checked in Triton's interpreter and has not been timed on a GPU yet. `benchmarks/decode_cuda.py`
+checks and times it on an NVIDIA GPU.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_SIDE, SPAWN_SIDE
-from territorial.landmask import LandMask, check_is_mask, whole_number
+from territorial.landmask import LandMask, check_is_mask
 
 _ENDS = (0, SPAWN_SIDE - 1)
 _SHAPE = tuple(

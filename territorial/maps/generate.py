@@ -15,8 +15,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from territorial.constants import MAX_SIDE, MIN_SIDE
-from territorial.landmask import LandMask, whole_number
+from territorial.arguments import whole_number
+from territorial.constants import LARGEST_SEED, MAX_SIDE, MIN_SIDE
+from territorial.landmask import LandMask
 from territorial.maps.noise import NOISE_UNIT, Heights, draw, fractal_noise
 from territorial.maps.regions import Land, drop_small, keep_largest
 
@@ -44,7 +45,7 @@ def generate(kind: str, height: int, width: int, seed: int) -> LandMask:
         raise ValueError(f"map kind is {kind!r}; it must be one of {', '.join(GENERATORS)}")
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
-    seed = whole_number("map seed", seed, 0, 2**64 - 1, "2**64 - 1")
+    seed = whole_number("map seed", seed, 0, LARGEST_SEED)
     return LandMask.from_array(GENERATORS[kind](height, width, seed))
 
 

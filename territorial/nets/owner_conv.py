@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from territorial.decode.forms import onehot_shape
 from territorial.obs_layout import ObsLayout
 
 Pair = tuple[int, int]
@@ -62,7 +63,7 @@ class OwnerConv2d(nn.Module):
     @classmethod
     def from_conv(cls, layout: ObsLayout, conv: nn.Conv2d, *, chunk: int = 16) -> OwnerConv2d:
         """Return a layer with copies of the weights of ``conv``, a convolution over one-hot planes."""
-        channels = layout.frames * (layout.num_players + 1)
+        channels = onehot_shape(layout)[0]
         if conv.in_channels != channels:
             raise ValueError(f"conv has {conv.in_channels} input channels; one-hot planes have {channels}")
         plain = {"groups": 1, "dilation": (1, 1), "padding_mode": "zeros"}
@@ -91,7 +92,7 @@ class OwnerConv2d(nn.Module):
 
     def _conv(self, bias: bool, device: Any, dtype: torch.dtype | None) -> nn.Conv2d:
         return nn.Conv2d(
-            self.layout.frames * (self.layout.num_players + 1),
+            onehot_shape(self.layout)[0],
             self.out_channels,
             self.kernel_size,
             self.stride,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from territorial.constants import BLOCKED
-from territorial.obs_layout import ObsLayout
+from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
 
 Board = Sequence[Sequence[int]]
 """Owner codes of all cells, H rows of W: 0 neutral, 1..P, 255 blocked; a list of lists or an array."""
@@ -27,15 +27,15 @@ def pack_planes(layout: ObsLayout, history: Sequence[Board]) -> bytes:
     return b"".join(entries)
 
 
-def pack_delta(layout: ObsLayout, history: Sequence[Board]) -> list[tuple[int, int]] | None:
-    """Return (``delta_index``, ``delta_code``) of all cells changed by the last step, by index.
+def pack_delta(layout: ObsLayout, history: Sequence[Board]) -> tuple[int, list[tuple[int, int]]]:
+    """Return ``delta_count``, and (``delta_index``, ``delta_code``) of the cells that are listed, by index.
 
-    None is a key frame, ``delta_count`` -1: the game is new, or more cells have changed than the delta
-    has room for. ``history``: as for :func:`pack_planes`.
+    Listed are all cells that the last step changed; none where the game is new and where they are more
+    than the delta has room for. ``history``: as for :func:`pack_planes`.
     """
     newest = _codes(layout, _some(history)[-1])
     if len(history) == 1:
-        return None
+        return NEW_GAME, []
     before = _codes(layout, history[-2])
     changed = [
         (r * layout.width + c, newest[r][c])
@@ -44,7 +44,7 @@ def pack_delta(layout: ObsLayout, history: Sequence[Board]) -> list[tuple[int, i
         if newest[r][c] != before[r][c]
     ]
     (capacity,) = layout.shape("delta_index")
-    return changed if len(changed) <= capacity else None
+    return (len(changed), changed) if len(changed) <= capacity else (NOT_LISTED, [])
 
 
 def pack_terrain(layout: ObsLayout, board: Board, *, is_water: bool) -> bytes:

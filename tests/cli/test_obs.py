@@ -17,7 +17,7 @@ from territorial.obs_layout import (
     ARRAYS,
     BORDERS,
     GLOBALS,
-    KEY_FRAME,
+    NEW_GAME,
     OBS_VERSION,
     PLAYERS,
     ObsLayout,
@@ -132,8 +132,8 @@ def test_a_frame_store_takes_what_is_said():
     arrays = {name: np.zeros((games, *layout.shape(name)), array_called(name).dtype) for name in STORED}
     arrays["delta_index"][:, :changed] = np.arange(changed)
     for step in range(steps):
-        arrays["delta_count"][:] = changed if step else KEY_FRAME
-        store.append(SimpleNamespace(**arrays), np.full(games, step == 0))
+        arrays["delta_count"][:] = changed if step else NEW_GAME
+        store.append(SimpleNamespace(**arrays))
     (form,) = [form for form in obs_tables.forms(100 * changed / 64**2, 16) if form.name == "frame store"]
     later_games = games * steps * layout.nbytes("planes") / GAME_STEPS  # none here
     kept = pickle.loads(pickle.dumps(store)).nbytes  # without room to spare

@@ -9,22 +9,17 @@ from collections import namedtuple
 
 import numpy as np
 
-from territorial.obs_layout import KEY_FRAME, ObsLayout
+from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from tests.decode.support import bit_planes
 
 Boards = namedtuple("Boards", "planes delta_index delta_code delta_count")
-
-
-def pack(codes, layout):
-    """Return the bit planes of owner codes (..., H, W): uint8 (..., B, H, ceil(W/8))."""
-    bits = np.stack([codes >> b & 1 for b in range(layout.num_planes)], axis=-3)
-    return np.packbits(bits, axis=-1, bitorder="little")
 
 
 class Stream:
     """E games that go by: ``reset()``, then ``step()``, as from a VecGame; the deltas are minimal.
 
     ``busy``: the part of the cells that change in a step, at most; ``new``: how likely a game is replaced;
-    ``overflow``: how likely a key frame comes instead of a delta.
+    ``overflow``: how likely the changes of a step are not listed.
 
     ``planes`` has rows of whole words, so that it is a view with gaps, and what lies behind the changes of a
     delta is noise, as in the engine's.
@@ -44,16 +39,15 @@ class Stream:
         return self._next(np.ones(self.num_games, bool))
 
     def step(self):
-        """Return observations and which games are new."""
-        is_new = self.rng.random(self.num_games) < self.new
-        return self._next(is_new), is_new
+        """Return the next observations."""
+        return self._next(self.rng.random(self.num_games) < self.new)
 
     def _next(self, is_new):
         layout, rng, cells = self.layout, self.rng, self.layout.height * self.layout.width
         before = self._planes[:, 0].copy()
         index = rng.integers(0, 2**32, (self.num_games, *layout.shape("delta_index")), np.uint32)
         code = rng.integers(0, 256, index.shape, np.uint8)
-        count = np.full(self.num_games, KEY_FRAME, np.int32)
+        count = np.where(is_new, NEW_GAME, NOT_LISTED).astype(np.int32)
         for k in range(self.num_games):
             if is_new[k]:
                 self.codes[k] = rng.integers(0, layout.blocked_code + 1, self.codes[k].shape)
@@ -67,7 +61,7 @@ class Stream:
                 index[k, : len(where)], code[k, : len(where)] = where, self.codes[k].flat[where]
                 count[k] = len(where)
         self._planes[:, 2:] = self._planes[:, 1:-1].copy()
-        self._planes[:, 0] = pack(self.codes, layout)
+        self._planes[:, 0] = bit_planes(self.codes, layout)
         if layout.frames > 1:
             self._planes[:, 1] = self._planes[:, 0] ^ before
         self._planes[is_new, 1:] = 0

@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
+from territorial import GameConfig
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
 SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
+CONFIG = GameConfig(height=18, width=70, num_players=7)
 POOL, DENSITY = index(BORDERS, "pool"), index(PLAYERS, "density")
 
 
@@ -36,10 +38,15 @@ def random_boards(layout, num_games, rng):
     return np.stack(frames, axis=1).astype(np.uint8)
 
 
+def bit_planes(codes, layout):
+    """The bit planes of owner codes (..., H, W): uint8 (..., B, H, ceil(W/8))."""
+    bits = np.stack([codes >> b & 1 for b in range(layout.num_planes)], axis=-3)
+    return np.packbits(bits, axis=-1, bitorder="little")
+
+
 def pack(boards, layout):
     """The ``planes`` of an observation of ``boards``, uint8 (E, F, H, W), as views of padded rows."""
-    bits = [np.packbits(boards >> b & 1, axis=-1, bitorder="little") for b in range(layout.num_planes)]
-    planes = np.stack(bits, axis=2)
+    planes = bit_planes(boards, layout)
     planes[:, 1:] ^= planes[:, :-1].copy()
     padded = np.zeros((*planes.shape[:-1], -(-layout.row_bytes // 8) * 8), np.uint8)
     padded[..., : layout.row_bytes] = planes
@@ -62,6 +69,24 @@ def random_tables(layout, num_games, rng, hard_cap):
     borders = np.zeros((num_games, *layout.shape("borders")), np.float32)
     borders[:, POOL, 1:] = rng.integers(0, 3, borders[:, POOL, 1:].shape) // 2
     return players, borders
+
+
+def arguments(layout=SMALL, config=CONFIG, seed=0, num_games=3, num_entries=5):
+    """The arguments of every method of a decoder as arrays."""
+    rng = np.random.default_rng(seed)
+    _, planes, seats, games = batch(layout, num_games, num_entries, seed)
+    players, borders = random_tables(layout, num_games, rng, config.hard_cap)
+    globals_ = rng.random((num_games, *layout.shape("globals")), np.float32)
+    masks = rng.integers(0, 256, (num_games, *layout.shape("masks"))).astype(np.uint8)
+    return {
+        "owners": (planes, seats, games),
+        "onehot": (planes, seats, games),
+        "semantic": (planes, seats, players, borders, games),
+        "pooled": (planes, seats, players, borders, games),
+        "features": (players, borders, globals_, seats, games),
+        "action_mask": (masks, seats, games),
+        "action_owners": (rng.integers(0, layout.num_players + 2, num_entries), seats),
+    }
 
 
 # ---- the slow decoder ----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from territorial.decode.tables import density_thresholds, level_values
 from territorial.obs_layout import ObsLayout
 from tests.decode.support import (
     SMALL,
+    arguments,
     batch,
     layouts,
     pack,
@@ -177,6 +178,24 @@ def test_action_owners_are_those_of_single_actions():
     assert owners.tolist() == [owner_of_target(w, p, 7) for w, p in zip(what, seats, strict=True)]
 
 
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)], ids=["vector", "column"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8])
+def test_seats_and_games_may_be_columns_of_any_whole_numbers(shape, dtype):
+    """The key ``seat`` of the environment's observations is (1,), and in a batch (N, 1)."""
+    decoder = Decoder(SMALL, CONFIG)
+    for name, arrays in arguments(config=CONFIG).items():
+        given = [array.astype(dtype).reshape(shape) if array.ndim == 1 else array for array in arrays]
+        assert np.array_equal(getattr(decoder, name)(*given), getattr(decoder, name)(*arrays))
+
+
+def test_of_nobody_nothing_is_decoded():
+    decoder = Decoder(SMALL, CONFIG)
+    for name, arrays in arguments(config=CONFIG).items():
+        some = getattr(decoder, name)(*arrays)
+        none = getattr(decoder, name)(*([] if array.ndim == 1 else array for array in arrays))
+        assert (none.shape, none.dtype) == ((0, *some.shape[1:]), some.dtype)
+
+
 # ---- densities -----------------------------------------------------------------------------------
 
 
@@ -293,7 +312,12 @@ REFUSED = {
     "one seat alone": (
         lambda d: d.owners(PLANES, 1),
         ValueError,
-        "seats has the shape (); it must have (N,)",
+        "seats has the shape (); it must have (N,) or (N, 1)",
+    ),
+    "two seats an entry": (
+        lambda d: d.owners(PLANES, [[1, 2], [3, 4]]),
+        ValueError,
+        "seats has the shape (2, 2); it must have (N,) or (N, 1)",
     ),
     "game 2 of 2": (
         lambda d: d.owners(PLANES, [1], [2]),
@@ -304,7 +328,7 @@ REFUSED = {
     "fewer games than seats": (
         lambda d: d.owners(PLANES, [1, 2], [0]),
         ValueError,
-        "games has the shape (1,); it must have (2,)",
+        "games has the shape (1,); it must have (2,) or (2, 1)",
     ),
     "no games": (
         lambda d: d.owners(PLANES, [1, 2, 3]),
@@ -333,7 +357,7 @@ REFUSED = {
     ),
     "squares of 2.5 cells": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=2.5),
-        ValueError,
+        TypeError,
         "factor is 2.5; it must be a whole number from 1 to 1024",
     ),
     "out of another shape": (

@@ -17,8 +17,9 @@ from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
-from territorial.obs_layout import KEY_FRAME, ObsLayout
-from tests.decode.streams import Boards, Stream, pack
+from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from tests.decode.streams import Boards, Stream
+from tests.decode.support import bit_planes
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -30,8 +31,8 @@ def filled(layout, num_games, steps, seed=0, chances=None, **options):
     stream = Stream(layout, num_games, seed, **(chances or {}))
     seen = []
     for t in range(steps):
-        observations, was_reset = stream.step() if t else (stream.reset(), None)
-        assert store.append(observations, was_reset) == t
+        observations = stream.step() if t else stream.reset()
+        assert store.append(observations) == t
         seen.append(observations.planes.copy())
     return store, np.array(seen)
 
@@ -91,8 +92,8 @@ def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
     seen, store = [], FrameStore(thin, 2)
     stream = Stream(SMALL, 2)
     for t in range(50):
-        observations, was_reset = stream.step() if t else (stream.reset(), None)
-        store.append(observations._replace(planes=observations.planes[:, :1]), was_reset)
+        observations = stream.step() if t else stream.reset()
+        store.append(observations._replace(planes=observations.planes[:, :1]))
         seen.append(observations.planes.copy())
     games, times = everything(store)
     assert store.planes(games, times).shape[1] == 1
@@ -114,7 +115,7 @@ def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
     stream = Stream(SMALL, 2, new=0.0)
     stream.reset()
     for t in range(300):
-        store.append(stream.step()[0], np.zeros(2, bool))
+        store.append(stream.step())
         assert is_there(store, 1, t, 16) == (t >= 15)
 
 
@@ -137,16 +138,17 @@ def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
     stream = Stream(SMALL, 2, seed, new=new)
     seen, known = [], []
     for t in range(50):
-        observations, was_reset = stream.step() if t else (stream.reset(), np.ones(2, bool))
+        observations = stream.step() if t else stream.reset()
         if t in begins:
             for _ in range(3):
-                observations, was_reset = stream.step()
+                observations = stream.step()
             store.begin()
-        store.append(observations, was_reset)
+        store.append(observations)
         seen.append(observations.planes.copy())
+        is_new = observations.delta_count == NEW_GAME
         # From which step on the frames of each game are known, and whether it began there.
         cut = t in begins or t == 0
-        known.append([(t, True) if was_reset[k] else (t, False) if cut else known[-1][k] for k in range(2)])
+        known.append([(t, True) if is_new[k] else (t, False) if cut else known[-1][k] for k in range(2)])
         assert store.end == t + 1
         assert budget is None or store.nbytes <= budget
         assert capacity is None or len(store) <= capacity
@@ -184,7 +186,7 @@ def test_a_budget_holds_at_every_step_and_is_made_use_of():
     store = FrameStore(SMALL, num_games, key_every=16, budget=budget)
     stream = Stream(SMALL, num_games, new=0.0, overflow=0.0)
     for t in range(steps):
-        store.append(stream.step()[0] if t else stream.reset())
+        store.append(stream.step() if t else stream.reset())
         assert store.nbytes <= budget
     assert 0 < store.first < steps
     assert len(store) >= steps / 3 - 2 * 16
@@ -235,7 +237,7 @@ def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
     observations = Boards(
         stream._planes, index, codes.reshape(2, -1)[:, :cells].copy(), np.array([fits, fits + 1], np.int32)
     )
-    store.append(observations, np.zeros(2, bool))
+    store.append(observations)
     assert store._open.used.keys == before.keys + 1
     assert store._open.used.cells == before.cells + fits
     assert not store.planes([1], [1], 1).any()
@@ -276,7 +278,7 @@ def test_a_store_without_a_whole_stack_has_nothing_to_draw():
     for step in range(4):
         with pytest.raises(ValueError, match="nothing with 4 frames"):
             store.sample(1, np.random.default_rng(0))
-        store.append(*stream.step())
+        store.append(stream.step())
         assert (store.sample(5, np.random.default_rng(0), 1)[1] <= step).all()
     _, times = store.sample(5, np.random.default_rng(0))
     assert (times == 3).all()
@@ -291,15 +293,15 @@ def test_a_copy_goes_on_by_itself(how):
     stream = Stream(SMALL, 2)
     store.append(stream.reset())
     for _ in range(20):
-        store.append(*stream.step())
+        store.append(stream.step())
     twin = twin_of(store, how)
     games, times = everything(twin)
     before = twin.planes(games, times, 1)
     for _ in range(20):
         step = stream.step()
-        store.append(*step)
-        twin.append(*step)
-    store.append(*stream.step())
+        store.append(step)
+        twin.append(step)
+    store.append(stream.step())
     assert (twin.first, twin.end) == (0, 41)
     assert (store.planes(games, times) == twin.planes(games, times)).all()
     assert (twin.planes(games, times, 1) == before).all()
@@ -333,9 +335,9 @@ def test_a_saved_store_has_no_room_to_spare():
         ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.obs_layout.ObsLayout"),
         ({"layout": ObsLayout(height=16, width=16, num_players=2, frames=0)}, ValueError, "frames=0"),
         ({"num_games": 0}, ValueError, "num_games is 0; it must be a whole number of at least 1"),
-        ({"num_games": 2.0}, ValueError, "num_games is 2.0"),
+        ({"num_games": 2.0}, TypeError, "num_games is 2.0"),
         ({"key_every": 0}, ValueError, "key_every is 0"),
-        ({"capacity": True}, ValueError, "capacity is True"),
+        ({"capacity": True}, TypeError, "capacity is True"),
         ({"budget": -1}, ValueError, "budget is -1"),
     ],
 )
@@ -375,7 +377,12 @@ BAD_STEPS = {
     "count": (
         lambda o: o._replace(delta_count=np.array([0, 22], np.int32)),
         ValueError,
-        r"observations.delta_count\[1\] is 22; it must be from -1 to 21",
+        r"observations.delta_count\[1\] is 22; it must be from -2 to 21",
+    ),
+    "code of a count": (
+        lambda o: o._replace(delta_count=np.array([-3, 0], np.int32)),
+        ValueError,
+        r"observations.delta_count\[0\] is -3; it must be from -2 to 21",
     ),
     "cell": (
         lambda o: o._replace(
@@ -404,30 +411,12 @@ def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
     spoil, error, message = BAD_STEPS[name]
     store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
     store.append(stream.reset())
-    observations, was_reset = stream.step()
+    observations = stream.step()
     before = pickle.dumps(store)
     with pytest.raises(error, match=message):
-        store.append(spoil(observations), was_reset)
+        store.append(spoil(observations))
     assert pickle.dumps(store) == before
-    assert store.append(observations, was_reset) == 1
-
-
-def test_which_games_are_new_must_be_said_and_be_right():
-    store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
-    store.append(stream.reset())
-    store.append(stream.step()[0])
-    observations = stream.reset()
-    with pytest.raises(ValueError, match="game 0 has a key frame, and was_reset is missing"):
-        store.append(observations)
-    for wrong in ([1, 1], [True], np.ones((2, 2), bool)):
-        with pytest.raises(ValueError, match=r"was_reset is .*; it must be bool \(2,\)"):
-            store.append(observations, wrong)
-    store.begin()
-    assert store.append(observations) == 2
-    with pytest.raises(
-        ValueError, match=r"was_reset\[1\] is True, but the observation of game 1 has a delta"
-    ):
-        store.append(stream.step()[0], [False, True])
+    assert store.append(observations) == 1
 
 
 @pytest.mark.parametrize(
@@ -453,7 +442,9 @@ def test_what_is_not_there_cannot_be_looked_up(games, times, error, message):
 def test_other_arguments_have_their_ranges_too():
     store, _ = filled(SMALL, 2, 30)
     for frames in (0, 17, 1.5):
-        with pytest.raises(ValueError, match=f"frames is {frames}; it must be a whole number from 1 to 16"):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"frames is {frames}; it must be a whole number from 1 to 16"
+        ):
             store.planes([0], [9], frames)
     with pytest.raises(ValueError, match="n is -1; it must be a whole number of at least 0"):
         store.sample(-1, np.random.default_rng(0))
@@ -472,6 +463,31 @@ def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(form, fram
     games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 0, 9]), np.array([3, 1, 5, 4])
     expected = getattr(decoder, form)(seen[times, games, :frames], seats)
     assert (store.decode(games, times, seats, decoder=decoder, form=form) == expected).all()
+
+
+@pytest.mark.parametrize("form", ["semantic", "pooled"])
+def test_forms_that_show_more_than_boards_take_the_tables_of_their_steps(form):
+    config = GameConfig(height=24, width=30, num_players=5)
+    game = VecGame(config, 2, seats=["metronome"] * 5, frames=FRAMES)
+    store, decoder, seen = FrameStore(game.layout, 2), Decoder(game.layout, config), []
+    observations = game.reset()
+    for _ in range(30):
+        store.append(observations)
+        seen.append(type(observations)(*(array.copy() for array in observations)))
+        observations = game.step()[0]
+    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 3, 9]), np.array([3, 1, 5, 4])
+    planes, players, borders = (
+        np.array([getattr(seen[t], name)[k] for k, t in zip(games, times, strict=True)])
+        for name in ("planes", "players", "borders")
+    )
+    expected = getattr(decoder, form)(planes, seats, players, borders, dtype=np.float16)
+    assert expected[:, -2:].any(axis=(0, 2, 3)).all()
+    where = {"games": games, "times": times, "seats": seats, "decoder": decoder, "form": form}
+    shown = store.decode(**where, players=players, borders=borders, dtype=np.float16)
+    assert np.array_equal(shown, expected)
+    for tables, missing in (({}, "players"), ({"players": players}, "borders")):
+        with pytest.raises(ValueError, match=f"form is '{form}' and there is no {missing}: pass players and"):
+            store.decode(**where, **tables)
 
 
 def test_options_go_on_to_the_decoder_and_planes_through_the_conversion():
@@ -497,12 +513,15 @@ def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
     assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
 
 
-def test_a_decoder_of_another_layout_is_refused():
+def test_what_is_no_decoder_of_the_layout_is_refused():
     store, _ = filled(SMALL, 2, 30)
     where = {"games": [0], "times": [9], "seats": [1]}
     forms = "owners, onehot, semantic, pooled"
     with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
         store.decode(**where, decoder=Decoder(SMALL), form="planes")
+    for nothing in (None, SMALL):
+        with pytest.raises(TypeError, match=r"decoder is .*; it must be a Decoder of territorial"):
+            store.decode(**where, decoder=nothing)
     other = ObsLayout(height=16, width=20, num_players=5, frames=2)
     with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
         store.decode(**where, decoder=Decoder(other), form="owners")
@@ -511,14 +530,14 @@ def test_a_decoder_of_another_layout_is_refused():
 # ---- real games ------------------------------------------------------------------------------------
 
 
-def naive_stacks(layout, boards, was_reset):
+def naive_stacks(layout, boards, is_new):
     """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
-    packed = pack(boards, layout)
+    packed = bit_planes(boards, layout)
     stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
     for t, k in np.ndindex(packed.shape[:2]):
         stacks[t, k, 0] = packed[t, k]
         back = 0
-        while back < layout.frames - 1 and not was_reset[t - back, k]:
+        while back < layout.frames - 1 and not is_new[t - back, k]:
             back += 1
             stacks[t, k, back] = packed[t - back + 1, k] ^ packed[t - back, k]
     return stacks
@@ -532,16 +551,17 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
     store = FrameStore(layout, 3, key_every=key_every)
     seen, boards, new, ended, overflows = [], [], [], 0, 0
-    observations, was_reset = game.reset(), np.ones(3, bool)
+    observations, is_new = game.reset(), np.ones(3, bool)
     while ended < 9:
-        store.append(observations, was_reset)
+        store.append(observations)
         seen.append(observations.planes.copy())
         owner = game.state.owner[:, 1:-1, 1:-1]
         boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
-        new.append(was_reset.copy())
-        overflows += int(((observations.delta_count == KEY_FRAME) & ~was_reset).sum())
+        new.append(is_new.copy())
+        assert ((observations.delta_count == NEW_GAME) == is_new).all()
+        overflows += int((observations.delta_count == NOT_LISTED).sum())
         observations, *_, info = game.step()
-        was_reset = info["was_reset"]
+        is_new = info["was_reset"]
         ended += int(info["ended"].sum())
     assert overflows > 0
     games, times = everything(store, FRAMES)
@@ -549,6 +569,40 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     stacks = store.planes(games, times)
     assert (stacks == np.array(seen)[times, games]).all()
     assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
+
+
+def test_a_batch_that_is_reset_begins_new_stacks_without_being_asked():
+    game = VecGame(GameConfig(height=24, width=30, num_players=5), 2, seats=["metronome"] * 5, frames=FRAMES)
+    store = FrameStore(game.layout, 2)
+    store.append(game.reset())
+    for _ in range(20):
+        observations = game.step()[0]
+        store.append(observations)
+    assert observations.planes[:, 1:].any()
+    observations = game.reset()
+    t = store.append(observations)
+    assert (store.planes([0, 1], [t, t]) == observations.planes).all()
+
+
+def test_a_game_that_is_put_into_a_position_begins_a_new_stack():
+    """What is set by hand and single ticks do not follow what was observed before."""
+    config = GameConfig(height=24, width=30, num_players=5)
+    game = VecGame(config, 2, seats=["metronome"] * 5, frames=FRAMES)
+    store = FrameStore(game.layout, 2)
+    store.append(game.reset())
+    for change in (
+        lambda: game.set_position(1, np.tile(np.arange(6), (24, 5))),
+        lambda: game.tick(1),
+        lambda: game.restore(1, game.save(0)),
+    ):
+        for _ in range(10):
+            store.append(game.step()[0])
+        change()
+        assert game.observations.delta_count[1] == NEW_GAME
+        t = store.append(game.observations)
+        boards = store.planes([1], [t])
+        assert (boards[0, 0] == game.observations.planes[1, 0]).all()
+        assert not boards[0, 1:].any()
 
 
 @pytest.mark.checkout
@@ -559,6 +613,7 @@ def test_python_in_the_page_about_it_runs():
     for source in sources:
         exec(compile(source, "docs/frame_store.md", "exec"), names)
     assert names["stacks"].shape == (256, *names["layout"].shape("planes"))
+    assert names["pooled"].shape == (2, 4 * 4 + 2, 8, 8)
     assert (len(names["store"]), len(names["replay"])) == (131, 101)
 
 
@@ -567,15 +622,17 @@ def test_the_stream_itself_is_as_observations_are():
     stream = Stream(SMALL, 3)
     boards, kinds = [], set()
     for t in range(60):
-        observations, is_new = stream.step() if t else (stream.reset(), np.ones(3, bool))
+        observations = stream.step() if t else stream.reset()
         unpacked = np.unpackbits(observations.planes[:, 0], axis=-1, count=21, bitorder="little")
         codes = (unpacked << np.arange(3)[:, None, None]).sum(axis=1)
         for k in range(3):
             count = int(observations.delta_count[k])
-            kinds.add((bool(is_new[k]), count == KEY_FRAME))
-            if count != KEY_FRAME:
+            kinds.add(min(count, 0))
+            if count == NEW_GAME:
+                assert not observations.planes[k, 1:].any()
+            if count >= 0:
                 expected = boards[-1][k].copy()
                 expected.flat[observations.delta_index[k, :count]] = observations.delta_code[k, :count]
                 assert (expected == codes[k]).all()
         boards.append(codes)
-    assert kinds == {(True, True), (False, True), (False, False)}
+    assert kinds == {NEW_GAME, NOT_LISTED, 0}

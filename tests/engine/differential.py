@@ -29,11 +29,12 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial import GameConfig, VecGame
-from territorial.constants import BLOCKED, FRACTIONS, STREAM_EPISODE, STREAM_MAP
+from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, STREAM_EPISODE, STREAM_MAP
 from territorial.maps import capacity, make_maps
 from territorial.reference import H, ReferenceGame
 from territorial.reference.game import LEDGER_KEYS
 from territorial.rules import NEVER
+from tests.engine.support import slow_fronts
 
 Alter = Callable[[ReferenceGame], None]
 """Changes the twin after a tick: how the tests find out whether a comparison can fail."""
@@ -445,6 +446,10 @@ class Pair:
 
 def twin_fields(twin: ReferenceGame) -> dict[str, object]:
     """Return every field of the twin under the engine's names, indexed by owner code."""
+    fronts = slow_fronts(twin.owner, twin.config.num_players)
+    np.fill_diagonal(fronts, 0)
+    borders = (fronts > 0) | (fronts > 0).T
+    borders[NEUTRAL], borders[:, NEUTRAL] = fronts[:, NEUTRAL] > 0, fronts[:, NEUTRAL] > 0
     place2 = [0] * len(twin.alive)
     if twin.over:
         place2[1:] = [round(2 * place) for place in twin.placements()]
@@ -475,6 +480,8 @@ def twin_fields(twin: ReferenceGame) -> dict[str, object]:
         ],
         "active": [[pool > 0 for pool in row] for row in twin.pools],
         "fresh": twin.is_fresh,
+        "fronts": fronts,
+        "bordering": borders,
     }
 
 
@@ -483,7 +490,7 @@ def engine_field(engine: VecGame, name: str, k: int) -> np.ndarray:
     if name == "owner":
         return engine.state.owner[k, 1:-1, 1:-1]
     values = getattr(engine.state, name)[k]
-    if name in ("active", "fresh"):
+    if name in ("active", "fresh", "bordering"):
         bits = np.unpackbits(np.ascontiguousarray(values).view(np.uint8), axis=1, bitorder="little")
         return bits[:, : engine.config.num_players + 1]
     return values

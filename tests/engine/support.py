@@ -102,10 +102,12 @@ def slow_fronts(owner, num_players):
     walled[1:-1, 1:-1] = owner
     around = [walled[:-2, 1:-1], walled[2:, 1:-1], walled[1:-1, :-2], walled[1:-1, 2:]]
     sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
-    for p in range(1, num_players + 1):
-        touches = np.logical_or.reduce([side == p for side in around])
-        codes = owner[touches & (owner != BLOCKED) & (owner != p)]
-        sizes[p] = np.bincount(codes, minlength=num_players + 1)
+    seen = []  # a cell counts once for a player, however many of its neighbours are that player's
+    for side in around:
+        row, column = np.nonzero((side != owner) & (side != 0) & (side != BLOCKED) & (owner != BLOCKED))
+        seen.append((row * owner.shape[1] + column) * 256 + side[row, column])
+    cells, players = np.divmod(np.unique(np.concatenate(seen)), 256)
+    np.add.at(sizes, (players, owner.ravel()[cells]), 1)
     return sizes
 
 

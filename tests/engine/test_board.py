@@ -58,7 +58,7 @@ class Planes:
                 self.spans[code, s, COLUMNS] = (columns | more).view(np.int64)
         self.reach = rubbish(rng, (strips, height + 2))
         self.front = np.zeros((strips, height + 2), np.uint64)
-        self.reach_spans = rng.integers(-5, height + 5, (strips, 2))
+        self.reach_spans = rng.integers(-5, height + 5, (strips, 3))
         self.front_spans = rng.integers(-5, height + 5, (strips, 3))
 
     def to_array(self):

@@ -391,7 +391,7 @@ compiled_only = pytest.mark.skipif(not JIT_ENABLED, reason="NUMBA_DISABLE_JIT=1 
 
 @compiled_only
 def test_each_kernel_is_compiled_for_one_signature_only():
-    """A second one would be a dtype or a layout that slipped in, half a minute to compile on first use."""
+    """A second one would be a dtype or a layout that slipped in, a minute to compile on first use."""
     land = LandMask.from_text("\n".join(["." * 30] * 20))
     for config, games, threads in (
         (GameConfig(height=16, width=16, num_players=2, map="open"), 1, 1),

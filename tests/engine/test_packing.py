@@ -9,7 +9,7 @@ from territorial import GameConfig, VecGame
 from territorial.bots import NAMES
 from territorial.changes import note_changes
 from territorial.constants import BLOCKED, SPAWN_CELLS
-from territorial.obs_layout import KEY_FRAME
+from territorial.obs_layout import NEW_GAME, NOT_LISTED
 from territorial.reference import pack_delta, pack_planes, pack_terrain
 from tests.engine.support import board, game_on, random_actions, rows_of, same_observations
 
@@ -21,12 +21,11 @@ def packed(game, history):
 
 
 def delta(observations, k):
-    """Return the delta of game ``k`` in order of the cells, None for a key frame."""
+    """Return the count of the delta of game ``k``, and what it lists in order of the cells."""
     count = int(observations.delta_count[k])
-    if count == KEY_FRAME:
-        return None
-    cells = zip(observations.delta_index[k, :count], observations.delta_code[k, :count], strict=True)
-    return sorted((int(index), int(code)) for index, code in cells)
+    listed = slice(max(0, count))
+    cells = zip(observations.delta_index[k, listed], observations.delta_code[k, listed], strict=True)
+    return count, sorted((int(index), int(code)) for index, code in cells)
 
 
 def assert_packed(game, observations, histories):
@@ -80,7 +79,7 @@ def test_the_last_board_of_a_game_that_was_replaced_is_kept():
             break
     assert same_observations(info["final_obs"], shown)
     assert info["final_obs"].delta_count[0] >= 0
-    assert game.observations.delta_count[0] == KEY_FRAME
+    assert game.observations.delta_count[0] == NEW_GAME
 
 
 def test_a_game_that_is_over_shows_that_nothing_changes_any_more():
@@ -104,7 +103,7 @@ def test_a_death_of_a_large_player_is_listed_or_makes_a_key_frame():
     assert game.layout.delta_capacity == 256
     game.step()
     assert game.state.land[0, 2] == 0
-    assert game.observations.delta_count[0] == KEY_FRAME
+    assert game.observations.delta_count[0] == NOT_LISTED
     assert np.array_equal(game.observations.planes[0], packed(game, [board(game)]))
     few = np.full((64, 64), BLOCKED, np.uint8)
     few[:, :4], few[:, 4:8], few[0, 40:] = 1, 2, 3
@@ -124,7 +123,7 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     note_changes(work, game.blocks.planes[0, 2], spans[2], 2, 3)
     game.step()
     first, second = (np.flatnonzero(board(game) == seat).tolist() for seat in (1, 2))
-    assert delta(game.observations, 0) == [(cell, 3) for cell in second]
+    assert delta(game.observations, 0) == (len(second), [(cell, 3) for cell in second])
     assert len(first) == len(second) == SPAWN_CELLS
     changed = np.unpackbits(game.observations.planes[0, 0] ^ before[0, 0], bitorder="little").sum()
     assert changed == SPAWN_CELLS, "codes 2 and 3 differ in one bit"
@@ -146,7 +145,7 @@ def test_the_stack_goes_on_over_saving_and_restoring_and_pickling():
     other.restore(1, pickle.loads(pickle.dumps(game.save(0))))
     twin = pickle.loads(pickle.dumps(game))
     assert np.array_equal(other.observations.planes[1], game.observations.planes[0])
-    assert other.observations.delta_count[1] == KEY_FRAME
+    assert other.observations.delta_count[1] == NEW_GAME
     assert game.observations.planes[0, 1:].any()
     for _ in range(6):
         actions = random_actions(game, rng)
@@ -157,19 +156,25 @@ def test_the_stack_goes_on_over_saving_and_restoring_and_pickling():
         assert same_observations(game.observations, twin.observations)
 
 
-def test_a_batch_with_another_number_of_frames_begins_its_stack_anew():
+@pytest.mark.parametrize("frames", [0, 1, 2, 3, 4, 5])
+def test_a_batch_with_fewer_frames_takes_the_newest_and_one_with_more_begins_its_stack_anew(frames):
     config = GameConfig(height=40, width=70, num_players=5)
-    game, other = (
-        VecGame(config, 1, seats=["metronome"] * 5, frames=4),
-        VecGame(config, 1, seats=["metronome"] * 5, frames=2),
-    )
+    game, other = (VecGame(config, 2, seats=["metronome"] * 5, frames=count) for count in (4, frames))
     game.reset()
     other.reset()
     for _ in range(30):
         game.step()
-    other.restore(0, game.save(0))
-    assert np.array_equal(other.observations.planes[0, 0], game.observations.planes[0, 0])
-    assert not other.observations.planes[0, 1:].any()
+        other.step()
+    other.restore(1, game.save(0))
+    expected = game.observations.planes[0, :frames].copy()
+    assert all(entry.any() for entry in expected)
+    if frames == 5:
+        expected = np.concatenate([expected[:1], np.zeros_like(expected[:1]).repeat(4, axis=0)])
+    assert np.array_equal(other.observations.planes[1], expected)
+    for _ in range(frames):
+        game.step()
+        other.step()
+    assert np.array_equal(other.observations.planes[1, :4], game.observations.planes[0, :frames])
 
 
 def test_without_frames_there_are_tables_only():
@@ -177,7 +182,7 @@ def test_without_frames_there_are_tables_only():
     observations = game.reset()
     assert observations.planes.shape == (2, 0, 3, 24, 5)
     assert observations.delta_index.shape == (2, 0)
-    assert observations.delta_count.tolist() == [KEY_FRAME] * 2
+    assert observations.delta_count.tolist() == [NEW_GAME] * 2
     assert observations.players[:, :, 0].all()
 
 

@@ -479,6 +479,11 @@ def bad_actions(**changes):
 SPACIOUS = np.zeros((24, 30), np.int64)
 
 
+def len_of_rows(game):
+    """Return the rows of a plane, with the empty ones above and below."""
+    return game.blocks.planes.shape[-1]
+
+
 def tampered(game, name, value):
     """Return game 0 as saved, with one of its arrays filled with ``value``."""
     saved = game.save(0)
@@ -634,6 +639,21 @@ BAD_CALLS = {
         ValueError,
         "the saved game's spans hold",
     ),
+    "a saved game with spans in the wall": (
+        lambda game: game.restore(0, tampered(game, "spans", [0, len_of_rows(game), 0])),
+        ValueError,
+        "the saved game's spans reach beyond the rows 1 to",
+    ),
+    "a saved game with targets that nobody is": (
+        lambda game: game.restore(0, tampered(game, "targets", 2**64 - 1)),
+        ValueError,
+        "the saved game's targets name owners above",
+    ),
+    "a saved game without older frames": (
+        lambda game: game.restore(0, game.save(0)._replace(older_frames=None)),
+        ValueError,
+        "the saved game's older frames are NoneType",
+    ),
     "a saved game with seats that no bot has": (
         lambda game: game.restore(0, tampered(game, "seating", 10**12)),
         ValueError,
@@ -753,7 +773,7 @@ BAD_BATCHES = {
     ),
     "no games": (lambda: VecGame(CONFIG, 0), ValueError, "num_games is 0; it must be a whole number from 1"),
     "half a game": (lambda: VecGame(CONFIG, 0.5), TypeError, "num_games is 0.5"),
-    "true games": (lambda: VecGame(CONFIG, True), ValueError, "num_games is True"),
+    "true games": (lambda: VecGame(CONFIG, True), TypeError, "num_games is True"),
     "no threads": (lambda: VecGame(CONFIG, num_threads=0), ValueError, "num_threads is 0"),
     "a seed below 0": (lambda: VecGame(CONFIG, seed=-1), ValueError, "seed is -1"),
     "too few seats": (lambda: VecGame(CONFIG, seats=["agent"]), ValueError, "seats has 1 entries"),

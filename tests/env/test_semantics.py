@@ -378,23 +378,31 @@ def test_a_picture_shows_board_and_standings():
     [
         ({"obs": "raw"}, "obs is 'raw'; it must be 'packed' or 'features' or 'pooled' or 'onehot'"),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
+        ({"frames": 17, "obs": "features"}, "frames is 17; it must be a whole number from 1 to 16"),
+        ({"frames": 0, "obs": "onehot"}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"frames": True}, "frames is True; it must be a whole number from 1 to 16"),
         ({"pool_factor": 2.5}, "pool_factor is 2.5; it must be a whole number from 1 to 1024"),
+        ({"pool_factor": 8}, "pool_factor is 8 and obs is 'packed'; it goes with obs = 'pooled' only"),
+        ({"pool_factor": 0, "obs": "pooled"}, "pool_factor is 0; it must be a whole number from 1 to 1024"),
+        (
+            {"zero_copy": True, "obs": "features"},
+            "zero_copy is True and obs is 'features'; it goes with obs = 'packed' only",
+        ),
         ({"agent_death": "keep"}, "agent_death is 'keep'; it must be 'remove'"),
         ({"action_mask": "info"}, "action_mask is 'info'; it must be 'obs'"),
         ({"action_format": "multi_discrete"}, "action_format is .* it must be 'discrete'"),
         ({"render_mode": "human"}, "render_mode is 'human'; it must be None or 'rgb_array'"),
-        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number from 1"),
-        ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number from 1"),
+        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number of at least 1"),
+        ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number of at least 1"),
         ({"seats": ("agent",) * 3}, "seats has 3 entries"),
         ({"seats": ("agent", "nobody", "agent", "agent")}, "'nobody'"),
         ({"seats": ("agent", "external", "agent", "agent")}, r"seats\[1\] is 'external'"),
         ({"seats": ("random",) * 4}, "none of the seats is called 'agent'"),
-        ({"num_players": 1}, "num_players is 1; it must be from 2"),
+        ({"num_players": 1}, "num_players is 1; it must be a whole number from 2"),
     ],
 )
 def test_bad_arguments_are_errors_that_name_them(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         small_env(**arguments)
 
 

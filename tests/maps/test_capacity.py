@@ -73,5 +73,5 @@ def test_enough_is_a_whole_number():
     for enough in ("3", 3.0, True, [3]):
         with pytest.raises(TypeError, match=r"enough is .*; it must be a whole number from 0 to"):
             capacity(mask, enough=enough)
-    with pytest.raises(ValueError, match="enough is -1; it must be from 0 to"):
+    with pytest.raises(ValueError, match="enough is -1; it must be a whole number from 0 to"):
         capacity(mask, enough=-1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from territorial.constants import BLOCKED
-from territorial.obs_layout import ObsLayout
+from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
 from territorial.reference.packing import pack_delta, pack_planes, pack_terrain
 from tests.reference.support import histories
 
@@ -57,15 +57,15 @@ def test_frames_older_than_the_stack_leave_no_trace():
     assert pack_planes(SMALL, [old, *recent]) == pack_planes(SMALL, recent)
 
 
-def test_a_new_game_is_a_key_frame():
-    assert pack_delta(SMALL, [board((0, 0, 1))]) is None
+def test_of_a_new_game_nothing_is_listed():
+    assert pack_delta(SMALL, [board((0, 0, 1))]) == (NEW_GAME, [])
 
 
 def test_the_delta_lists_what_the_last_step_changed():
     history = [board((9, 9, 2)), board((1, 2, 1), (3, 17, 2)), board((1, 2, 2), (3, 17, 2), (0, 0, 1))]
-    assert pack_delta(SMALL, history) == [(0, 1), (20, 2)]
-    assert pack_delta(SMALL, history[:2]) == [(20, 1), (71, 2), (171, 0)]
-    assert pack_delta(SMALL, [history[0]] * 2) == []
+    assert pack_delta(SMALL, history) == (2, [(0, 1), (20, 2)])
+    assert pack_delta(SMALL, history[:2]) == (3, [(20, 1), (71, 2), (171, 0)])
+    assert pack_delta(SMALL, [history[0]] * 2) == (0, [])
 
 
 @pytest.mark.parametrize(("changed", "is_listed"), [(18, True), (19, False)])
@@ -73,7 +73,7 @@ def test_a_delta_lists_a_sixteenth_of_the_cells_at_most(changed, is_listed):
     assert SMALL.delta_capacity == 18
     cells = [(k // 18, k % 18, 1) for k in range(changed)]
     found = pack_delta(SMALL, [board(), board(*cells)])
-    assert found == ([(k, 1) for k in range(changed)] if is_listed else None)
+    assert found == ((18, [(k, 1) for k in range(18)]) if is_listed else (NOT_LISTED, []))
 
 
 @pytest.mark.parametrize("is_water", [True, False])
@@ -133,15 +133,16 @@ def test_every_cell_of_every_frame_comes_back_from_its_bits(given):
 @given(histories())
 def test_a_delta_makes_the_newest_board_of_the_one_before(given):
     layout, history = given
-    delta = pack_delta(layout, history)
+    count, delta = pack_delta(layout, history)
     if len(history) == 1:
-        assert delta is None
+        assert (count, delta) == (NEW_GAME, [])
         return
     before, newest = ([code for row in rows for code in row] for rows in history[-2:])
     changed = [k for k, code in enumerate(newest) if before[k] != code]
     if len(changed) > layout.height * layout.width // 16:
-        assert delta is None
+        assert (count, delta) == (NOT_LISTED, [])
     else:
+        assert count == len(delta)
         assert [k for k, _ in delta] == changed
         for k, code in delta:
             before[k] = code

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -12,38 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig
+from territorial.decode import kernels
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.obs_layout import ObsLayout
-from tests.decode.support import SMALL, batch, layouts, random_tables
+from tests.decode.support import CONFIG, SMALL, arguments, layouts
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
 from territorial.decode.torch import Decoder  # noqa: E402 - only where torch is there
 
-CONFIG = GameConfig(height=18, width=70, num_players=7)
 DEVICES = ["cpu"]
 DEVICES += ["cuda"] if torch.cuda.is_available() else []
 DEVICES += ["mps"] if torch.backends.mps.is_available() else []
 METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask", "action_owners")
 DTYPES = ["bfloat16", "float16", "float32", "uint8", "int8"]
-
-
-def arguments(layout=SMALL, config=CONFIG, seed=0, num_games=3, num_entries=5):
-    """The arguments of every method as arrays."""
-    rng = np.random.default_rng(seed)
-    _, planes, seats, games = batch(layout, num_games, num_entries, seed)
-    players, borders = random_tables(layout, num_games, rng, config.hard_cap)
-    globals_ = rng.random((num_games, *layout.shape("globals")), np.float32)
-    masks = rng.integers(0, 256, (num_games, *layout.shape("masks"))).astype(np.uint8)
-    return {
-        "owners": (planes, seats, games),
-        "onehot": (planes, seats, games),
-        "semantic": (planes, seats, players, borders, games),
-        "pooled": (planes, seats, players, borders, games),
-        "features": (players, borders, globals_, seats, games),
-        "action_mask": (masks, seats, games),
-        "action_owners": (rng.integers(0, layout.num_players + 2, num_entries), seats),
-    }
 
 
 def tensors(arrays, device="cpu"):
@@ -133,6 +116,46 @@ def test_results_lie_in_new_memory_and_observations_stay_as_they_are():
             given_, kept = tensors(arrays), tensors([array.copy() for array in arrays])
             getattr(decoder, name)(*given_)
             assert all(torch.equal(a, b) for a, b in zip(given_, kept, strict=True))
+
+
+def test_seats_and_games_may_be_columns_arrays_and_of_any_stride():
+    """As a batch of observations has them; kernels are not compiled anew for what lies apart."""
+    decoder = Decoder(SMALL, CONFIG)
+    compiled = [
+        getattr(kernels, f"write_{name}") for name in ("owners", "onehot", "semantic", "pooled")
+    ]  # of all types that there are by now
+    for name, arrays in arguments().items():
+        expected = getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays)
+        given_ = tensors(arrays)
+        assert_same(getattr(decoder, name)(*given_), expected)
+        before = [len(kernel.overloads) for kernel in compiled]
+        apart = [t.repeat_interleave(2)[::2] if t.dim() == 1 else t for t in given_]
+        assert not apart[-1].is_contiguous()
+        columns = [t[:, None].repeat(1, 3)[:, 1:2] if t.dim() == 1 else t for t in given_]
+        bytes_ = [t.to(torch.uint8) if t.dim() == 1 else t for t in given_]
+        for arguments_ in (apart, columns, bytes_):
+            assert_same(getattr(decoder, name)(*arguments_), expected)
+        assert [len(kernel.overloads) for kernel in compiled] == before
+
+
+def test_seats_may_be_arrays_that_are_read_only():
+    planes, seats, games = arguments()["owners"]
+    seats.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = Decoder(SMALL).owners(torch.from_numpy(planes), seats, games.tolist())
+    assert_same(seen, NumpyDecoder(SMALL).owners(planes, seats, games))
+
+
+@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
+def test_of_nobody_nothing_is_decoded(use_kernels):
+    decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
+    for name, arrays in arguments().items():
+        expected = getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays)[:0]
+        given_ = [[] if array.ndim == 1 else torch.from_numpy(array) for array in arrays]
+        if name == "action_owners":
+            given_[0] = torch.zeros(0, dtype=torch.int64)
+        assert_same(getattr(decoder, name)(*given_), expected)
 
 
 def test_a_decoder_can_be_sent_to_another_process():
