@@ -1,6 +1,7 @@
 """Where compiled kernels are kept: by the state of all sources, and never in a folder others could write."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ def cache_of(**environment):
     names = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
     inherited = {name: value for name, value in os.environ.items() if name not in names}
     done = subprocess.run(
-        [sys.executable, "-c", PRINT_CACHE],
+        [sys.executable, "-P", "-c", PRINT_CACHE],
         env=inherited | environment,
         check=True,
         stdout=subprocess.PIPE,
@@ -36,6 +37,14 @@ def test_the_cache_lies_where_numba_is_told_in_a_folder_named_by_the_sources(tmp
     folder = cache_of(NUMBA_CACHE_DIR=str(tmp_path))
     assert folder == tmp_path / f"kernels-{_jit._source_digest()}"
     assert folder.is_dir()
+
+
+def test_another_installation_of_the_same_sources_has_a_cache_of_its_own(tmp_path):
+    copy = tmp_path / "territorial"
+    shutil.copytree(Path(_jit.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    there = cache_of(NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=str(tmp_path))
+    assert there.parent == tmp_path
+    assert there.name != f"kernels-{_jit._source_digest()}"
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG_CACHE_HOME is for Linux")

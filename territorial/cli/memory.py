@@ -95,7 +95,7 @@ def setup_of(parsed: argparse.Namespace) -> Setup:
         raise options.UsageError(
             f"argument --config: {parsed.config!r} cannot be read: {error.strerror}"
         ) from None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise options.UsageError(f"argument --config: {error}") from None
     try:
         return dataclasses.replace(base, **changes)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, RULES_VERSION
 from territorial.league.errors import MismatchError
 from territorial.obs_layout import MAX_FRAMES, OBS_VERSION
@@ -61,7 +61,7 @@ class Manifest:
             if not isinstance(value, str) or not value:
                 raise TypeError(f"{name} is {value!r}; it must be a string, and not an empty one")
         for name, (low, high) in _RANGES.items():
-            object.__setattr__(self, name, _whole(name, getattr(self, name), low, high))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         for name in ("settings", "metadata"):
             object.__setattr__(self, name, _plain(name, getattr(self, name)))
 
@@ -91,16 +91,6 @@ class Manifest:
 
 NAMES = tuple(spec.name for spec in fields(Manifest))
 """The fields of a manifest."""
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = low - 1
-    if isinstance(value, bool) or not low <= whole <= high:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-    return whole
 
 
 def _plain(name: str, value: Any) -> Any:

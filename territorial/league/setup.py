@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from territorial.arguments import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 
@@ -23,7 +23,7 @@ def _field(default: Any, low: int, high: int, meaning: str) -> Any:
 class Setup:
     """A league and how it is trained; whole numbers all, ``describe`` says what they mean.
 
-    A ValueError names the field, its value and its range.
+    Errors name the field, its value and its range.
     """
 
     height: int = _field(256, MIN_SIDE, MAX_SIDE, "rows of the map")
@@ -49,14 +49,8 @@ class Setup:
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
             low, high = spec.metadata["low"], spec.metadata["high"]
-            value = getattr(self, spec.name)
-            try:
-                whole = operator.index(value)
-            except TypeError:
-                whole = low - 1
-            if isinstance(value, bool) or not low <= whole <= high:
-                raise ValueError(f"{spec.name} is {value!r}; it must be a whole number from {low} to {high}")
-            object.__setattr__(self, spec.name, whole)
+            number = whole_number(spec.name, getattr(self, spec.name), low, high)
+            object.__setattr__(self, spec.name, number)
         if self.agents > self.num_players:
             raise ValueError(f"agents is {self.agents}; there are num_players = {self.num_players} seats")
 
@@ -76,7 +70,7 @@ class Setup:
     def read(cls, path: str | Path) -> Setup:
         """Return the setup in a file, TOML or JSON by its ending: names of fields and their values.
 
-        Raises OSError if it cannot be read, ValueError if it does not describe a setup.
+        Raises OSError if it cannot be read, ValueError or TypeError if it does not describe a setup.
         """
         path = Path(path)
         text = path.read_text(encoding="utf-8")

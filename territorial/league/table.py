@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from territorial import bots
+from territorial.arguments import true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.seats import AGENT, EXTERNAL
 
@@ -62,9 +63,7 @@ class Group:
     players: Mapping[Any, float]
 
     def __post_init__(self) -> None:
-        is_whole = isinstance(self.seats, int) and not isinstance(self.seats, bool)
-        if not is_whole or not 1 <= self.seats <= MAX_PLAYERS:
-            raise ValueError(f"seats is {self.seats!r}; it must be a whole number from 1 to {MAX_PLAYERS}")
+        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
         if not isinstance(self.players, Mapping):
             raise TypeError(f"players is {self.players!r}; it must be a weight by player")
         weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
@@ -94,8 +93,7 @@ class LeagueTable:
         groups = tuple(self.groups)
         if bad := [group for group in groups if not isinstance(group, Group)]:
             raise TypeError(f"groups has the entry {bad[0]!r}; it must be a Group")
-        if not isinstance(self.shuffle, bool):
-            raise TypeError(f"shuffle is {self.shuffle!r}; it must be True or False")
+        object.__setattr__(self, "shuffle", true_or_false("shuffle", self.shuffle))
         object.__setattr__(self, "groups", groups)
         if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
             raise ValueError(

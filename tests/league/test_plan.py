@@ -139,7 +139,7 @@ def test_a_budget_is_kept():
     ],
 )
 def test_setups_are_checked(fields, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         Setup(**fields)
 
 
@@ -157,6 +157,7 @@ def test_setups_are_read_from_files(tmp_path, name, text):
     [
         ("a.yaml", "height: 64", r"ends in '\.yaml'; it must end in \.toml or \.json"),
         ("a.toml", "height 64", "Expected"),
+        ("a.toml", "height = '64'", "height is '64'; it must be a whole number"),
         ("a.json", "[1]", "it must hold names of fields"),
         ("a.json", '{"hight": 64}', "'hight' is no field of a setup; it has height, width"),
     ],
@@ -164,7 +165,7 @@ def test_setups_are_read_from_files(tmp_path, name, text):
 def test_files_that_describe_no_setup_are_errors(tmp_path, capsys, name, text, message):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         Setup.read(path)
     assert cli.main(["memory", "--config", str(path)]) == 2
     assert "argument --config: " in capsys.readouterr().err

@@ -223,8 +223,8 @@ def test_expecting_what_no_manifest_has_is_an_error(store):
     ("fields", "error", "message"),
     [
         ({"num_players": 1}, ValueError, "num_players is 1; it must be a whole number from 2 to 250"),
-        ({"height": True}, ValueError, "height is True"),
-        ({"frames": "4"}, ValueError, "frames is '4'; it must be a whole number from 0 to 16"),
+        ({"height": True}, TypeError, "height is True"),
+        ({"frames": "4"}, TypeError, "frames is '4'; it must be a whole number from 0 to 16"),
         ({"architecture": ""}, TypeError, "architecture is ''"),
         ({"metadata": {"a": [object]}}, TypeError, r"metadata\['a'\]\[0\] is <class 'object'>"),
         ({"settings": {1: 2}}, TypeError, "settings has the key 1; keys must be strings"),

@@ -125,7 +125,7 @@ def test_what_is_no_player_is_named(text, error, message):
             ValueError,
             "seats is 0; it must be a whole number from 1 to 250",
         ),
-        (lambda: Group(True, {"bot:banker": 1}), ValueError, "seats is True"),
+        (lambda: Group(True, {"bot:banker": 1}), TypeError, "seats is True"),
         (lambda: Group(1, {}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": 0}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": -1}), ValueError, "the weight of bot:banker is -1; it must be"),
