@@ -196,7 +196,7 @@ def seen() -> str:
     observing, decoding, stored_ = must_load("observe_cost"), must_load("decode"), must_load("frame_store")
     layout, onehot = decoding["layout"], decoding["onehot"]
     every_agent = stored_["forms"]["one-hot of all agents, uint8"]
-    lines = ["| | |", "|---|--:|"]
+    lines = ["| what | cost |", "|---|--:|"]
     for form, cost in observing["forms"].items():
         if form == "nothing":
             lines.append(f"| a step of rules and bots | {cost['step_us']:.1f} µs |")
@@ -207,11 +207,12 @@ def seen() -> str:
         f"| a packed board; a stack of {layout['frames']} | {packed.nbytes('planes') // layout['frames']:,}; "
         f"{packed.nbytes('planes'):,} bytes |",
         f"| a step in a `FrameStore`, key frames included | {stored_['bytes_per_game_step']:,.0f} bytes |",
-        f"| the same one-hot, for all agents | {every_agent:,.0f} bytes |",
-        f"| one-hot {decoding['dtype']} for {decoding['chunk']} agents | "
-        f"{onehot['decode.numpy']['ms_per_chunk']:.1f} ms |",
+        f"| for scale: one board one-hot, uint8, for all {layout['num_players']} agents | "
+        f"{every_agent:,.0f} bytes |",
+        f"| decoding stacks of {layout['frames']} to one-hot {decoding['dtype']}, "
+        f"{decoding['chunk']} agents | {onehot['decode.numpy']['ms_per_chunk']:.1f} ms |",
         f"| the same with `unpackbits` and comparisons | {onehot['naive numpy']['ms_per_chunk']:.0f} ms |",
-        f"| filling its {decoding['bytes_per_chunk'] / 1e6:.0f} MB with zeros | "
+        f"| for scale: `fill(0)` of the {decoding['bytes_per_chunk'] / 1e6:.0f} MB that they take | "
         f"{onehot['refill (out.fill(0))']['ms_per_chunk']:.1f} ms |",
         "",
         f"{layout['height']} x {layout['width']}, {layout['num_players']} seats, one core of "
