@@ -1,4 +1,9 @@
-"""RLlib on top of :mod:`territorial`; its modules need ``pip install 'territorial-env[rllib]'``.
+"""RLlib on top of :mod:`territorial`; it needs ``pip install 'territorial-env[rllib]'``.
 
-Importing this package alone is free: ray and torch are imported by the modules that use them.
+Importing this package alone is quick: ray and torch are imported by the modules that use them. It is an
+ImportError where they are not installed or Ray is too old.
 """
+
+from rllib_adapters.requirements import check_requirements
+
+check_requirements()

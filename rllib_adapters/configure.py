@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
@@ -46,8 +48,9 @@ def configure(
         architectures: further classes of which there are snapshots in the store.
         settings: further entries of the ``model_config`` of ``module``.
 
-    It sets the environment, the modules and their mapping, ``policies_to_train``, the callback
-    ``OnlyTrained``, both ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``.
+    It sets the environment, the modules and their mapping, ``policies_to_train``, the callbacks
+    ``OnlyTrained`` and ``LeagueForNewRunners`` (name them too if you set ``callbacks_class`` yourself), both
+    ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``.
 
     """
     options = EnvOptions.from_config(env_config)
@@ -64,7 +67,7 @@ def configure(
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(episodes_to_numpy=False, env_to_module_connector=_frames_for_runners)
     config.learners(learner_connector=_frames_for_learners)
-    config.callbacks(OnlyTrained)
+    config.callbacks([OnlyTrained, LeagueForNewRunners])
     return config
 
 
@@ -82,13 +85,55 @@ def freeze(algorithm: Algorithm, store: SnapshotStore | str, name: str, **metada
 
 
 def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
-    """Let ``league`` draw the players of all games that begin from now on."""
+    """Let ``league`` draw the players of all games that begin from now on.
 
-    def hand_over(runner: Any) -> None:
-        for env in runner.env.envs if runner.env is not None else ():
-            env.unwrapped.set_league(league)
-
+    It is part of the algorithm's checkpoints, and runners that RLlib starts anew get it as well. Runners of
+    an evaluation follow, unless ``evaluation_config`` has an ``env_config`` of its own. ValueError if
+    the table may give a seat to a kind of player that the first one could not; nothing is changed then.
+    """
+    hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
+    _remember(algorithm.config, league)
+    if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
+        algorithm.eval_env_runner_group.foreach_env_runner(hand_over)
+        _remember(algorithm.evaluation_config, league)
+
+
+def league_of(algorithm: Algorithm) -> LeagueTable:
+    """Return the table that draws the players of the algorithm's games."""
+    return EnvOptions.from_config(algorithm.config.env_config).table
+
+
+class LeagueForNewRunners(RLlibCallback):
+    """Gives runners that RLlib starts in the place of others the league that is in force."""
+
+    def on_env_runners_recreated(
+        self,
+        *,
+        algorithm: Any,
+        env_runner_group: Any,
+        env_runner_indices: list[int],
+        is_evaluation: bool,
+        **_: Any,
+    ) -> None:
+        """Hand it over."""
+        config = algorithm.evaluation_config if is_evaluation else algorithm.config
+        env_runner_group.foreach_env_runner(
+            partial(_hand_over, league=EnvOptions.from_config(config.env_config).table),
+            remote_worker_ids=env_runner_indices,
+            local_env_runner=False,
+        )
+
+
+def _hand_over(runner: Any, league: LeagueTable) -> None:
+    for env in runner.env.envs if runner.env is not None else ():
+        env.unwrapped.set_league(league)
+
+
+def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
+    """Write the table into a config, for checkpoints; in place, as an algorithm's config is frozen."""
+    config.env_config.pop("seats", None)
+    config.env_config["league"] = league
 
 
 def _frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:

@@ -1,6 +1,7 @@
 """Small games, a store with snapshots, and algorithms that fit into a test."""
 
 import os
+import sys
 
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -55,22 +56,32 @@ def fill(path, **changes):
     return store
 
 
+def env_vars():
+    """What processes of Ray need to find the project where this one does."""
+    return {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+
+
 def start_ray(num_cpus=4):
-    """Ray in as little memory as it does with; its processes find the project where this one does."""
+    """Ray in as little memory as it does with."""
     os.environ.setdefault("RAY_DEDUP_LOGS", "1")
     ray.init(
         num_cpus=num_cpus,
         object_store_memory=150_000_000,
         include_dashboard=False,
         log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(p for p in os.sys.path if p)}},
+        runtime_env={"env_vars": env_vars()},
     )
 
 
-def small_config(store, **settings):
-    """PPO over two runners in this process, 24 steps an iteration."""
+def small_config(store, env=None, **settings):
+    """PPO over two games in this process, 24 steps an iteration; ``env``: changes of ``env_config``."""
     config = configure(
-        PPOConfig(), env_config(), store=store, module=SmallModule, architectures=[BigModule], **settings
+        PPOConfig(),
+        env_config(**(env or {})),
+        store=store,
+        module=SmallModule,
+        architectures=[BigModule],
+        **settings,
     )
     config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
     config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)

@@ -1,0 +1,112 @@
+"""What a run takes of memory while it trains: measured after every iteration, logged and drawn."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from territorial.league.memory import MEANINGS, Memory, measure
+
+MB = 2**20
+RAY = "Ray"
+"""The kind of Ray's own processes: scheduler, object store, waiting workers."""
+
+
+class MemoryWatch:
+    """A callback that measures this machine's part of a run after every iteration::
+
+        config.callbacks(on_train_result=MemoryWatch("runs/memory.jsonl"))
+
+    It adds ``result["memory"]``, and a line of JSON to ``path``: ``iteration``, ``seconds`` since the
+    first line of this process, ``measure``, PSS or USS, ``total`` and ``private`` bytes of the driver and
+    all that it started, and ``kinds``, the bytes of each kind of process. :func:`plot_memory` draws the file.
+    What processes of Ray on other machines take, and those of a cluster that was there before, is not in it.
+
+    Args:
+        path: the file, made with its folder if it is not there; a run that goes on adds to what is there.
+        every: iterations from one measurement to the next. One takes some milliseconds a process.
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, every: int = 1) -> None:
+        if every < 1:
+            raise ValueError(f"every is {every}; it must be at least 1")
+        self.path = Path(path).absolute()
+        self.every = every
+        self._start: float | None = None
+
+    def __call__(self, *, algorithm: Any, result: dict[str, Any], **_: Any) -> None:
+        """Measure, if it is time."""
+        iteration = int(result["training_iteration"])
+        if iteration % self.every:
+            return
+        now = time.monotonic()
+        self._start = self._start or now
+        result["memory"] = {
+            "iteration": iteration,
+            "seconds": round(now - self._start, 3),
+            **describe(measure()),
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(result["memory"]) + "\n")
+
+
+def describe(memory: Memory) -> dict[str, Any]:
+    """Return ``measure``, ``total`` and ``private`` of what was measured, and ``kinds``, bytes by process."""
+    kinds: dict[str, int] = {}
+    for process in memory.processes:
+        kind = kind_of(process.pid, process.name)
+        kinds[kind] = kinds.get(kind, 0) + process.nbytes
+    return {"measure": memory.measure, "total": memory.total, "private": memory.private, "kinds": kinds}
+
+
+def kind_of(pid: int, name: str) -> str:
+    """Return what a process is: "driver" for this one, its class for an actor of Ray's, else "Ray".
+
+    Linux cuts names to 15 characters, those of actors too: "ray::MultiAgent" is "MultiAgent".
+    """
+    if pid == os.getpid():
+        return "driver"
+    kind = name.removeprefix("ray::").partition(".")[0]
+    return kind if name.startswith("ray::") and not kind.startswith("IDLE") else RAY
+
+
+def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the lines that ``MemoryWatch`` wrote; ValueError names one that is not of it."""
+    rows = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            rows.append({key: row[key] for key in ("iteration", "seconds", "measure", "total", "kinds")})
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{os.fspath(path)!r}, line {number} is not of a MemoryWatch: {error}") from None
+    if not rows:
+        raise ValueError(f"{os.fspath(path)!r} has no line yet")
+    return rows
+
+
+def plot_memory(path: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:
+    """Draw what ``MemoryWatch`` wrote to ``path``, one band a kind of process, into the file ``picture``.
+
+    Its ending says the format, such as .png or .svg. ImportError if matplotlib is not installed.
+    """
+    rows = read_memory(path)
+    try:
+        figures = importlib.import_module("matplotlib.figure")
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'territorial-env[render]'") from None
+    kinds = sorted({kind for row in rows for kind in row["kinds"]}, key=lambda kind: (kind != "driver", kind))
+    iterations = [row["iteration"] for row in rows]
+    bands = [[row["kinds"].get(kind, 0) / MB for row in rows] for kind in kinds]
+    figure = figures.Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.stackplot(iterations, bands, labels=kinds, alpha=0.85)
+    axes.set(xlabel="iteration", ylabel="MB", xlim=(iterations[0], max(iterations[-1], iterations[0] + 1)))
+    axes.set_title(MEANINGS[rows[-1]["measure"]], fontsize=8)
+    axes.legend(loc="lower left", fontsize=8, ncols=2)
+    figure.savefig(os.fspath(picture), dpi=120)

@@ -1,0 +1,109 @@
+"""What an algorithm takes up again after it was saved, or after a runner was lost."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.configure import MAIN, freeze, league_of, set_league  # noqa: E402 - only where ray is there
+from tests.rllib.support import LEAGUE, fill, league, small_config, start_ray  # noqa: E402
+
+GOES_ON = """
+import json, sys
+from ray.rllib.algorithms.algorithm import Algorithm
+from rllib_adapters.configure import MAIN, POOL, league_of
+from tests.rllib.support import start_ray
+
+start_ray()
+algorithm = Algorithm.from_checkpoint(sys.argv[1])
+env = algorithm.env_runner.env.envs[0].unwrapped
+found = {"league": league_of(algorithm).to_dict(), "in the environment": env.league.to_dict()}
+weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+found["sums"] = {name: float(array.sum()) for name, array in weights.items()}
+acting = algorithm.env_runner.module[MAIN].get_state()
+found["acting"] = {name: float(array.sum()) for name, array in acting.items()}
+algorithm.train()
+found["iteration"] = algorithm.training_iteration
+found["played"] = sorted({name for name, _ in algorithm.env_runner.module[POOL]._opponents._open})
+algorithm.stop()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def test_a_new_process_goes_on_with_weights_and_league(tmp_path):
+    store = fill(tmp_path / "store")
+    algorithm = small_config(store).build_algo()
+    try:
+        algorithm.train()
+        freeze(algorithm, store, "third")
+        set_league(algorithm, league("snapshot:third"))
+        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        sums = {name: float(array.sum()) for name, array in weights.items()}
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    finally:
+        algorithm.stop()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    environment.pop("RAY_ADDRESS", None)
+    ended = subprocess.run(
+        [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
+    )
+    found = json.loads(ended.stdout.splitlines()[-1])
+    wanted = json.loads(json.dumps(league("snapshot:third").to_dict()))
+    assert found["league"] == found["in the environment"] == wanted
+    assert found["sums"] == sums
+    assert found["acting"] == {name: found["sums"][name] for name in found["acting"]}
+    assert found["acting"]
+    assert found["iteration"] == 2
+    assert found["played"] == ["third"]
+
+
+def test_a_league_that_does_not_fit_changes_nothing(tmp_path):
+    store = fill(tmp_path / "store")
+    algorithm = small_config(store, env={"league": league("bot:banker")}).build_algo()
+    try:
+        with pytest.raises(Exception, match=r"seat .* of the new league may be a"):
+            set_league(algorithm, LEAGUE)
+        assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
+    finally:
+        algorithm.stop()
+
+
+def test_a_runner_that_was_lost_comes_back_with_the_league_in_force(tmp_path):
+    store = fill(tmp_path / "store")
+    config = small_config(store)
+    config.env_runners(num_env_runners=1, rollout_fragment_length=12)
+    config.fault_tolerance(restart_failed_env_runners=True, ignore_env_runner_failures=False)
+    algorithm = config.build_algo()
+    try:
+        set_league(algorithm, league("snapshot:second"))
+
+        def leagues():
+            return algorithm.env_runner_group.foreach_env_runner(
+                lambda runner: [env.unwrapped.league.to_dict() for env in runner.env.envs],
+                local_env_runner=False,
+            )
+
+        (before,) = leagues()
+        ray.kill(next(iter(algorithm.env_runner_group._worker_manager.actors().values())), no_restart=False)
+        for _ in range(5):
+            algorithm.train()
+            if algorithm.env_runner_group.num_healthy_remote_workers() == 1 and (after := leagues()):
+                break
+        assert after == [before]
+        assert before[0] == league("snapshot:second").to_dict()
+        assert np.isfinite(algorithm.learner_group.get_weights([MAIN])[MAIN]["policy.value_head.bias"]).all()
+    finally:
+        algorithm.stop()

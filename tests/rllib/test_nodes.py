@@ -1,0 +1,112 @@
+"""Snapshots on two machines of a cluster; here both of them are this one."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
+
+from rllib_adapters.configure import POOL  # noqa: E402
+from rllib_adapters.nodes import SharedStore  # noqa: E402
+from territorial.league import UnknownSnapshotError  # noqa: E402
+from tests.rllib.support import env_vars, fill, league, small_config  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_machines():
+    cluster = Cluster()
+    cluster.add_node(
+        num_cpus=1, resources={"home": 1}, object_store_memory=80_000_000, include_dashboard=False
+    )
+    cluster.add_node(num_cpus=4, resources={"away": 4}, object_store_memory=80_000_000)
+    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": env_vars()})
+    yield
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@ray.remote(num_cpus=0)
+class Reader:
+    """A process that reads snapshots."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def path(self):
+        return str(self.store.path)
+
+    def bias(self, name):
+        return np.array(self.store.load(name)["policy_head.bias"])
+
+    def known(self, name):
+        try:
+            return self.store.manifest(name).architecture
+        except UnknownSnapshotError:
+            return None
+
+
+def add(store, name, number):
+    saved = store.load("first")
+    arrays = {key: np.full_like(array, number) for key, array in saved.items()}
+    store.add(name, arrays, saved.manifest)
+
+
+def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
+    fill(tmp_path / "store")
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    assert store.path == tmp_path / "store"
+    readers = [Reader.options(resources={"away": 1}).remote(store) for _ in range(2)]
+    at_home = Reader.options(resources={"home": 1}).remote(store)
+    assert ray.get(at_home.path.remote()) == str(tmp_path / "store")
+    (path,) = set(ray.get([reader.path.remote() for reader in readers]))
+    assert path.startswith(str(tmp_path / "cache"))
+    wanted = store.load("first")["policy_head.bias"]
+    for bias in ray.get([reader.bias.remote("first") for reader in readers]):
+        np.testing.assert_array_equal(bias, wanted)
+    (cache,) = (tmp_path / "cache").iterdir()
+    assert [entry.name for entry in cache.iterdir() if entry.is_dir()] == ["first"]  # the second nobody needs
+
+    add(store, "third", 1)
+    assert ray.get(readers[0].bias.remote("third"))[0] == 1
+    store.remove("third")
+    assert ray.get(readers[0].bias.remote("third"))[0] == 1  # who plays it may go on
+    add(store, "third", 2)
+    assert [bias[0] for bias in ray.get([reader.bias.remote("third") for reader in readers])] == [2, 2]
+    assert ray.get(readers[0].known.remote("nobody")) is None
+
+
+def test_a_league_plays_on_another_machine(tmp_path):
+    fill(tmp_path / "store")
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = small_config(store, env={"league": league("snapshot:first", "snapshot:second")})
+    config.env_runners(
+        num_env_runners=1, rollout_fragment_length=12, custom_resources_per_env_runner={"away": 1}
+    )
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        (opened,) = algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: (
+                sorted({name for name, _ in runner.module[POOL]._opponents._open}),
+                str(runner.module[POOL]._opponents.store.path),
+            ),
+            local_env_runner=False,
+        )
+    finally:
+        algorithm.stop()
+    assert opened[0]
+    assert set(opened[0]) <= {"first", "second"}
+    assert opened[1].startswith(str(tmp_path / "cache"))
+
+
+def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
+    fill(tmp_path / "store")
+    again = pickle.loads(pickle.dumps(SharedStore(tmp_path / "store")))
+    assert again.names() == ["first", "second"]
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(RuntimeError, match=r"call ray.init\(\) before it is made"):
+        SharedStore(tmp_path / "store")
