@@ -87,9 +87,11 @@ def freeze(algorithm: Algorithm, store: SnapshotStore | str, name: str, **metada
 def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
     """Let ``league`` draw the players of all games that begin from now on.
 
-    It is part of the algorithm's checkpoints, and runners that RLlib starts anew get it as well. Runners of
-    an evaluation follow, unless ``evaluation_config`` has an ``env_config`` of its own. ValueError if
-    the table may give a seat to a kind of player that the first one could not; nothing is changed then.
+    Snapshots that are not in it can be removed from the store then: runners have opened those that play in
+    games under way, and let go of all others. The table is part of the algorithm's checkpoints, and
+    runners that RLlib starts anew get it as well. Runners of an evaluation follow, unless
+    ``evaluation_config`` has an ``env_config`` of its own. ValueError if the table may give a seat to a kind
+    of player that the first one could not.
     """
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
@@ -126,8 +128,12 @@ class LeagueForNewRunners(RLlibCallback):
 
 
 def _hand_over(runner: Any, league: LeagueTable) -> None:
-    for env in runner.env.envs if runner.env is not None else ():
-        env.unwrapped.set_league(league)
+    games = [env.unwrapped for env in runner.env.envs] if runner.env is not None else []
+    for game in games:
+        game.set_league(league)
+    if runner.module is not None and POOL in runner.module:
+        playing = frozenset[str]().union(*(game.snapshots for game in games))
+        runner.module[POOL].opponents.keep(playing, league.names("snapshot"))
 
 
 def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:

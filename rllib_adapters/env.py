@@ -86,6 +86,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
+        self.snapshots: frozenset[str] = frozenset()
+        """The names of those that play in the present game."""
         self._steps = 0
         seen = observation_space(self.game)
         by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
@@ -123,6 +125,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         players = self.league.draw(self._rng)
         self.game.set_seats(0, [player.name if player.kind == "bot" else AGENT for player in players])
         self.game.reset(seed)
+        self.snapshots = frozenset(player.name for player in players if player.kind == "snapshot")
         self._opponent = {
             f"{FROZEN_PREFIX}{i}": encode_name(player.name)
             for i, player in enumerate(players)

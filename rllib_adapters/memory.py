@@ -14,6 +14,8 @@ from territorial.league.memory import MEANINGS, Memory, measure
 MB = 2**20
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
+_RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
+"""How the names of such processes begin that are called like actors."""
 
 
 class MemoryWatch:
@@ -73,7 +75,7 @@ def kind_of(pid: int, name: str) -> str:
     if pid == os.getpid():
         return "driver"
     kind = name.removeprefix("ray::").partition(".")[0]
-    return kind if name.startswith("ray::") and not kind.startswith("IDLE") else RAY
+    return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
 
 
 def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -40,12 +40,12 @@ class FrozenPool(ModuleFrames, RLModule):
 
     def setup(self) -> None:
         """Remember where the snapshots are; called by RLlib."""
-        self._opponents = opponents_of(self.model_config)
+        self.opponents = opponents_of(self.model_config)
 
     def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Tensor]:
         seen = dict(self.with_frames(batch[Columns.OBS]))
         names = [decode_name(name) for name in seen.pop(OPPONENT).cpu().numpy()]
-        return {Columns.ACTIONS: self._opponents.act(names, seen)}
+        return {Columns.ACTIONS: self.opponents.act(names, seen)}
 
     _forward_inference = _forward_exploration
 

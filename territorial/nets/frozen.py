@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -80,6 +80,7 @@ class FrozenPolicies:
         self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
         self._networks: dict[str, BoardPolicy] = {}
         self._verified: set[str] = set()
+        self._device = torch.device("cpu")
 
     def act(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
         """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
@@ -88,7 +89,7 @@ class FrozenPolicies:
         ``SnapshotStore.load``, and MismatchError for a snapshot that was made for other games or whose
         architecture is not among ``trunks``.
         """
-        device = seen["seat"].device
+        device = self._device = seen["seat"].device
         actions = torch.zeros((len(names), 2), dtype=torch.int64, device=device)
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
@@ -100,6 +101,18 @@ class FrozenPolicies:
                 logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
             actions[rows] = frozen.network.draw(logits)
         return actions
+
+    def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
+        """Have the snapshots ``playing`` open, and let go of all that are neither these nor ``others``.
+
+        What is removed from the store afterwards can play on if it is among ``playing``. Raises the
+        errors of :meth:`act`.
+        """
+        for name in sorted(set(playing) - {name for name, _ in self._open}):
+            self._frozen(name, self._device)
+        wanted = {*playing, *others}
+        for key in [key for key in self._open if key[0] not in wanted]:
+            del self._open[key]
 
     def close(self) -> None:
         """Let go of all snapshots."""
@@ -129,7 +142,7 @@ class FrozenPolicies:
         return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()})
 
     def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> BoardPolicy:
-        """Return a network of the kind of ``tensors``; it keeps these, and none of its own."""
+        """Return a network of the kind of ``tensors``, without any weights of its own."""
         if manifest.architecture not in self.trunks:
             raise MismatchError(
                 f"snapshot {name!r} has the architecture {manifest.architecture!r}; those known here are "
@@ -142,7 +155,8 @@ class FrozenPolicies:
                 self.layout, self.config, make(self.layout, self.config, **manifest.settings)
             )
             _check_fit(name, manifest, network, tensors)
-            network.load_state_dict(tensors, assign=True)
+            shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
+            network.load_state_dict(shapes, assign=True)
             self._networks[kind] = network.requires_grad_(False).eval()
         _check_fit(name, manifest, self._networks[kind], tensors)
         return self._networks[kind]

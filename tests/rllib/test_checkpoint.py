@@ -30,7 +30,7 @@ acting = algorithm.env_runner.module[MAIN].get_state()
 found["acting"] = {name: float(array.sum()) for name, array in acting.items()}
 algorithm.train()
 found["iteration"] = algorithm.training_iteration
-found["played"] = sorted({name for name, _ in algorithm.env_runner.module[POOL]._opponents._open})
+found["played"] = sorted({name for name, _ in algorithm.env_runner.module[POOL].opponents._open})
 algorithm.stop()
 print(json.dumps(found))
 """

@@ -122,7 +122,7 @@ def test_the_pool_has_nothing_to_train_to_save_or_to_ship(modules):
     pool = modules[POOL]
     assert pool.get_state() == {}
     assert not isinstance(pool, torch.nn.Module)
-    assert not pool._opponents._open  # nothing is opened before it acts
+    assert not pool.opponents._open  # nothing is opened before it acts
     pool.set_state({"whatever": 1})
     with pytest.raises(NotImplementedError, match="cannot be trained"):
         pool.forward_train({})

@@ -91,8 +91,8 @@ def test_a_league_plays_on_another_machine(tmp_path):
         algorithm.train()
         (opened,) = algorithm.env_runner_group.foreach_env_runner(
             lambda runner: (
-                sorted({name for name, _ in runner.module[POOL]._opponents._open}),
-                str(runner.module[POOL]._opponents.store.path),
+                sorted({name for name, _ in runner.module[POOL].opponents._open}),
+                str(runner.module[POOL].opponents.store.path),
             ),
             local_env_runner=False,
         )

@@ -116,9 +116,9 @@ def test_snapshots_are_frozen_and_play(store):
         set_league(algorithm, league("snapshot:third"))
         algorithm.env_runner.sample(num_episodes=1)
         pool = algorithm.env_runner.module[POOL]
-        assert "third" in {name for name, _ in pool._opponents._open}
+        assert "third" in {name for name, _ in pool.opponents._open}
         # The learner's pool has never played and so has opened nothing.
-        assert not algorithm.learner_group._learner.module[POOL]._opponents._open
+        assert not algorithm.learner_group._learner.module[POOL].opponents._open
     finally:
         algorithm.stop()
 

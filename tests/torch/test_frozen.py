@@ -73,6 +73,29 @@ def test_those_who_act_seldom_are_closed_first(store):
     assert players.act(["holder"], row).shape == (1, 2)
 
 
+def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store):
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    row = {name: part[:1] for name, part in SEEN.items()}
+    for name in ("expander", "small"):
+        players.act([name], row)
+    players.keep({"holder"}, ["small", "one that has not played"])
+    assert [name for name, _ in players._open] == ["small", "holder"]
+    for name in store.names():
+        store.remove(name)
+    assert players.act(["holder"], row)[0, 0] == 0
+    with pytest.raises(UnknownSnapshotError, match="'expander'"):
+        players.act(["expander"], row)
+    with pytest.raises(UnknownSnapshotError, match="'nobody'"):
+        players.keep({"nobody"})
+
+
+def test_networks_keep_no_snapshot_alive(store):
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players.act(["holder"], {name: part[:1] for name, part in SEEN.items()})
+    for network in players._networks.values():
+        assert all(part.is_meta for part in network.state_dict().values())
+
+
 def test_what_cannot_play_is_refused_by_name(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, {"mean": MeanTrunk})
     row = {name: part[:1] for name, part in SEEN.items()}
