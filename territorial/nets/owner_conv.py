@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from territorial.decode.forms import onehot_shape
+from territorial.nets.owner_kernels import add_gradients
 from territorial.obs_layout import ObsLayout
 
 Pair = tuple[int, int]
@@ -162,22 +163,52 @@ class _SumOfWeights(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         (codes,) = ctx.saved_tensors
-        out_channels, channels, *kernel = ctx.shape
-        frames = codes.shape[1]
-        num_codes = channels // frames + 1
-        shape = (frames, *kernel, num_codes, out_channels)
-        total = torch.zeros(shape, dtype=torch.float32, device=codes.device)
-        for part, from_above in zip(codes.split(ctx.chunk), gradient.split(ctx.chunk), strict=True):
-            summands = from_above.float().contiguous()
-            windows = _windows(part, kernel, ctx.stride)
-            for f, r, c in _cells(frames, *kernel):
-                seen = windows[:, f, :, :, r, c].int()
-                total[f, r, c] += torch.ops.aten.embedding_dense_backward(
-                    summands, seen, num_codes, -1, False
-                )
+        num_codes = ctx.shape[1] // codes.shape[1] + 1
+        total = _owner_gradients(
+            codes, gradient.float().contiguous(), num_codes, ctx.shape[2:], ctx.stride, ctx.chunk
+        )
         # Blocked cells have no weight.
         weight = total[..., :-1, :].permute(4, 0, 3, 1, 2).reshape(ctx.shape)
         return weight.to(ctx.dtype), None, None, None
+
+
+def gradients_by_embedding(
+    codes: Tensor, gradients: Tensor, num_codes: int, kernel: Sequence[int], stride: Sequence[int], chunk: int
+) -> Tensor:
+    """Return float32 (F, *kernel, num_codes, channels): gradients summed by what was looked up."""
+    total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
+    for part, from_above in zip(codes.split(chunk), gradients.split(chunk), strict=True):
+        windows = _windows(part, kernel, stride)
+        for f, r, c in _cells(*total.shape[:3]):
+            seen = windows[:, f, :, :, r, c].int()
+            total[f, r, c] += torch.ops.aten.embedding_dense_backward(from_above, seen, num_codes, -1, False)
+    return total
+
+
+def gradients_on_cpu(
+    codes: Tensor, gradients: Tensor, num_codes: int, kernel: Sequence[int], stride: Sequence[int], chunk: int
+) -> Tensor:
+    """Return the same by a kernel that reads codes and gradients in the order in which they lie."""
+    total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
+    add_gradients(total.numpy(), codes.contiguous().numpy(), gradients.numpy(), *stride)
+    return total
+
+
+def _room(
+    codes: Tensor, gradients: Tensor, num_codes: int, kernel: Sequence[int], stride: Sequence[int], chunk: int
+) -> Tensor:
+    return gradients.new_empty((codes.shape[1], *kernel, num_codes, gradients.shape[-1]))
+
+
+# An operation of its own, so that torch.compile sees no more of it than the shape of its result.
+_owner_gradients = torch.library.custom_op(
+    "territorial::owner_gradients",
+    gradients_by_embedding,
+    mutates_args=(),
+    schema="(Tensor codes, Tensor gradients, int num_codes, int[] kernel, int[] stride, int chunk) -> Tensor",
+)
+_owner_gradients.register_kernel("cpu", gradients_on_cpu)
+_owner_gradients.register_fake(_room)
 
 
 def _table(weight: Tensor, frames: int) -> Tensor:
@@ -187,7 +218,7 @@ def _table(weight: Tensor, frames: int) -> Tensor:
     return functional.pad(by_code, (0, 0, 0, 1))
 
 
-def _windows(codes: Tensor, kernel: Any, stride: Pair) -> Tensor:
+def _windows(codes: Tensor, kernel: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Return (n, F, rows, columns, kernel rows, kernel columns): what each output cell covers, as a view."""
     return codes.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1])
 

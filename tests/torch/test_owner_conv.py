@@ -8,7 +8,7 @@ from tests.decode.support import SMALL, batch
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
-from territorial.nets import OwnerConv2d  # noqa: E402 - only where torch is there
+from territorial.nets import OwnerConv2d, owner_conv  # noqa: E402 - only where torch is there
 
 SHAPES = {
     "3 x 3": (3, 1, 1),
@@ -53,6 +53,17 @@ def test_it_is_the_convolution_over_onehot_planes_and_has_its_gradients(kernel_s
     conv = torch.nn.Conv2d(24, 6, kernel_size, stride, padding, bias=bias)
     layer = OwnerConv2d.from_conv(SMALL, conv, chunk=2)
     assert_equal(layer, conv, *both(*boards(), layer, conv))
+
+
+@pytest.mark.parametrize(("kernel_size", "stride"), [((4, 4), (4, 4)), ((3, 2), (1, 2)), ((1, 1), (1, 1))])
+def test_the_kernel_of_processors_sums_what_other_devices_sum(kernel_size, stride):
+    owners, _ = boards()
+    rows, columns = ((owners.shape[2 + axis] - kernel_size[axis]) // stride[axis] + 1 for axis in (0, 1))
+    gradients = torch.randn((len(owners), rows, columns, 7), generator=torch.Generator().manual_seed(2))
+    arguments = owners, gradients, SMALL.num_players + 2, kernel_size, stride, 2
+    expected = owner_conv.gradients_by_embedding(*arguments)
+    torch.testing.assert_close(owner_conv.gradients_on_cpu(*arguments), expected, rtol=1e-5, atol=1e-4)
+    assert expected.abs().sum() > 0
 
 
 @pytest.mark.parametrize(
