@@ -36,7 +36,8 @@ from benchmarks.where_memory_goes import Case, configuration
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.league.memory import PSS, Memory, measure, process_tree
-from territorial.league.plan import MB
+from territorial.league.plan import MB, Plan
+from territorial.league.predict import predict
 from territorial.league.setup import Setup
 
 RESULT = Path(__file__).parent / "results" / "league_memory.json"
@@ -442,6 +443,47 @@ def main(argv: list[str] | None = None) -> int:
     options.write_json(str(parsed.out), result)
     print(f"written to {parsed.out}")
     return 0
+
+
+# ---- what it says ------------------------------------------------------------------------------------
+
+
+def over_idle(case: dict[str, Any], when: str) -> int:
+    """Return what a packed league takes over processes that have imported everything and do nothing."""
+    return int(case[when] - case["idle"]["total"])
+
+
+def predicted(case: dict[str, Any]) -> Plan:
+    """Return the prediction for a packed league, from what idle processes took and what boards take."""
+    idle_case, runners = case["idle"], case["setup"]["env_runners"]
+    process = (idle_case["driver"] + runners * idle_case["runner"]) // (1 + runners)
+    known = {
+        "parameters": case["parameters"],
+        "activations": case["activations"],
+        "process_mb": round(process / MB),
+        "services_mb": round(idle_case["services"] / MB),
+    }
+    return predict(Setup.from_dict(case["setup"] | known), "packed")
+
+
+def one_hot_league(cases: dict[str, Any]) -> dict[str, float]:
+    """Return what a network and a bot take with one-hot boards, and the whole league, extrapolated."""
+    alone, two, bots = (cases[f"one-hot, {name}"] for name in STOCK)
+    network = two["built"] - alone["built"]
+    bot = (bots["built"] - alone["built"]) / bots["bots"]
+    process = alone["built"] - alone["idle"] - network + (1 + LEAGUE.snapshots) * network + LEAGUE.bots * bot
+    return {"network": network, "bot": bot, "process": process, "built": (1 + LEAGUE.env_runners) * process}
+
+
+def growth_of_runners(cases: dict[str, Any]) -> dict[str, float]:
+    """Return by how much a runner's private memory grows with 300 snapshots: here, and with RLlib's modules.
+
+    The second is extrapolated from a few modules, in a straight line.
+    """
+    first, *_, last = (cases[f"stock, {n} modules"] for n in STOCK_MODULES)
+    each = (last["runner_private"] - first["runner_private"]) / last["snapshots"]
+    here = cases[f"pool, {MANY} snapshots"]["runner_private"] - cases["pool, 0 snapshots"]["runner_private"]
+    return {"here": here, "module": each, "modules": MANY * each}
 
 
 def summary(found: dict[str, Any]) -> str:

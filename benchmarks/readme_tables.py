@@ -17,7 +17,7 @@ The results come from (`make verify` does all of it)
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
 
-and, where Ray is installed, from benchmarks/where_memory_goes.py.
+and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import where_memory_goes
+from benchmarks import league_memory, where_memory_goes
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
@@ -361,6 +361,108 @@ def memory_cell(case: dict[str, Any], place: Place, when: str) -> tuple[str, str
     return in_mb(case[when][place]), in_mb(where_memory_goes.predicted(case, place, when))
 
 
+def league_figures() -> str:
+    """Return the table of what the league takes here, and with one-hot boards."""
+    found = must_load("league_memory")
+    cases = found["cases"]
+    here, stock = cases["packed"], league_memory.one_hot_league(cases)
+    setup = here["setup"]
+    worst = predict(Setup(), "one-hot")
+    rows = [
+        (
+            "built",
+            in_mb(league_memory.over_idle(here, "built")),
+            f"{in_mb(stock['built'])}, extrapolated: a network takes {in_mb(stock['network'])}, "
+            f"a bot {in_mb(stock['bot'])}, in each of {1 + setup['env_runners']} processes",
+        ),
+        (
+            f"... and all {setup['snapshots']} snapshots read by every runner",
+            in_mb(league_memory.over_idle(here, "opened")),
+            "",
+        ),
+        (
+            "the first iteration at its worst moment",
+            in_mb(league_memory.over_idle(here, "peak")),
+            f"{in_mb(worst.peak - worst.built + stock['built'])}, worked out by `territorial memory`",
+        ),
+    ]
+    header = ("over processes that have imported everything", "packed, here", "one-hot, old API stack")
+    return "\n".join(
+        [
+            obs_tables.markdown(header, rows, "lrl"),
+            "",
+            f"{setup['height']} x {setup['width']} cells, {setup['num_players']} players, one network of "
+            f"{here['parameters']:,} parameters (`ReferenceModule`, float32) that learns, 32 bots, "
+            f"{setup['snapshots']} snapshots of it, {setup['env_runners']} runners; {setup['steps']} steps "
+            f"of {setup['agents']} agents, minibatches of {setup['minibatch']}. {found['measure']} of all "
+            "processes, Ray's own among them. " + setting_of_league(found),
+        ]
+    )
+
+
+def opponents() -> str:
+    """Return the table of what 300 snapshots cost runners, here and as modules of RLlib's own."""
+    found = must_load("league_memory")
+    cases, many = found["cases"], league_memory.MANY
+    growth = league_memory.growth_of_runners(cases)
+    none, pool = cases["pool, 0 snapshots"], cases[f"pool, {many} snapshots"]
+    base = cases["stock, 0 modules"]["runner_private"]
+
+    def row(name: str, case: dict[str, Any], before: int) -> tuple[str, ...]:
+        own = in_mb(max(0, case["runner_private"] - before))
+        return name, own, in_mb(case["sync_bytes"]), f"{case['sync_s']:.2f} s, {case['runners']} runners"
+
+    rows = [
+        row("none", none, none["runner_private"]),
+        row(f"{many} snapshots in a `FrozenPool`, all of them read", pool, none["runner_private"]),
+        *(
+            row(f"{n} modules of RLlib's", cases[f"stock, {n} modules"], base)
+            for n in league_memory.STOCK_MODULES[1:]
+        ),
+        (
+            f"{many} modules of RLlib's, extrapolated",
+            in_mb(growth["modules"]),
+            in_mb(none["sync_bytes"] * (1 + many)),
+            "",
+        ),
+    ]
+    header = (
+        "frozen opponents",
+        "private memory of a runner, over none",
+        "weights sent an iteration",
+        "takes",
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", setting_of_league(found)])
+
+
+def packed_predictions() -> str:
+    """Return the table of packed leagues: what was predicted, and what they took."""
+    found = must_load("league_memory")
+    rows = []
+    for name in league_memory.SETUPS:
+        case = found["cases"][name]
+        plan, setup = league_memory.predicted(case), case["setup"]
+        rows.append(
+            (
+                f"{setup['height']} x {setup['width']}, {setup['num_players']} players, "
+                f"{setup['agents']} learn, {setup['snapshots']} snapshots, {setup['env_runners']} runners of {setup['games']} games, "
+                f"{setup['steps']} steps",
+                *(in_mb(case["opened"]), in_mb(plan.built), in_mb(case["peak"]), in_mb(plan.peak)),
+            )
+        )
+    header = ("league", "built", "predicted", "peak", "predicted")
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", setting_of_league(found)])
+
+
+def setting_of_league(found: dict[str, Any]) -> str:
+    """Return what measured and on what."""
+    about = found["versions"]
+    return (
+        f"Ray {about['ray']}, torch {about['torch']}, Python {about['python']}, "
+        f"{found['machine']['system'].split('-')[0]} (`benchmarks/league_memory.py`)."
+    )
+
+
 def whole(number: float | None) -> str:
     """A tick to its whole number; a dash if it never came."""
     return "-" if number is None else f"{number:,.0f}"
@@ -379,6 +481,9 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/where-40-gb-went.md", "board_forms", board_forms),
     ("docs/where-40-gb-went.md", "memory_plan", memory_plan),
     ("docs/where-40-gb-went.md", "where_memory_goes", measured_memory),
+    ("docs/where-40-gb-went.md", "packed_predictions", packed_predictions),
+    ("docs/rllib.md", "league_figures", league_figures),
+    ("docs/rllib.md", "opponents", opponents),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),
