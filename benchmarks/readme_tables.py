@@ -445,8 +445,8 @@ def packed_predictions() -> str:
         rows.append(
             (
                 f"{setup['height']} x {setup['width']}, {setup['num_players']} players, "
-                f"{setup['agents']} learn, {setup['snapshots']} snapshots, {setup['env_runners']} runners of {setup['games']} games, "
-                f"{setup['steps']} steps",
+                f"{setup['agents']} learn, {setup['snapshots']} snapshots, "
+                f"{setup['env_runners']} runners of {setup['games']} games, {setup['steps']} steps",
                 *(in_mb(case["opened"]), in_mb(plan.built), in_mb(case["peak"]), in_mb(plan.peak)),
             )
         )

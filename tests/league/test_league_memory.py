@@ -1,4 +1,4 @@
-"""What was measured of leagues, held against the goals: benchmarks/results/league_memory.json and soak.json."""
+"""What was measured of leagues against the goals: benchmarks/results/league_memory.json and soak.json."""
 
 import json
 from pathlib import Path

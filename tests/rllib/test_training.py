@@ -1,5 +1,7 @@
 """Whole iterations of PPO with a league: what learns, what is shipped, on how many learners."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 
 from rllib_adapters.configure import MAIN, POOL, configure, freeze, set_league  # noqa: E402
 from rllib_adapters.frames import ModuleFrames  # noqa: E402
+from rllib_adapters.spaces import SHARED  # noqa: E402
 from tests.rllib.support import BigModule, env_config, fill, league, small_config, start_ray  # noqa: E402
 
 
@@ -102,6 +105,27 @@ def test_runners_ship_every_frame_once_and_nothing_of_frozen_seats(store):
         assert isinstance(runner.module[MAIN], ModuleFrames)
     finally:
         algorithm.stop()
+
+
+def test_what_runners_ship_is_hardly_more_than_its_frames(store):
+    config = small_config(store)
+    algorithm = config.build_algo()
+    try:
+        episodes = algorithm.env_runner.sample()
+    finally:
+        algorithm.stop()
+    buffers = []
+    shipped = len(pickle.dumps(episodes, protocol=5, buffer_callback=buffers.append))
+    shipped += sum(len(buffer.raw()) for buffer in buffers)
+    steps = [
+        seen
+        for episode in episodes
+        for own in episode.agent_episodes.values()
+        for seen in own.get_observations()
+    ]
+    frames = {id(seen[name]): seen[name].nbytes for seen in steps for name in SHARED}
+    assert sum(frames.values()) < shipped < 1.2 * sum(frames.values()) + 1_500 * len(steps)
+    assert shipped < sum(seen[name].nbytes for seen in steps for name in SHARED)
 
 
 def test_snapshots_are_frozen_and_play(store):
