@@ -42,8 +42,8 @@ from territorial.league.setup import Setup
 
 RESULT = Path(__file__).parent / "results" / "league_memory.json"
 
-LEAGUE = Setup(parameters=4_900_000)
-"""The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16."""
+LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
+"""The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
 SETUPS = {
     "packed": LEAGUE,
     "packed, middle": dataclasses.replace(
@@ -260,7 +260,11 @@ def league_config(
     ]
     env_config = {"config": game_of(setup), "league": LeagueTable(groups), "frames": setup.frames}
     config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
-    config.env_runners(num_env_runners=setup.env_runners, num_envs_per_env_runner=setup.games)
+    config.env_runners(
+        num_env_runners=setup.env_runners,
+        num_envs_per_env_runner=setup.games,
+        create_local_env_runner=bool(setup.driver_plays) or not setup.env_runners,
+    )
     config.training(
         train_batch_size_per_learner=setup.steps, minibatch_size=setup.minibatch, num_epochs=1, lr=1e-4
     )

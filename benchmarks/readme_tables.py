@@ -313,7 +313,8 @@ def board_forms() -> str:
 
 def memory_plan() -> str:
     """Return the tables of what the league of the page takes in both forms."""
-    return "\n\n".join(plan_table(predict(Setup(), form)) for form in ("one-hot", "packed"))
+    setup = Setup(driver_plays=0)
+    return "\n\n".join(plan_table(predict(setup, form)) for form in ("one-hot", "packed"))
 
 
 def plan_table(plan: Plan) -> str:

@@ -24,8 +24,11 @@ DUMMY_ROWS = 32
 PLAYED, RECEIVED = 7, 4
 """Copies of the observations of an iteration on the old stack. In a process that played: row by row, and
 three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
-AT_WORK = {"one-hot": 200 * MB, "packed": 50 * MB}
-"""Of RLlib's old and new stack and torch in a process, once they do something, whatever it is."""
+AT_WORK = {"one-hot": 200 * MB, "packed": 85 * MB}
+"""Of RLlib's old and new stack and torch in a process, once they do something, whatever it is; measured, by
+benchmarks/where_memory_goes.py and benchmarks/league_memory.py."""
+COMPILED = 46 * MB
+"""Of the engine's compiled code, and what loads it, in a process that plays; measured likewise."""
 ROW_BYTES = 3_000
 """Of an agent in a step besides the frame: mask, action, distribution, and what Python keeps of them."""
 
@@ -160,15 +163,15 @@ def _packed(setup: Setup) -> list[Item]:
     step = frame + setup.agents * ROW_BYTES
     learner: Place = "learner" if setup.learners else "driver"
     sent = setup.steps * step if setup.env_runners else 0
+    players: tuple[Place, ...] = ("runner", "driver") if setup.driver_plays else ("runner",)
+    if not setup.env_runners:
+        players = ("driver",)
+    weights = setup.parameters * FLOAT
     return [
+        Item("engine", players, "built", COMPILED, "compiled code"),
         Item("games", (_who_plays(setup),), "built", setup.games * game, f"{setup.games:,} x {game:,} bytes"),
-        Item(
-            "weights",
-            ("driver", "runner", "learner"),
-            "built",
-            setup.parameters * FLOAT,
-            f"1 network x {setup.parameters:,} float32",
-        ),
+        Item("weights that play", players, "built", weights, f"{setup.parameters:,} float32"),
+        Item("weights that learn", (learner,), "built", weights, f"{setup.parameters:,} float32"),
         Item(
             "snapshots",
             ("node",),

@@ -39,6 +39,12 @@ class Setup:
         500_000, 0, 10**12, "numbers per board that a network keeps until its gradients are computed"
     )
     env_runners: int = _field(2, 0, 10_000, "processes that play, beside the driver; 0: the driver plays")
+    driver_plays: int = _field(
+        1,
+        0,
+        1,
+        "1: the driver has a runner too, as RLlib makes one (create_local_env_runner); 0: it has none",
+    )
     games: int = _field(1, 1, 100_000, "games that each of them plays at once")
     learners: int = _field(0, 0, 1_000, "processes that learn; 0: the driver learns")
     steps: int = _field(64, 1, 10**9, "environment steps of an iteration, of all runners together")

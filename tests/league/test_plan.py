@@ -56,7 +56,8 @@ def test_a_game_has_the_bytes_of_state_and_observation():
 
 
 def test_the_league_that_does_not_fit_on_the_old_stack_fits_here():
-    stock, own = predict(Setup(), "one-hot"), predict(Setup(), "packed")
+    setup = Setup(driver_plays=0)
+    stock, own = predict(setup, "one-hot"), predict(setup, "packed")
     assert 200 * GB < stock.built < stock.peak
     assert own.built_over_idle < GB
     assert own.peak - own.built < 2 * GB
@@ -68,6 +69,15 @@ def test_dummy_batches_are_what_most_of_it_is():
     assert dummy.nbytes == 33 * 2 * 32 * 8_650_860 * 4
     assert 3 * dummy.nbytes == plan.of_item(dummy) > 0.85 * plan.built
     assert item(predict(of(steps=5), "one-hot"), "dummy batches").nbytes == 33 * 2 * 5 * flat_size(SMALL) * 4
+
+
+def test_a_driver_that_plays_has_the_engine_and_another_copy_of_the_network():
+    plays, does_not = (predict(of(env_runners=2, driver_plays=n), "packed") for n in (1, 0))
+    more = item(plays, "engine").nbytes + item(plays, "weights that play").nbytes
+    assert plays.of_one("driver", "built") - does_not.of_one("driver", "built") == more > 0
+    assert plays.of_one("runner", "built") == does_not.of_one("runner", "built")
+    alone = [predict(of(env_runners=0, driver_plays=n), "packed").built for n in (0, 1)]
+    assert alone[0] == alone[1]
 
 
 def test_what_is_shared_is_counted_once_and_bots_take_nothing():
