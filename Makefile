@@ -19,6 +19,7 @@ bench:   ## time the benchmarks
 	@$(PYTHON) bootstrap.py bench $(ARGS)
 verify:  ## the long checks; writes benchmarks/results
 	@$(PYTHON) bootstrap.py verify $(ARGS)
+	@$(PYTHON) bootstrap.py verify-league
 league:  ## train a league with RLlib at full size, in .venv-rllib: ten minutes, 6 GB
 	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches

@@ -57,6 +57,17 @@ COMMANDS = {
         ],
         "run the long checks, and write benchmarks/results and the tables of them",
     ),
+    "verify-league": Command(
+        "rllib",
+        [
+            "territorial warmup",
+            "python benchmarks/where_memory_goes.py",
+            "python benchmarks/league_memory.py",
+            "python benchmarks/soak.py",
+            "python benchmarks/readme_tables.py",
+        ],
+        "measure the memory of leagues: two hours, 12 GB",
+    ),
     "league": Command("rllib", ["python examples/league.py"], "train a league with RLlib at full size"),
     "clean": Command("", [], "remove .venv, builds and tool caches"),
 }
