@@ -81,6 +81,15 @@ MANY, MANY_RUNNERS = 300, 4
 STOCK_MODULES = (0, 4, 8)
 """Frozen modules beside the one that learns, for what each takes in RLlib's new stack."""
 SYNCS = 7
+COMPILE = """
+import torch
+from territorial.nets import OwnerConv2d
+from territorial.obs_layout import ObsLayout
+
+layer = OwnerConv2d(ObsLayout(height=16, width=16, num_players=2, frames=1), 2, 2)
+layer(torch.zeros((1, 1, 16, 16), dtype=torch.uint8)).sum().backward()
+"""
+"""Compiles the gradient of OwnerConv2d, which `territorial warmup` leaves out."""
 
 
 # ---- measuring ---------------------------------------------------------------------------------------
@@ -428,6 +437,7 @@ def main(argv: list[str] | None = None) -> int:
         print("what processes share can be told on Linux only", file=sys.stderr)
         return 1
     subprocess.run([sys.executable, "-m", "territorial", "warmup"], check=True)
+    subprocess.run([sys.executable, "-c", COMPILE], check=True)
     found = json.loads(parsed.out.read_text(encoding="utf-8"))["cases"] if parsed.only else {}
     for name in CASES:
         if parsed.only and name not in parsed.only:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -98,10 +99,12 @@ def test_a_runner_that_was_lost_comes_back_with_the_league_in_force(tmp_path):
 
         (before,) = leagues()
         ray.kill(next(iter(algorithm.env_runner_group._worker_manager.actors().values())), no_restart=False)
-        for _ in range(5):
-            algorithm.train()
+        after = []
+        for _ in range(120):
+            algorithm.train()  # which looks whether the runner is there again
             if algorithm.env_runner_group.num_healthy_remote_workers() == 1 and (after := leagues()):
                 break
+            time.sleep(0.5)
         assert after == [before]
         assert before[0] == league("snapshot:second").to_dict()
         assert np.isfinite(algorithm.learner_group.get_weights([MAIN])[MAIN]["policy.value_head.bias"]).all()
