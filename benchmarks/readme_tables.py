@@ -411,7 +411,12 @@ def opponents() -> str:
 
     def row(name: str, case: dict[str, Any], before: int) -> tuple[str, ...]:
         own = in_mb(max(0, case["runner_private"] - before))
-        return name, own, in_mb(case["sync_bytes"]), f"{case['sync_s']:.2f} s, {case['runners']} runners"
+        return (
+            name,
+            own,
+            in_mb(case["sync_bytes"]),
+            f"{case['sync_s']:.2f} s, {counted(case['runners'], 'runner')}",
+        )
 
     rows = [
         row("none", none, none["runner_private"]),
@@ -447,12 +452,17 @@ def packed_predictions() -> str:
             (
                 f"{setup['height']} x {setup['width']}, {setup['num_players']} players, "
                 f"{setup['agents']} learn, {setup['snapshots']} snapshots, "
-                f"{setup['env_runners']} runners of {setup['games']} games, {setup['steps']} steps",
+                f"{counted(setup['env_runners'], 'runner')} of {counted(setup['games'], 'game')}, "
+                f"{setup['steps']} steps",
                 *(in_mb(case["opened"]), in_mb(plan.built), in_mb(case["peak"]), in_mb(plan.peak)),
             )
         )
     header = ("league", "built", "predicted", "peak", "predicted")
     return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", setting_of_league(found)])
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def setting_of_league(found: dict[str, Any]) -> str:
