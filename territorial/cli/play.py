@@ -55,7 +55,7 @@ def run(parsed: argparse.Namespace) -> int:
         _check_picture(picture)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = _begin(config, seats, parsed.seed)
+        game = begin(config, seats, parsed.seed)
         match = _play(game, seats, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
@@ -99,7 +99,7 @@ class Match:
     album: Album
 
 
-def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
+def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
     """Return a game at its first tick, with everything compiled that playing it needs."""
     try:
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
