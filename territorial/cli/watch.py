@@ -14,7 +14,7 @@ from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.play import Progress, begin
 from territorial.render.film import Frame, film_header, write_film
-from territorial.render.frames import play_frames
+from territorial.render.frames import play_frames, terrain_of, usual_distance
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
 
@@ -46,8 +46,8 @@ def add_parser(verbs: Any) -> None:
         "--every",
         type=options.whole(1, 10_000_000),
         metavar="N",
-        help="ticks from one frame to the next, a multiple of decision_every (default decision_every, "
-        "and more of it where there would be over 2,000 frames)",
+        help="ticks from one frame to the next, at least; frames are taken at decisions (default: at every "
+        "decision, at fewer in games that may be longer than 2,000 decisions)",
     )
     options.add_seed_option(parser, "seed of the game")
     options.add_seats_option(parser)
@@ -103,14 +103,11 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    try:
-        frames = play_frames(game, parsed.every)
-    except ValueError as error:
-        raise UsageError(f"argument --every: {error}") from None
+    frames = play_frames(game, parsed.every or usual_distance(config))
     progress = Progress(game, seats, sys.stderr)
     name = options.lineup_name(seats) or f"{config.num_players} bots"
     return Show(
-        film_header(config, seats, f"{name}, seed {parsed.seed}"),
+        film_header(config, seats, f"{name}, seed {parsed.seed}", terrain_of(config)),
         _shown(frames, lambda: progress.show(time.perf_counter(), bool(game.state.over[0]))),
     )
 

@@ -56,7 +56,9 @@ class Frame(NamedTuple):
     """(P,) bool, or 0 and 1."""
 
 
-def film_header(config: GameConfig, names: Sequence[str], title: str) -> dict[str, Any]:
+def film_header(
+    config: GameConfig, names: Sequence[str], title: str, terrain: Terrain = "water"
+) -> dict[str, Any]:
     """Return what a film of a game of ``config`` begins with.
 
     ``names`` has one entry per seat. Colours are lists of P + 2 texts "#rrggbb": neutral, seats 1..P,
@@ -65,7 +67,6 @@ def film_header(config: GameConfig, names: Sequence[str], title: str) -> dict[st
     """
     if len(names) != config.num_players:
         raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
-    terrain: Terrain = "mountains" if config.map == "mountains" else "water"
     return {
         "format": "territorial-film",
         "version": FILM_VERSION,

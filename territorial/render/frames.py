@@ -1,4 +1,4 @@
-"""What a game of VecGame shows, as frames."""
+"""What a game of VecGame shows while it is played, as frames."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from territorial.config import GameConfig
 from territorial.engine import VecGame
 from territorial.render.film import Frame
+from territorial.render.palette import Terrain
 
 MOST_FRAMES = 2000
 """About as many as a game is shown in, unless asked for otherwise."""
@@ -18,6 +19,11 @@ def usual_distance(config: GameConfig) -> int:
     return config.decision_every * -(-decisions // MOST_FRAMES)
 
 
+def terrain_of(config: GameConfig) -> Terrain:
+    """Return what the blocked cells of the maps of ``config`` are."""
+    return "mountains" if config.map == "mountains" else "water"
+
+
 def frame_of(game: VecGame, k: int = 0) -> Frame:
     """Return a copy of what game ``k`` shows now."""
     state = game.state
@@ -26,33 +32,20 @@ def frame_of(game: VecGame, k: int = 0) -> Frame:
         owner=state.owner[k, 1:-1, 1:-1].copy(),
         land=state.land[k, 1:].copy(),
         troops=state.troops[k, 1:].copy(),
-        alive=state.alive[k, 1:].astype(bool),
+        alive=state.alive[k, 1:] != 0,
     )
 
 
-def play_frames(game: VecGame, every: int | None = None) -> Iterator[Frame]:
-    """Play game 0 of ``game`` to its end without actions, and yield what it shows on the way.
+def play_frames(game: VecGame, every: int) -> Iterator[Frame]:
+    """Play game 0 of ``game``, which must have autoreset "disabled", without actions to its end.
 
-    The first frame is the game as it stands; then follows one at every multiple of ``every`` ticks (default:
-    :func:`usual_distance`), and the last one is the end. Raises ValueError for a game that would be
-    replaced at its end, and for an ``every`` that is no multiple of the ticks between two decisions.
+    Yields it as it stands, then after every step that reaches a multiple of ``every`` ticks, and its end.
     """
-    step = game.config.decision_every
-    every = usual_distance(game.config) if every is None else every
-    if every < 1 or every % step:
-        raise ValueError(
-            f"every is {every}; it must be a multiple of {step}, the ticks from one decision to the next"
-        )
-    if game.autoreset != "disabled":
-        raise ValueError(f'autoreset is {game.autoreset!r}; a game to be watched to its end needs "disabled"')
-    return _frames(game, every)
-
-
-def _frames(game: VecGame, every: int) -> Iterator[Frame]:
+    tick, shown = game.state.tick, int(game.state.tick[0])  # the array is a view: always current
     yield frame_of(game)
     is_over = bool(game.state.over[0])
     while not is_over:
-        game.step()
-        is_over = bool(game.state.over[0])
-        if is_over or int(game.state.tick[0]) % every == 0:
+        is_over = bool(game.step()[-1]["ended"][0])
+        if is_over or tick[0] // every > shown // every:
+            shown = int(tick[0])
             yield frame_of(game)

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,12 @@ class Browser:
         self._profile = tempfile.mkdtemp(prefix="chromium-")
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
-        command = [str(find()), *OPTIONS, f"--user-data-dir={self._profile}", f"--window-size={width},{height}"]
+        command = [
+            str(find()),
+            *OPTIONS,
+            f"--user-data-dir={self._profile}",
+            f"--window-size={width},{height}",
+        ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--no-sandbox")  # it refuses to start as root otherwise
 
@@ -167,7 +171,11 @@ class Tab:
     def resize(self, width: int, height: int) -> None:
         """Give the page a window of this size, in CSS pixels."""
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def screenshot(self, path: str | os.PathLike[str]) -> None:
