@@ -36,8 +36,8 @@ from territorial.render.palette import Terrain, owner_colors
 from territorial.render.picture import render_board
 
 FILM_VERSION = 1
-LARGEST_TROOPS = 2**53 - 1
-"""The largest whole number that a browser counts exactly."""
+LARGEST_TROOPS = 2**52 - 1
+"""A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
 Numbers = npt.NDArray[np.int64]
 

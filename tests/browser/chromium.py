@@ -27,6 +27,9 @@ OPTIONS = (
     "--remote-debugging-pipe",
 )
 SECONDS = 60
+"""How long to wait for anything."""
+KEY_CODES = {"Escape": 27}
+"""Of keys that do something of their own by these numbers, such as closing dialogs."""
 
 
 def find() -> str | None:
@@ -186,7 +189,8 @@ class Tab:
     def press(self, key: str, code: str = "", *, shift: bool = False) -> None:
         """Press and release a key, by the name that ``KeyboardEvent.key`` gives it."""
         text = {"text": key} if len(key) == 1 else {}
-        common = {"key": key, "code": code or key, "modifiers": 8 * shift}
+        number = {"windowsVirtualKeyCode": KEY_CODES[key]} if key in KEY_CODES else {}
+        common = {"key": key, "code": code or key, "modifiers": 8 * shift, **number}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 

@@ -109,6 +109,8 @@ class View {
   fit() {
     this.isFitted = true;
     this.scale = this.#fitScale;
+    this.x = (this.box.clientWidth - this.painter.width * this.scale) / 2;
+    this.y = (this.box.clientHeight - this.painter.height * this.scale) / 2;
     this.#place();
   }
 
@@ -138,18 +140,18 @@ class View {
     this.#place();
   }
 
-  /** Moves a part of the way towards having the point (row, column) in the middle. */
-  approach(row, column) {
+  /** Goes a part of the way, up to 1, towards having the point (row, column) in the middle. */
+  approach(row, column, part) {
     const dx = this.box.clientWidth / 2 - this.x - column * this.scale;
     const dy = this.box.clientHeight / 2 - this.y - row * this.scale;
-    this.pan(dx * 0.12, dy * 0.12);
+    this.pan(dx * part, dy * part);
   }
 
-  /** Keeps the board within the window, or in its middle where it is smaller, and shows it there. */
+  /** Shows the board where it is, once the middle of the window lies on it. */
   #place() {
-    const keep = (at, room) => (room >= 0 ? room / 2 : Math.min(0, Math.max(room, at)));
-    this.x = keep(this.x, this.box.clientWidth - this.painter.width * this.scale);
-    this.y = keep(this.y, this.box.clientHeight - this.painter.height * this.scale);
+    const keep = (at, size, room) => Math.min(room / 2, Math.max(room / 2 - size * this.scale, at));
+    this.x = keep(this.x, this.painter.width, this.box.clientWidth);
+    this.y = keep(this.y, this.painter.height, this.box.clientHeight);
     const factor = this.scale / this.painter.size;
     this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
     this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";

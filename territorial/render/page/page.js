@@ -23,6 +23,7 @@ class Page {
   #isScheduled = false;
   #now = 0;
   #movesAlong = true;  // the view follows the seat, until dragged
+  #hasMoved = false;   // another frame or seat than when the view last followed
 
   // ---- loading -----------------------------------------------------------------------------------
 
@@ -99,6 +100,7 @@ class Page {
     if (frame !== this.frame) {
       this.film.move(this.board, this.frame, frame);
       this.frame = frame;
+      this.#hasMoved = true;
     }
     this.painter.paint(this.board);
     this.#showClock();
@@ -108,7 +110,7 @@ class Page {
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
-    if (this.followed && this.#movesAlong && this.isPlaying) this.#moveAlong();
+    if (this.followed && this.#movesAlong) this.#moveAlong();
   }
 
   #showClock() {
@@ -146,10 +148,12 @@ class Page {
     this.#chartsDue = now + CHART_PERIOD;
   }
 
+  /** Keeps the followed seat in the middle, smoothly while playing. */
   #moveAlong() {
-    if (this.view.isFitted) return;
+    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved)) return;
     const center = centerOf(this.board, this.painter.width, this.followed);
-    if (center) this.view.approach(center.row, center.column);
+    if (center) this.view.approach(center.row, center.column, this.isPlaying ? 0.12 : 1);
+    this.#hasMoved = false;
   }
 
   // ---- what can be done --------------------------------------------------------------------------
@@ -184,15 +188,9 @@ class Page {
   /** Makes `seat` stand out everywhere; 0 follows nobody. */
   follow(seat) {
     this.followed = seat;
-    this.#movesAlong = true;
+    this.#movesAlong = this.#hasMoved = true;
     this.#color();
     if (seat) this.standings.reveal(seat);
-    if (seat && !this.view.isFitted && !this.isPlaying) this.#center(seat);
-  }
-
-  #center(seat) {
-    const center = centerOf(this.board, this.painter.width, seat);
-    if (center) for (let n = 0; n < 60; n++) this.view.approach(center.row, center.column);
   }
 
   /** Makes `seat` stand out while nobody is followed; 0 ends that. */
