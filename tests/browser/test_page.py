@@ -1,7 +1,8 @@
-"""The page in a real browser: what it shows is what was played, it asks for nothing else, and it is smooth."""
+"""The page in a real browser: it shows what was played, asks for nothing else, and is smooth."""
 
 import base64
 import re
+import sys
 import threading
 import zlib
 from contextlib import contextmanager
@@ -212,11 +213,11 @@ def test_charts_show_everybodys_land_and_troops(full):
 
 
 def test_it_plays_a_whole_game_smoothly(show, capsys):
-    """Prints the frame times. The limit is that of 60 pictures a second, for the median: machines get busy."""
+    """Tells the frame times. The limit is that of 60 pictures a second, for the median: machines get busy."""
     tab = show(full_game()[1], SCRIPT)
     times = play_through(tab, 800)
     with capsys.disabled():
-        print(f"\nframe times in ms, 256 x 256 cells, 32 players, 800 ticks/s: {times}")
+        sys.stdout.write(f"\nframe times in ms, 256 x 256 cells, 32 players, 800 ticks/s: {times}\n")
     assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4 % of the land."
     assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
     np.testing.assert_array_equal(board_of(tab, FULL), full_game()[0][-1].owner)
@@ -367,7 +368,8 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
         small.wait_for(f"element('tip').textContent === {text!r} && !element('tip').hidden")
     seat, _, _ = rows_of(small)[1]
     x, y = small.evaluate(
-        "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && [box.left + 50, box.top + 9]"
+        "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && "
+        "[box.left + 50, box.top + 9]"
     )
     small.mouse("mouseMoved", x, y)
     small.wait_for(f"page.hovered === {seat} && element('tip').hidden")

@@ -1,4 +1,4 @@
-"""Films read by plain Python, from the description in docs/watching.md alone: the oracle of the writer and the page."""
+"""Films read by plain Python, by the description in docs/watching.md alone: the oracle of writer and page."""
 
 import json
 import zlib

@@ -152,7 +152,7 @@ def frame(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"owner": np.zeros((56, 40), np.uint8)}, r"uint8 array of shape \(56, 40\); this film has uint8, \(40, 56\)"),
+        ({"owner": np.zeros((56, 40), np.uint8)}, r"shape \(56, 40\); this film has uint8, \(40, 56\)"),
         ({"owner": np.zeros((40, 56), np.int64)}, "int64 array"),
         ({"land": np.zeros(4, np.int64)}, r"land of the frame at tick 0 has shape \(4,\)"),
         ({"troops": np.zeros((5, 1), np.int64)}, r"troops of the frame at tick 0 has shape \(5, 1\)"),

@@ -65,14 +65,14 @@ def test_it_serves_the_page_and_the_film(server):
     status, headers, body = get(server, "/film")
     assert (status, body) == (200, b"film")
     assert headers["Transfer-Encoding"] == "chunked"
-    for headers in (get(server)[1], headers, get(server, "/none")[1]):
-        assert headers["Connection"] == "close"
-        assert headers["Cache-Control"] == "no-store"
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
-        assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
-        assert "Access-Control-Allow-Origin" not in headers
-        assert headers["Server"] == "territorial"  # and no versions
+    for sent in (get(server)[1], headers, get(server, "/none")[1]):
+        assert sent["Connection"] == "close"
+        assert sent["Cache-Control"] == "no-store"
+        assert sent["X-Content-Type-Options"] == "nosniff"
+        assert sent["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert sent["Content-Security-Policy"] == "frame-ancestors 'none'"
+        assert "Access-Control-Allow-Origin" not in sent
+        assert sent["Server"] == "territorial"  # and no versions
 
 
 def test_old_clients_get_the_film_in_one_piece(server):
@@ -130,8 +130,8 @@ def test_names_of_this_machine_are_its_own(server, host):
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.example", "evil.example:8765", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.",
-     "10.0.0.1", "0.0.0.0", "[2001:db8::1]", "127.0.0.1@evil.example", "2130706433", "0x7f.1", "localhost:x",
+    ["", "evil.example", "evil.example:8765", "localhost.evil.example", "127.0.0.1.evil.example",
+     "localhost.", "10.0.0.1", "0.0.0.0", "[2001:db8::1]", "127.0.0.1@evil.example", "2130706433", "0x7f.1", "localhost:x",
      "[::1", "::", ":80"],
 )  # fmt: skip
 def test_other_names_are_refused(server, host):
