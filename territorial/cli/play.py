@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -13,13 +13,16 @@ from territorial import warmup
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Standing, Title, draw_poster
+from territorial.cli.show import show_of, write_page
 from territorial.config import GameConfig
 from territorial.engine import VecGame
 from territorial.render import write_png
+from territorial.render.film import write_film
 
 EXAMPLES = """\
   territorial play
   territorial play --seed 7 --out seven.png
+  territorial play --page               also leaves the game as a page for the browser
   territorial play --seats metronome,banker,turtle --num-players 60
   territorial play --height 512 --width 1024 --num-players 250 --map mountains
   territorial play --set launch_delay=0 --set deaths=false --json game.json
@@ -41,6 +44,13 @@ def add_parser(verbs: Any) -> None:
         "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
     )
     parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument(
+        "--page",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave a page that shows the game in a browser, an .html (default territorial-SEED.html, here)",
+    )
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
@@ -53,6 +63,9 @@ def run(parsed: argparse.Namespace) -> int:
     picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
     if picture is not None:
         _check_picture(picture)
+    page = None if parsed.page is None else parsed.page or f"territorial-{parsed.seed}.html"
+    if page is not None:
+        options.check_writable("--page", page)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
@@ -61,9 +74,13 @@ def run(parsed: argparse.Namespace) -> int:
     if picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
         _write_picture(picture, draw_poster(title, match.album, match.standings))
-    result = _result(match, game, parsed.seed, lineup, picture)
+    files = {"picture": picture, "page": page}
+    result = _result(match, game, parsed.seed, lineup) | files
+    if page is not None:  # the game is played again, so that filming it costs no time above
+        game.reset(seeds=[parsed.seed])
+        write_page("--page", page, b"".join(write_film(*show_of(game, seats, parsed.seed))))
     if parsed.json != STDOUT:
-        _print_report(match, game, picture)
+        _print_report(match, game, files)
     if parsed.json is not None:
         options.write_json(parsed.json, result)
     return 0
@@ -203,9 +220,7 @@ def _rates(match: Match, num_players: int) -> dict[str, float]:
     }
 
 
-def _result(
-    match: Match, game: VecGame, seed: int, lineup: str | None, picture: str | None
-) -> dict[str, Any]:
+def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[str, Any]:
     return {
         "seed": seed,
         "line_up": lineup,
@@ -217,11 +232,10 @@ def _result(
         "seconds": match.seconds,
         **_rates(match, game.config.num_players),
         "standings": [row._asdict() for row in match.standings],
-        "picture": picture,
     }
 
 
-def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
+def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) -> None:
     rates = _rates(match, game.config.num_players)
     print(_table(match.standings))
     print(
@@ -231,8 +245,9 @@ def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
         f"a decision every {game.config.decision_every} ticks)"
     )
     print("Many games at once are faster; `territorial bench` measures that.")
-    if picture is not None:
-        print(f"\npicture: {picture}")
+    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
+    if left:
+        print("\n" + "\n".join(left))
 
 
 def _table(standings: Sequence[Standing]) -> str:

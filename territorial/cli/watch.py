@@ -7,16 +7,16 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.play import Progress, begin
-from territorial.render.film import Frame, film_header, write_film
-from territorial.render.frames import play_frames, terrain_of, usual_distance
+from territorial.cli.show import Show, show_of, write_page
+from territorial.render.film import Frame, write_film
 from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
+from territorial.render.web import page
 
 EXAMPLES = """\
   territorial watch                                play a game of 32 bots and watch it
@@ -83,13 +83,6 @@ def run(parsed: argparse.Namespace) -> int:
     return _export(parsed, show) if parsed.export is not None else _serve(parsed, show)
 
 
-class Show(NamedTuple):
-    """What is to be seen."""
-
-    header: dict[str, Any]
-    frames: Iterator[Frame]
-
-
 def _show_of(parsed: argparse.Namespace) -> Show:
     """Return what the arguments ask to see."""
     if parsed.game != LIVE:
@@ -103,20 +96,17 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    frames = play_frames(game, parsed.every or usual_distance(config))
-    progress = Progress(game, seats, sys.stderr)
-    name = options.lineup_name(seats) or f"{config.num_players} bots"
-    return Show(
-        film_header(config, seats, f"{name}, seed {parsed.seed}", terrain_of(config)),
-        _shown(frames, lambda: progress.show(time.perf_counter(), bool(game.state.over[0]))),
-    )
+    show, progress = show_of(game, seats, parsed.seed, parsed.every), Progress(game, seats, sys.stderr)
+    is_over = game.state.over  # a view: always current
+    told = _told(show.frames, lambda: progress.show(time.perf_counter(), bool(is_over[0])))
+    return show._replace(frames=told)
 
 
-def _shown(frames: Iterator[Frame], show: Any) -> Iterator[Frame]:
-    """Pass ``frames`` on and call ``show`` after each."""
+def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
+    """Pass ``frames`` on and call ``tell`` after each."""
     for frame in frames:
         yield frame
-        show()
+        tell()
 
 
 # ---- as a file -------------------------------------------------------------------------------------
@@ -124,12 +114,7 @@ def _shown(frames: Iterator[Frame], show: Any) -> Iterator[Frame]:
 
 def _export(parsed: argparse.Namespace, show: Show) -> int:
     film = b"".join(write_film(*show))
-    try:
-        size = write_page(parsed.export, film)
-    except OSError as error:
-        raise UsageError(
-            f"argument --export: {parsed.export!r} cannot be written: {error.strerror}"
-        ) from None
+    size = write_page("--export", parsed.export, film)
     if parsed.json != STDOUT:
         print(f"page: {parsed.export} ({size:,} bytes); it opens in any browser, also without a network")
     if parsed.json is not None:

@@ -59,6 +59,21 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, t
     assert height > 600
 
 
+def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "play", "--no-picture", "--page", "--seed", "5", *SMALL)
+    assert code == 0
+    assert out.endswith("\n\npage: territorial-5.html\n")
+    assert run(capsys, "watch", "--export", "other.html", "--seed", "5", *SMALL)[0] == 0
+    assert Path("territorial-5.html").read_bytes() == Path("other.html").read_bytes()
+    result = json.loads(run(capsys, "play", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
+    assert result["page"] == "a.html"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "other.html", "territorial-5.html"]
+    code, _, err = run(capsys, "play", "--no-picture", "--page", "no/such/a.html", *SMALL)
+    assert code == 2
+    assert "argument --page: 'no/such/a.html': there is no such folder" in err
+
+
 def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     picture = tmp_path / "a.png"
     arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--out", str(picture), *SMALL]
