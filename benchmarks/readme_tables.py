@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md and docs/where-40-gb-went.md from
-benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout.
+"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/watching.md and
+docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
+territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -17,7 +18,8 @@ The results come from (`make verify` does all of it)
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
 
-and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py.
+and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py, and where
+Chromium is, from benchmarks/page_speed.py.
 """
 
 from __future__ import annotations
@@ -473,12 +475,38 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def page_speed() -> str:
+    """Return the table of the page's frame times and sizes."""
+    result = must_load("page_speed")
+    lines = [
+        "| game | frames, ticks | film | page | ticks/s | its own work | with the browser's |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for game in result["games"]:
+        script, whole = game["script_ms"], game["whole_ms"]
+        lines.append(
+            f"| {game['height']} x {game['width']}, {game['num_players']} seats | {game['frames']:,}, "
+            f"{game['ticks']:,} | {game['film_bytes'] / 1024:,.0f} KB | "
+            f"{game['page_bytes'] / 1024:,.0f} KB | {game['ticks_per_second']} | {script['median']:.1f} and {script['p99']:.1f} ms | "
+            f"{whole['median']:.1f} and {whole['p99']:.1f} ms |"
+        )
+    about = result["machine"]
+    lines += [
+        "",
+        "Median and 99th percentile of the time for a picture while a whole game is played, of which "
+        f"16.7 ms are there at 60 pictures a second; {result['versions']['browser']} without a GPU, {about['cpu']}, "
+        f"{about['usable_cores']} cores (`benchmarks/page_speed.py`).",
+    ]
+    return "\n".join(lines)
+
+
 TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
     ("README.md", "seen", seen),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
+    ("docs/watching.md", "page_speed", page_speed),
     ("docs/where-40-gb-went.md", "board_forms", board_forms),
     ("docs/where-40-gb-went.md", "memory_plan", memory_plan),
     ("docs/where-40-gb-went.md", "where_memory_goes", measured_memory),

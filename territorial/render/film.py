@@ -1,23 +1,7 @@
 """A film: a game as a compressed stream of frames, which the page in a browser plays.
 
-A film is a zlib stream (RFC 1950) of blocks. A block is its length in bytes, then that many bytes:
-the first is the header, UTF-8 JSON; then comes one for each frame; an empty block, length 0, is the
-end. All numbers are varints (LEB128: 7 bits a byte, the lowest first, bit 7 set in all bytes but the
-last); "signed" ones are mapped 0, -1, 1, -2 ... to 0, 1, 2, 3 ... before. A frame is the list of:
-
-    tick, less that of the frame before
-    number of seats that died or came alive, then their seats, 1..P
-    signed, for each seat: its troops, less those of the frame before
-    number of owners that gained cells, then for each its code and the number of its runs
-    for each run, in the order of owners, then of cells:
-        signed: its row, less that of the run before
-        signed: its first column, less that of the run before
-        its length in cells; all lie in one row
-
-The frame before the first one is tick 0, everybody dead and without troops, all cells of code 0.
-Land is not written: it is the number of a seat's cells. There are no key frames, as a decoder has to go
-through the stream once anyway and may keep the boards that it wants. Every frame can be decoded as soon
-as the bytes that :meth:`FilmWriter.write` returned for it have arrived.
+docs/watching.md describes the format, bit by bit. Every frame can be decoded as soon as the bytes that
+:meth:`FilmWriter.write` returned for it have arrived.
 """
 
 from __future__ import annotations
