@@ -264,6 +264,20 @@ def check_json(parsed: argparse.Namespace) -> None:
     """Raise UsageError if the file that ``--json`` names cannot be."""
     if parsed.json not in (None, STDOUT):
         check_writable("--json", parsed.json)
+        _check_is_json(parsed.json)
+
+
+def _check_is_json(path: str) -> None:
+    """Raise UsageError if there is a file at ``path`` that is no JSON, such as one that is to be read."""
+    if not Path(path).is_file():
+        return
+    with open(path, "rb") as file:
+        start = file.read(1)
+    if start not in (b"", b"{"):
+        raise UsageError(
+            f"argument --json: {path!r} is a file that is not JSON, and would be lost; for JSON on stdout "
+            "let --json be the last argument"
+        )
 
 
 def write_json(destination: str, result: Mapping[str, Any]) -> None:

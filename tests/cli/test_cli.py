@@ -93,6 +93,19 @@ def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     assert set(RATES) <= set(first)
 
 
+def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"a replay, say")
+    code, _, err = run(capsys, "info", "--json", str(path))
+    assert code == 2
+    assert f"argument --json: {str(path)!r} is a file that is not JSON, and would be lost" in err
+    assert path.read_bytes() == b"a replay, say"
+    for before in (b"", b"{}"):
+        path.write_bytes(before)
+        assert run(capsys, "info", "--json", str(path))[0] == 0
+        assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
+
+
 def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = run(capsys, "play", "--no-picture", *SMALL)

@@ -86,7 +86,7 @@ def watching(*arguments: str):
     """A running ``territorial watch --port 0 --json``, and the host and port that it told."""
     home = str(Path(territorial.__file__).parents[1])
     process = subprocess.Popen(
-        [sys.executable, "-m", "territorial", "watch", "--port", "0", "--json", *SMALL, *arguments],
+        [sys.executable, "-m", "territorial", "watch", *SMALL, *arguments, "--port", "0", "--json"],
         env=os.environ | {"PYTHONPATH": home},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -178,7 +178,7 @@ class Film {
 /** Fills `film` from the page itself, or from where the page came from; calls `arrived` now and then. */
 async function load(film, arrived) {
   if (typeof DecompressionStream === "undefined") {
-    throw new Error("this browser cannot decompress; Chrome 80, Firefox 113, Safari 16.4 and later can");
+    throw new Error("this browser cannot decompress; Chrome 97, Firefox 113, Safari 16.4 and later can");
   }
   const reader = (await openFilm()).pipeThrough(new DecompressionStream("deflate")).getReader();
   for (;;) {
