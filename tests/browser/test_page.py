@@ -356,6 +356,16 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     np.testing.assert_array_equal(pixels_of(small), usual)
 
 
+def test_the_followed_row_stays_in_sight(full):
+    for tick in (0, 900, 6000, 1500):
+        settle(full, f"page.seek({tick}), page.followed || page.follow(27)")
+        assert full.evaluate("""(() => {
+            const row = document.querySelector(".is-followed").getBoundingClientRect();
+            const list = element("standings").getBoundingClientRect();
+            return row.top >= list.top && row.bottom <= list.bottom + 1;
+        })()""")
+
+
 def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
     frames, _ = small_game()
     frame = frames[len(frames) // 3]

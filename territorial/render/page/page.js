@@ -96,8 +96,8 @@ class Page {
   }
 
   #show(now) {
-    const frame = this.film.frameAt(this.tick);
-    if (frame !== this.frame) {
+    const frame = this.film.frameAt(this.tick), isNew = frame !== this.frame;
+    if (isNew) {
       this.film.move(this.board, this.frame, frame);
       this.frame = frame;
       this.#hasMoved = true;
@@ -107,6 +107,7 @@ class Page {
     if (!this.isPlaying || now >= this.#listDue) {
       this.standings.show(frame);
       this.#showFollowed();
+      if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
