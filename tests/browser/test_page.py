@@ -357,12 +357,13 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
 
 
 def test_the_followed_row_stays_in_sight(full):
-    for tick in (0, 900, 6000, 1500):
+    for tick in (0, 900, 6000, 1500, 100):
         settle(full, f"page.seek({tick}), page.followed || page.follow(27)")
         assert full.evaluate("""(() => {
             const row = document.querySelector(".is-followed").getBoundingClientRect();
             const list = element("standings").getBoundingClientRect();
-            return row.top >= list.top && row.bottom <= list.bottom + 1;
+            const head = document.querySelector(".row.head").getBoundingClientRect();
+            return row.top >= head.bottom - 1 && row.bottom <= list.bottom + 1;
         })()""")
 
 
