@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
-from territorial.render.palette import Terrain, owner_colors
-from territorial.render.picture import render_board
+from territorial.render import owner_colors, render_board
+from territorial.render.palette import Terrain
 
 FILM_VERSION = 1
 LARGEST_TROOPS = 2**52 - 1
