@@ -45,7 +45,7 @@ from territorial.state import (
     view,
 )
 from territorial.stepping import Options, Results, allocate_results
-from territorial.tape import make_tape
+from territorial.tape import Tape, make_tape
 from territorial.work import Work, make_work
 
 Autoreset = Literal["same_step", "disabled"]
@@ -489,6 +489,11 @@ class VecGame:
         return sizes, needs, (needs > 0) & (needs <= affordable)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether there are games: False until the first ``reset``."""
+        return self._has_begun
+
+    @property
     def maps(self) -> tuple[Any, ...]:
         """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
         return tuple(self._maps)
@@ -605,6 +610,27 @@ class VecGame:
         return (
             f"VecGame({self.num_games} games, {config.height} x {config.width}, {config.num_players} players)"
         )
+
+    # ---- recording --------------------------------------------------------------------------------
+
+    @_exclusive
+    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[Results, Tape]:
+        """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
+
+        ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
+        is what a user wants. Raises ValueError if there is a watcher already.
+        """
+        if self._watcher is not None:
+            raise ValueError("this VecGame is being recorded already: close() that recorder first")
+        self._record_games(recorded)
+        self._watcher = watcher
+        return self._results, self._tape
+
+    @_exclusive
+    def unwatch(self) -> None:
+        """Tell nobody any more, and log nothing."""
+        self._watcher = None
+        self._record_games(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
 

@@ -267,10 +267,9 @@ def write_position(game: Game, board: Any, numbers: Any) -> None:
 def digest(seed: int, position: Position) -> bytes:
     """Return the 8 bytes that name the position of one game, as the rules define them."""
     numbers = position.numbers.astype("<i8", copy=False)
-    parts = (numbers[:1], seed.to_bytes(8, "little"), position.board[1:-1, 1:-1].tobytes(), numbers[1:])
-    message = hashlib.blake2b(digest_size=8)
-    for part in parts:
-        message.update(part)
+    message = hashlib.blake2b(numbers[:1].tobytes() + seed.to_bytes(8, "little"), digest_size=8)
+    message.update(position.board[1:-1, 1:-1].tobytes())
+    message.update(numbers[1:].tobytes())
     return message.digest()
 
 
