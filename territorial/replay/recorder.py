@@ -26,6 +26,7 @@ from territorial.tape import LOG_STEPS, last_position
 CHECKPOINT_EVERY = 2_500
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""
 
+Names = Sequence[str] | Callable[[int], Sequence[str]]
 Destination = str | os.PathLike[str] | Callable[[int, Replay], Any]
 
 
@@ -36,6 +37,7 @@ class _Reel:
     seed: int
     episode: int
     seats: tuple[str, ...]
+    names: tuple[str, ...]
     map_id: int
     next_checkpoint: int
     pieces: list[npt.NDArray[np.int32]] = field(default_factory=list)
@@ -65,7 +67,9 @@ class Recorder:
             the call that ended the game, and the replay is given out again with the next one.
             None: only ``replay`` gives them.
         games: which games of the batch; None: all.
-        names: what the seats are called in the replays; None: bots by their names, agents ``player_i``.
+        names: what the seats are called in the replays, or a function that is asked for it when game k
+            begins, such as for the opponents that a league has drawn. None: bots by their names, agents
+            ``player_i``.
         checkpoint_every: ticks from one digest to the next; the last one is always that of the end.
 
     Raises ValueError if the batch has a recorder already, or for arguments out of range.
@@ -78,11 +82,12 @@ class Recorder:
         to: Destination | None = None,
         *,
         games: Iterable[int] | None = None,
-        names: Sequence[str] | None = None,
+        names: Names | None = None,
         checkpoint_every: int = CHECKPOINT_EVERY,
     ) -> None:
         self._game, self._to = game, to if to is None or callable(to) else Path(to)
-        self._names = None if names is None else checked_names("names", names, game.config.num_players)
+        players = game.config.num_players
+        self._names = names if names is None or callable(names) else checked_names("names", names, players)
         self._every = whole_number("checkpoint_every", checkpoint_every, 1)
         recorded = _recorded_games(games, game.num_games)
         if isinstance(self._to, Path):
@@ -186,13 +191,21 @@ class Recorder:
         self._tape.counts[self._tape.slots[k]] = 0
         self._reels[k] = None
         if state.tick[k] == 0:
+            seats = self._game.seats_of(k)
             self._reels[k] = _Reel(
                 seed=int(state.seed[k]),
                 episode=int(state.episode[k]),
-                seats=self._game.seats_of(k),
+                seats=seats,
+                names=self._names_of(k, seats),
                 map_id=int(state.map_id[k]),
                 next_checkpoint=self._every,
             )
+
+    def _names_of(self, k: int, seats: tuple[str, ...]) -> tuple[str, ...]:
+        if self._names is None:
+            return shown_names(seats)
+        names = self._names(k) if callable(self._names) else self._names
+        return checked_names("names", names, len(seats))
 
     def _tick(self, k: int) -> int:
         return int(self._game.state.tick[k])
@@ -273,7 +286,7 @@ class Recorder:
             map_kind=None if isinstance(kind, LandMask) else kind,
             seed=reel.seed,
             seats=reel.seats,
-            names=self._names or shown_names(reel.seats),
+            names=reel.names,
             launches=np.concatenate([np.zeros((0, 4), np.int32), *reel.pieces]),
             checkpoints=(*on_the_way, Checkpoint(tick, last)),
             num_ticks=tick,
