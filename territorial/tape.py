@@ -16,7 +16,7 @@ import numpy.typing as npt
 from territorial._jit import njit
 from territorial.state import Game, Position, allocate_positions, write_position
 
-LOG_STEPS = 32
+LOG_STEPS = 64
 """Environment steps that a log has room for, if every seat launches in all of them."""
 NOT_RECORDED = -1
 

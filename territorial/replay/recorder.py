@@ -20,11 +20,13 @@ from territorial.replay.errors import ReplayError
 from territorial.replay.file_format import Checkpoint
 from territorial.replay.replay import SUFFIX, Replay, checked_names
 from territorial.seats import shown_names
-from territorial.state import digest
+from territorial.state import digest, view
 from territorial.tape import LOG_STEPS, last_position
 
-CHECKPOINT_EVERY = 2_500
+CHECKPOINT_EVERY = 5_000
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""
+DRAIN_EVERY = LOG_STEPS // 2
+"""Steps from one look at the logs to the next: what is more than half full is emptied."""
 
 Names = Sequence[str] | Callable[[int], Sequence[str]]
 Destination = str | os.PathLike[str] | Callable[[int, Replay], Any]
@@ -96,7 +98,13 @@ class Recorder:
         self._finished: deque[tuple[int, Replay]] = deque()
         self._configs: dict[int, GameConfig] = {}
         self._results, self._tape = game.watch(self, recorded)
-        self._steps_to_drain = LOG_STEPS
+        # Views, always current, as looking them up by name takes longer than all else in a step.
+        names = ("tick", "episode", "seed", "map_id", "seats")
+        self._ticks, self._episodes, self._seeds, self._map_ids, self._codes = (
+            view(game.blocks, name) for name in names
+        )
+        self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
         if game.has_begun:
             self._begin_all()
@@ -182,39 +190,44 @@ class Recorder:
     def _begin_all(self) -> None:
         for k in self._reels:
             self._begin(k)
-        self._steps_to_drain = LOG_STEPS
+        self._steps_to_drain = DRAIN_EVERY
         self._take_checkpoints()
 
     def _begin(self, k: int) -> None:
         """Record game ``k`` if it is at its first tick."""
-        state = self._game.state
         self._tape.counts[self._tape.slots[k]] = 0
         self._reels[k] = None
-        if state.tick[k] == 0:
-            seats = self._game.seats_of(k)
+        if self._ticks[k] == 0:
+            seats, names = self._seats_and_names(k)
             self._reels[k] = _Reel(
-                seed=int(state.seed[k]),
-                episode=int(state.episode[k]),
+                seed=int(self._seeds[k]),
+                episode=int(self._episodes[k]),
                 seats=seats,
-                names=self._names_of(k, seats),
-                map_id=int(state.map_id[k]),
+                names=names,
+                map_id=int(self._map_ids[k]),
                 next_checkpoint=self._every,
             )
 
-    def _names_of(self, k: int, seats: tuple[str, ...]) -> tuple[str, ...]:
-        if self._names is None:
-            return shown_names(seats)
-        names = self._names(k) if callable(self._names) else self._names
-        return checked_names("names", names, len(seats))
+    def _seats_and_names(self, k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return who plays game ``k``, and what they are called; most games have the same seats."""
+        codes = self._codes[k].tobytes()
+        if codes not in self._shown:
+            seats = self._game.seats_of(k)
+            self._shown[codes] = seats, shown_names(seats)
+        seats, names = self._shown[codes]
+        if callable(self._names):
+            return seats, checked_names("names", self._names(k), len(seats))
+        return seats, self._names or names
 
     def _tick(self, k: int) -> int:
-        return int(self._game.state.tick[k])
+        return int(self._ticks[k])
 
     def _drain_all(self) -> None:
-        """Empty the logs before any of them is full: a step adds at most one launch per seat."""
-        for k in self._reels:
-            self._drained(k)
-        self._steps_to_drain = LOG_STEPS
+        """Empty the logs that could be full before the next look: a step adds at most one launch per seat."""
+        if max(self._tape.counts.tolist(), default=0) > self._tape.launches.shape[1] // 2:
+            for k in self._reels:
+                self._drained(k)
+        self._steps_to_drain = DRAIN_EVERY
 
     def _drained(self, k: int, *, is_replaced: bool = False) -> _Reel | None:
         """Move what is logged of game ``k`` to its reel and return that; None if it is over or not recorded.
@@ -226,7 +239,7 @@ class Recorder:
         if reel is None or reel.replay is not None:
             return None
         count = int(self._tape.counts[slot])
-        is_same = int(self._game.state.episode[k]) - is_replaced == reel.episode
+        is_same = int(self._episodes[k]) - is_replaced == reel.episode
         if not is_same or count > self._tape.launches.shape[1]:
             self._reels[k] = None
             return None

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -84,8 +84,8 @@ class Replay:
         for name in ("seats", "names"):
             object.__setattr__(self, name, checked_names(name, getattr(self, name), self.config.num_players))
         for name in ("library_version", "map_kind"):
-            if getattr(self, name) is not None:
-                _check_name(name, getattr(self, name))
+            if getattr(self, name) is not None and not _is_name(getattr(self, name)):
+                _refuse_name(name, getattr(self, name))
         object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
         _check_checkpoints(self.checkpoints, self.num_ticks)
 
@@ -283,24 +283,29 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or len(names) != num_players:
         raise ValueError(f"{what} must be {num_players} strings, one per seat")
     for i, name in enumerate(names):
-        _check_name(f"{what}[{i}]", name)
+        if not _is_name(name):
+            _refuse_name(f"{what}[{i}]", name)
     return tuple(names)
 
 
-def _check_name(what: str, name: Any) -> None:
-    """Raise ValueError unless ``name`` is short and can be printed: no control characters for a terminal."""
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise ValueError(
-            f"{what} is {str(name)[:80]!r}; it must be a string of 1 to {LONGEST_NAME} printable characters"
-        )
+def _is_name(name: Any) -> bool:
+    """Return whether ``name`` is short and can be printed: no control characters for a terminal."""
+    return isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _refuse_name(what: str, name: Any) -> NoReturn:
+    raise ValueError(
+        f"{what} is {str(name)[:80]!r}; it must be a string of 1 to {LONGEST_NAME} printable characters"
+    )
 
 
 def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.NDArray[np.int32]:
     """Return ``launches`` as int32 (N, 4), read-only; ValueError names the first that cannot be."""
     table = np.asarray(launches).reshape(-1, 4)
     low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
-    is_wrong = ((table < low) | (table > high)).any(axis=1) | (table[:, 0] % config.decision_every != 0)
-    is_wrong[1:] |= np.diff(table[:, 0]) < 0
+    ticks = table[:, 0]
+    is_wrong = ((table < low) | (table > high)).any(axis=1) | (ticks % config.decision_every != 0)
+    is_wrong[1:] |= ticks[1:] < ticks[:-1]
     if is_wrong.any():
         i = int(is_wrong.argmax())
         raise ValueError(

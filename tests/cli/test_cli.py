@@ -294,7 +294,7 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
         assert part in err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("verb", [[], ["play"], ["bench"], ["obs"], ["warmup"], ["info"]])
+@pytest.mark.parametrize("verb", [[], ["play"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]])
 def test_help_has_examples(capsys, verb):
     code, out, _ = run(capsys, *verb, "--help")
     assert code == 0
