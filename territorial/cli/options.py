@@ -13,9 +13,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from territorial import bots
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.constants import MAX_SIDE
+from territorial.render import write_png
 from territorial.seats import LINEUPS
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
@@ -237,7 +241,7 @@ def lineup_name(seats: tuple[str, ...]) -> str | None:
     return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
 
 
-# ---- JSON ------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -258,6 +262,21 @@ def check_writable(argument: str, path: str | Path) -> None:
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
     if not target.absolute().parent.is_dir():
         raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
+
+
+def check_picture(argument: str, path: str) -> None:
+    """Raise UsageError unless ``path`` can be the file of a picture."""
+    if not path.lower().endswith(".png"):
+        raise UsageError(f"argument {argument}: {path!r} must end in .png, the only kind of picture")
+    check_writable(argument, path)
+
+
+def write_picture(argument: str, path: str, picture: npt.NDArray[np.uint8]) -> None:
+    """Write a picture, uint8 (height, width, 3), to the file that ``argument`` named."""
+    try:
+        write_png(path, picture)
+    except OSError as error:
+        raise UsageError(f"argument {argument}: {path!r} cannot be written: {error.strerror}") from None
 
 
 def check_json(parsed: argparse.Namespace) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.engine import VecGame
 from territorial.render import web
-from territorial.render.film import Frame, film_header
-from territorial.render.frames import play_frames, terrain_of, usual_distance
+from territorial.render.film import film_header, usual_distance
+from territorial.replay import Frame, FrameSource, LiveGame, Replay
 
 
 class Show(NamedTuple):
@@ -20,15 +20,26 @@ class Show(NamedTuple):
     frames: Iterator[Frame]
 
 
-def show_of(game: VecGame, seats: Sequence[str], seed: int, every: int | None = None) -> Show:
+def live_show(game: VecGame, seed: int, every: int | None = None) -> Show:
     """Return the show of game 0 of ``game``, which is played as its frames are taken.
 
     ``every``: ticks from one frame to the next; None: the usual distance.
     """
-    config = game.config
-    name = options.lineup_name(tuple(seats)) or f"{len(seats)} bots"
-    header = film_header(config, seats, f"{name}, seed {seed}", terrain_of(config))
-    return Show(header, play_frames(game, every or usual_distance(config)))
+    kind = game.config.map
+    return _show(LiveGame(game), game.seats_of(0), seed, kind if isinstance(kind, str) else None, every)
+
+
+def recorded_show(replay: Replay, every: int | None = None) -> Show:
+    """Return the show of a replay, as :func:`live_show`."""
+    return _show(replay, replay.seats, replay.seed, replay.map_kind, every)
+
+
+def _show(
+    source: FrameSource, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
+) -> Show:
+    title = f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}"
+    header = film_header(source.config, source.names, title, terrain=source.terrain, map_kind=map_kind)
+    return Show(header, source.frames(every or usual_distance(source.config)))
 
 
 def write_page(argument: str, path: str, film: bytes) -> int:

@@ -13,14 +13,16 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.play import Progress, begin
-from territorial.cli.show import Show, show_of, write_page
-from territorial.render.film import Frame, write_film
+from territorial.cli.show import Show, live_show, recorded_show, write_page
+from territorial.render.film import write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page
+from territorial.replay import Frame, Replay, ReplayError
 
 EXAMPLES = """\
   territorial watch                                play a game of 32 bots and watch it
   territorial watch live --seed 7 --map mountains --open
+  territorial watch territorial-0.replay           a game that `territorial play --replay` has kept
   territorial watch --export game.html             one file to keep, open or send
   territorial watch --port 0 --json                a free port; the address as JSON
 """
@@ -37,8 +39,8 @@ def add_parser(verbs: Any) -> None:
         "game",
         nargs="?",
         default=LIVE,
-        metavar="live",
-        help="live (the default) plays a game of bots and shows it as it is played",
+        metavar="FILE_OR_LIVE",
+        help="a replay, or live (the default), which plays a game of bots and shows it as it is played",
     )
     parser.add_argument("--export", metavar="FILE", help="write the page as FILE and serve nothing")
     _add_server_options(parser)
@@ -79,15 +81,31 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_json(parsed)
     if parsed.export is not None:
         options.check_writable("--export", parsed.export)
-    show = _show_of(parsed)
-    return _export(parsed, show) if parsed.export is not None else _serve(parsed, show)
+    try:
+        show = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
+        return _export(parsed, show) if parsed.export is not None else _serve(parsed, show)
+    except ReplayError as error:
+        print(f"territorial watch: {error}", file=sys.stderr)
+        return 1
 
 
-def _show_of(parsed: argparse.Namespace) -> Show:
-    """Return what the arguments ask to see."""
-    if parsed.game != LIVE:
-        raise UsageError(f"argument live: {parsed.game!r} cannot be shown; it must be {LIVE!r}")
-    return _live(parsed)
+def _recorded(parsed: argparse.Namespace) -> Show:
+    """Return the game of a replay."""
+    names = {
+        "--seed": parsed.seed != 0,
+        "--seats": options.lineup_name(parsed.seats) != options.DEFAULT_LINEUP,
+    }
+    names |= {
+        f"--{name.replace('_', '-')}": getattr(parsed, name) is not None for name in options.NAMED_FIELDS
+    }
+    for name, is_given in (names | {"--set": bool(parsed.assignments)}).items():
+        if is_given:
+            raise UsageError(f"argument {name}: {parsed.game!r} is a replay, and its game is what it is")
+    try:
+        replay = Replay.load(parsed.game)
+    except OSError as error:
+        raise UsageError(f"argument FILE_OR_LIVE: {parsed.game!r} cannot be read: {error.strerror}") from None
+    return recorded_show(replay, parsed.every)
 
 
 def _live(parsed: argparse.Namespace) -> Show:
@@ -96,7 +114,7 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    show, progress = show_of(game, seats, parsed.seed, parsed.every), Progress(game, seats, sys.stderr)
+    show, progress = live_show(game, parsed.seed, parsed.every), Progress(game, seats, sys.stderr)
     is_over = game.state.over  # a view: always current
     told = _told(show.frames, lambda: progress.show(time.perf_counter(), bool(is_over[0])))
     return show._replace(frames=told)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,37 +17,38 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
-from territorial.render.palette import Terrain
+from territorial.replay import Frame
 
 FILM_VERSION = 1
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
+MOST_FRAMES = 2000
+"""About as many as a game is shown in, unless asked for otherwise."""
+
 Numbers = npt.NDArray[np.int64]
 
 
-class Frame(NamedTuple):
-    """What a game shows at one moment; arrays without a game axis, seats 1..P at 0..P-1."""
-
-    tick: int
-    owner: npt.NDArray[np.uint8]
-    """(H, W) owner codes: 0 neutral, 1..P seats, 255 blocked."""
-    land: npt.NDArray[np.int64]
-    """(P,) cells."""
-    troops: npt.NDArray[np.int64]
-    """(P,) balances at home."""
-    alive: npt.NDArray[Any]
-    """(P,) bool, or 0 and 1."""
+def usual_distance(config: GameConfig) -> int:
+    """Return the ticks from one frame to the next: a decision, or more of them in a very long game."""
+    decisions = -(-config.max_ticks // config.decision_every)
+    return config.decision_every * -(-decisions // MOST_FRAMES)
 
 
 def film_header(
-    config: GameConfig, names: Sequence[str], title: str, terrain: Terrain = "water"
+    config: GameConfig,
+    names: Sequence[str],
+    title: str,
+    *,
+    terrain: str = "water",
+    map_kind: str | None = None,
 ) -> dict[str, Any]:
     """Return what a film of a game of ``config`` begins with.
 
-    ``names`` has one entry per seat. Colours are lists of P + 2 texts "#rrggbb": neutral, seats 1..P,
-    blocked; ``border_colors`` are those of the sides of cells where the owner changes. Raises
-    ValueError for a wrong number of names.
+    ``names`` has one entry per seat, ``terrain`` says what blocked cells are, "water" or "mountains", and
+    ``map_kind`` what map it is; None: one of its own. Colours are lists of P + 2 texts "#rrggbb": neutral,
+    seats 1..P, blocked; ``border_colors`` are those of the sides of cells where the owner changes. Raises
+    ValueError for a wrong number of names and for another terrain.
     """
     if len(names) != config.num_players:
         raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
@@ -55,7 +56,7 @@ def film_header(
         "format": "territorial-film",
         "version": FILM_VERSION,
         "title": title,
-        "map": config.map if isinstance(config.map, str) else "a map of its own",
+        "map": map_kind or "a map of its own",
         "height": config.height,
         "width": config.width,
         "num_players": config.num_players,
@@ -72,11 +73,11 @@ def _codes(num_players: int) -> npt.NDArray[np.uint8]:
     return np.array([*range(num_players + 1), BLOCKED], np.uint8)
 
 
-def _cell_colors(num_players: int, terrain: Terrain) -> npt.NDArray[np.uint8]:
+def _cell_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
     return owner_colors(num_players, terrain)[_codes(num_players)]
 
 
-def _border_colors(num_players: int, terrain: Terrain) -> npt.NDArray[np.uint8]:
+def _border_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
     """The colours of borders, read off a picture in which every owner borders on neutral land."""
     codes = _codes(num_players)
     board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)

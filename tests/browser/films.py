@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import territorial
-from territorial.render.film import Frame, film_header, write_film
-from territorial.render.frames import play_frames, terrain_of
+from territorial.render.film import film_header, write_film
+from territorial.replay import Frame, LiveGame
+from territorial.replay.frames import terrain_of
 
 FULL = territorial.GameConfig()
 FULL_SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -18,12 +19,14 @@ def frames_of(config: territorial.GameConfig, seats: tuple[str, ...], seed: int 
     """Return a game, frame by frame."""
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
-    return list(play_frames(game, 10))
+    return list(LiveGame(game).frames(10))
 
 
 def film_of(config: territorial.GameConfig, names: tuple[str, ...], frames: list[Frame]) -> bytes:
     """Return the film of these frames."""
-    return b"".join(write_film(film_header(config, names, "mixed-1, seed 0", terrain_of(config)), frames))
+    kind = str(config.map)
+    header = film_header(config, names, "mixed-1, seed 0", terrain=terrain_of(kind), map_kind=kind)
+    return b"".join(write_film(header, frames))
 
 
 @cache

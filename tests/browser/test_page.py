@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from territorial.render import owner_colors, render_board
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, Frame, film_header, write_film
+from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
+from territorial.replay import Frame
 from tests.browser import chromium
 from tests.browser.films import FULL, FULL_SEATS, SMALL, SMALL_SEATS, film_of, full_game, small_game
 from tests.browser.frame_times import SCRIPT, play_through

@@ -250,7 +250,7 @@ def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
 
 def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(tmp_path):
     warmup._record(tmp_path, "step_games", 20.0)
-    warmup._record(tmp_path, "tick_game", 8.0)  # needed by no first step
+    warmup._record(tmp_path, "play_launches", 8.0)  # needed by no first step
     assert warmup.compile_seconds(tmp_path) is None
     warmup._record(tmp_path, "reset_games", 1.0)
     assert warmup.compile_seconds(tmp_path) == 21.0
@@ -322,7 +322,9 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
         assert part in err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("verb", [[], ["play"], ["watch"], ["bench"], ["obs"], ["warmup"], ["info"]])
+@pytest.mark.parametrize(
+    "verb", [[], ["play"], ["watch"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]]
+)
 def test_help_has_examples(capsys, verb):
     code, out, _ = run(capsys, *verb, "--help")
     assert code == 0

@@ -18,6 +18,7 @@ import pytest
 
 import territorial
 from territorial import cli
+from territorial.replay import DivergedError, Replay, frame_of
 from tests.render.film_reader import read_film
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
@@ -74,8 +75,64 @@ def test_export_tells_json_what_it_wrote(capsys, tmp_path):
     assert result["bytes"] == path.stat().st_size
     assert result["film_bytes"] == len(film_of(path.read_bytes()))
     header, frames, _ = read_film(film_of(path.read_bytes()))
-    assert header["title"] == result["title"] == "4 bots, seed 0"
+    assert header["title"] == result["title"] == "4 players, seed 0"
     assert [frame["tick"] for frame in frames] == list(range(0, 401, 50))
+
+
+# ---- replays ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def replay(tmp_path, capsys):
+    path = tmp_path / "game.replay"
+    assert cli.main(["play", "--no-picture", "--replay", str(path), "--seed", "5", *SMALL]) == 0
+    capsys.readouterr()
+    return path
+
+
+def test_a_replay_gives_the_page_of_the_game_that_was_played(capsys, tmp_path, replay):
+    for name, source in {"live.html": ["--seed", "5", *SMALL], "replay.html": [str(replay)]}.items():
+        assert run(capsys, "--export", str(tmp_path / name), *source)[0] == 0
+    assert (tmp_path / "live.html").read_bytes() == (tmp_path / "replay.html").read_bytes()
+    check_film(film_of((tmp_path / "replay.html").read_bytes()), 5)
+
+
+def test_a_damaged_replay_is_refused_with_the_reason(capsys, tmp_path, replay):
+    replay.write_bytes(replay.read_bytes()[:-5])
+    code, out, err = run(capsys, str(replay), "--export", str(tmp_path / "no.html"))
+    assert (code, out) == (1, "")
+    assert err.startswith(f"territorial watch: {str(replay)!r}: ")
+    assert not (tmp_path / "no.html").exists()
+
+
+@pytest.mark.parametrize("how", [["--export", "no.html"], ["--port", "0"]])
+def test_a_replay_that_turns_out_differently_is_no_show(capsys, tmp_path, monkeypatch, replay, how):
+    def frames(self, every):
+        yield frame_of(self.seek(0))
+        raise DivergedError("the game is over at tick 7")
+
+    monkeypatch.setattr(Replay, "frames", frames)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, str(replay), *how)
+    assert code == 1
+    assert err == "territorial watch: the game is over at tick 7\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["game.replay"]
+
+
+def test_a_file_that_is_not_there_is_an_error(capsys, tmp_path):
+    code, _, err = run(capsys, str(tmp_path / "none.replay"))
+    assert code == 2
+    assert "argument FILE_OR_LIVE: " in err
+    assert "none.replay' cannot be read: " in err
+
+
+@pytest.mark.parametrize(
+    "option", [["--seed", "1"], ["--seats", "banker"], ["--height", "32"], ["--set", "deaths=false"]]
+)
+def test_a_replay_takes_no_other_game(capsys, replay, option):
+    code, _, err = run(capsys, str(replay), *option)
+    assert code == 2
+    assert f"argument {option[0]}: {str(replay)!r} is a replay" in err
 
 
 # ---- as a server -----------------------------------------------------------------------------------
@@ -86,7 +143,7 @@ def watching(*arguments: str):
     """A running ``territorial watch --port 0 --json``, and the host and port that it told."""
     home = str(Path(territorial.__file__).parents[1])
     process = subprocess.Popen(
-        [sys.executable, "-m", "territorial", "watch", *SMALL, *arguments, "--port", "0", "--json"],
+        [sys.executable, "-m", "territorial", "watch", *arguments, "--port", "0", "--json"],
         env=os.environ | {"PYTHONPATH": home},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -115,7 +172,7 @@ def fetch(address: tuple[str, int], path: str) -> bytes:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
 def test_it_serves_a_live_game_until_it_is_interrupted():
-    with watching("--seed", "6") as (process, address):
+    with watching("--seed", "6", *SMALL) as (process, address):
         assert address[0] == "127.0.0.1"
         assert film_of(fetch(address, "/")) == b""
         check_film(fetch(address, "/film"), 6)
@@ -126,6 +183,11 @@ def test_it_serves_a_live_game_until_it_is_interrupted():
         assert "Traceback" not in err
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address, timeout=20)
+
+
+def test_it_serves_a_replay(replay):
+    with watching(str(replay)) as (_, address):
+        check_film(fetch(address, "/film"), 5)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")

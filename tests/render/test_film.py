@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.render import owner_colors, render_board
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, Frame, film_header, write_film
-from territorial.render.frames import frame_of, play_frames, usual_distance
+from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, usual_distance, write_film
+from territorial.replay import Frame, LiveGame, frame_of
 from tests.render.film_reader import read_film
 
 SMALL = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
@@ -21,7 +21,7 @@ SEATS = ("metronome", "banker", "turtle", "novice", "random")
 def play(config=SMALL, seats=SEATS, seed=1, every=10):
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
-    return list(play_frames(game, every))
+    return list(LiveGame(game).frames(every))
 
 
 def check(frames, decoded):
@@ -85,7 +85,7 @@ def test_a_game_of_32_bots_at_full_size_takes_less_than_120_kb():
     seats = territorial.LINEUPS["mixed-1"].seats
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[0])
-    film = b"".join(write_film(film_header(config, seats, ""), play_frames(game, 10)))
+    film = b"".join(write_film(film_header(config, seats, ""), LiveGame(game).frames(10)))
     assert 6000 < game.state.tick[0] < 6200
     assert len(film) < 120_000
 
@@ -120,7 +120,7 @@ def test_long_games_are_shown_in_fewer_frames(changes, distance):
 
 def test_the_colours_are_those_of_the_pictures():
     for terrain in ("water", "mountains"):
-        header = film_header(SMALL, SEATS, "", terrain)
+        header = film_header(SMALL, SEATS, "", terrain=terrain)
         colors = owner_colors(5, terrain)[[0, 1, 2, 3, 4, 5, 255]]
         assert header["colors"] == [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in colors.tolist()]
         for code, text in zip([1, 2, 3, 4, 5, 255], header["border_colors"][1:], strict=True):

@@ -32,7 +32,7 @@ def test_its_python_makes_a_page_and_reads_the_film_of_it(tmp_path, monkeypatch)
 
 def test_its_commands_are_understood():
     lines = re.findall(r"^territorial (.*?)\s*(?:#.*)?$", TEXT, re.MULTILINE)
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         cli.make_parser(with_plugins=False).parse_args(line.split())
 
