@@ -5,28 +5,32 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from territorial import warmup
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
-from territorial.cli.poster import Album, Standing, Title, draw_poster
+from territorial.cli.poster import Album, Title, draw_poster
+from territorial.cli.show import live_show, write_page
+from territorial.cli.standings import Standing, standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.engine import VecGame
-from territorial.render import write_png
+from territorial.render.film import write_film
+from territorial.replay import Recorder, Replay
+from territorial.replay.replay import SUFFIX
 
 EXAMPLES = """\
   territorial play
   territorial play --seed 7 --out seven.png
+  territorial play --page               and leave it as a page for the browser
+  territorial play --seed 7 --replay    and keep the game: see territorial replay --help
   territorial play --seats metronome,banker,turtle --num-players 60
   territorial play --height 512 --width 1024 --num-players 250 --map mountains
   territorial play --set launch_delay=0 --set deaths=false --json game.json
 """
 
-LONGEST_TABLE = 40
-SHORTENED_TABLE = 30
 MILESTONES = 10
 """Lines of progress that stay on the screen, however short the game."""
 
@@ -41,6 +45,21 @@ def add_parser(verbs: Any) -> None:
         "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
     )
     parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument(
+        "--page",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave a page that shows the game in a browser, an .html (default territorial-SEED.html, here)",
+    )
+    parser.add_argument(
+        "--replay",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave a replay, a file of a few KB for `territorial replay` (default territorial-SEED.replay, "
+        "here)",
+    )
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
@@ -52,34 +71,41 @@ def run(parsed: argparse.Namespace) -> int:
     seats = options.seats_of(parsed, config)
     picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
     if picture is not None:
-        _check_picture(picture)
+        options.check_picture("--out", picture)
+    page = None if parsed.page is None else parsed.page or f"territorial-{parsed.seed}.html"
+    if page is not None:
+        options.check_writable("--page", page)
+    replay = None if parsed.replay is None else parsed.replay or f"territorial-{parsed.seed}{SUFFIX}"
+    if replay is not None:
+        options.check_writable("--replay", replay)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = _begin(config, seats, parsed.seed)
+        game = begin(config, seats, parsed.seed)
+        recorder = None if replay is None else Recorder(game)
         match = _play(game, seats, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
-        _write_picture(picture, draw_poster(title, match.album, match.standings))
-    result = _result(match, game, parsed.seed, lineup, picture)
+        options.write_picture("--out", picture, draw_poster(title, match.album, match.standings))
+    if recorder is not None and replay is not None:
+        _write_replay(replay, recorder.replay())
+    files = {"picture": picture, "replay": replay, "page": page}
+    result = _result(match, game, parsed.seed, lineup) | files
+    if page is not None:  # the game is played again, so that filming it costs no time above
+        game.reset(seeds=[parsed.seed])
+        write_page("--page", page, b"".join(write_film(*live_show(game, parsed.seed))))
     if parsed.json != STDOUT:
-        _print_report(match, game, picture)
+        _print_report(match, game, files)
     if parsed.json is not None:
         options.write_json(parsed.json, result)
     return 0
 
 
-def _check_picture(path: str) -> None:
-    if not path.lower().endswith(".png"):
-        raise UsageError(f"argument --out: {path!r} must end in .png, the only kind of picture")
-    options.check_writable("--out", path)
-
-
-def _write_picture(path: str, picture: Any) -> None:
+def _write_replay(path: str, replay: Replay) -> None:
     try:
-        write_png(path, picture)
+        replay.save(path)
     except OSError as error:
-        raise UsageError(f"argument --out: {path!r} cannot be written: {error.strerror}") from None
+        raise UsageError(f"argument --replay: {path!r} cannot be written: {error.strerror}") from None
 
 
 # ---- playing ---------------------------------------------------------------------------------------
@@ -99,7 +125,7 @@ class Match:
     album: Album
 
 
-def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
+def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
     """Return a game at its first tick, with everything compiled that playing it needs."""
     try:
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
@@ -131,25 +157,6 @@ def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
     album.close(game)
     ticks = int(game.state.tick[0])
     return Match(ticks, steps, spent, living_steps, standings_of(game, seats), album)
-
-
-def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
-    """Return all seats of game 0, the winner first."""
-    state = game.state
-    num_land = int(state.num_land[0])
-    rows = [
-        Standing(
-            place=float(state.place2[0, p]) / 2,
-            seat=p,
-            bot=seats[p - 1],
-            land=int(state.land[0, p]),
-            land_percent=100 * int(state.land[0, p]) / num_land,
-            troops=int(state.troops[0, p]),
-            death_tick=int(state.death_tick[0, p]) if state.death_tick[0, p] >= 0 else None,
-        )
-        for p in range(1, len(seats) + 1)
-    ]
-    return sorted(rows, key=lambda row: (row.place, row.seat))
 
 
 class Progress:
@@ -203,9 +210,7 @@ def _rates(match: Match, num_players: int) -> dict[str, float]:
     }
 
 
-def _result(
-    match: Match, game: VecGame, seed: int, lineup: str | None, picture: str | None
-) -> dict[str, Any]:
+def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[str, Any]:
     return {
         "seed": seed,
         "line_up": lineup,
@@ -217,13 +222,12 @@ def _result(
         "seconds": match.seconds,
         **_rates(match, game.config.num_players),
         "standings": [row._asdict() for row in match.standings],
-        "picture": picture,
     }
 
 
-def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
+def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) -> None:
     rates = _rates(match, game.config.num_players)
-    print(_table(match.standings))
+    print(standings_table(match.standings))
     print(
         f"\n{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
         f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
@@ -231,20 +235,6 @@ def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
         f"a decision every {game.config.decision_every} ticks)"
     )
     print("Many games at once are faster; `territorial bench` measures that.")
-    if picture is not None:
-        print(f"\npicture: {picture}")
-
-
-def _table(standings: Sequence[Standing]) -> str:
-    """Return the standings as text, the middle of a very long list left out."""
-    lines = [f"\n{'place':>6}  {'seat':6}{'bot':12}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
-    shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]
-    for row in shown:
-        died = "" if row.death_tick is None else f"{row.death_tick:,}"
-        lines.append(
-            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot:12}{row.land_percent:>5.1f} %"
-            f"{row.troops:>14,}  {died:>12}"
-        )
-    if len(shown) < len(standings):
-        lines.append(f"        ... and {len(standings) - len(shown)} more; --json gives them all")
-    return "\n".join(lines)
+    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
+    if left:
+        print("\n" + "\n".join(left))
