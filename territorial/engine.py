@@ -18,6 +18,7 @@ from territorial import stepping, warmup
 from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
+from territorial.atlas import Atlas
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
     AGENT_CODE,
@@ -27,11 +28,10 @@ from territorial.constants import (
     MAX_SIDE,
     NUM_FRACTIONS,
 )
-from territorial.maps import make_maps
+from territorial.landmask import LandMask
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
 from territorial.seats import SEAT_NAMES, seat_codes
-from territorial.spawning import MapBank, make_bank, make_terrain
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -157,9 +157,7 @@ class VecGame:
         codes = seat_codes(seats, config.num_players)
         self._check_agents(codes)
 
-        self._maps = make_maps(config)
-        self._bank = make_bank(self._maps)
-        self._terrain = make_terrain(self._maps, config.map)
+        self._atlas = Atlas(config, self.num_games)
         self._params = make_params(config)
         frames = whole_number("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
@@ -238,12 +236,14 @@ class VecGame:
             stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
         self._batch_seed = batch_seed
         self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps:
+            self._atlas.provide(game_seeds.tolist(), current=())
         self._run(
             lambda work, first, end: stepping.reset_games(
                 self.blocks,
                 self._params,
                 work,
-                self._bank,
+                self._atlas.bank,
                 self._buffers,
                 game_seeds,
                 episodes,
@@ -284,6 +284,8 @@ class VecGame:
         if self._may_be_off_grid:
             self._check_grid(actions)
         self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps and self.autoreset == "same_step":
+            self._provide_next_maps()
         options = Options(
             np.uint64(self._batch_seed),
             int(self.autoreset == "same_step"),
@@ -296,7 +298,7 @@ class VecGame:
                 self.blocks,
                 self._params,
                 work,
-                self._bank,
+                self._atlas.bank,
                 checked,
                 self._buffers,
                 self._final_buffers,
@@ -421,9 +423,14 @@ class VecGame:
         return sizes, needs, (needs > 0) & (needs <= affordable)
 
     @property
-    def maps(self) -> tuple[Any, ...]:
-        """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
-        return tuple(self._maps)
+    def maps(self) -> tuple[LandMask, ...]:
+        """The bank of maps; ``state.map_id`` tells which one a game is played on.
+
+        With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
+        """
+        if self._atlas.has_own_maps:
+            self._need_reset()
+        return self._atlas.maps(view(self.blocks, "seed").tolist())
 
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
         """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
@@ -431,14 +438,15 @@ class VecGame:
         Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
         """
         self._need_reset()
-        terrain: npt.NDArray[np.uint8] = self._terrain[view(self.blocks, "map_id")[self._check_game(k)]]
-        return terrain
+        k = self._check_game(k)
+        map_id, seed = int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k])
+        return self._atlas.page(map_id, seed).terrain
 
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        groups = (self._bank, self._buffers, self._final_buffers, self._results, *self._works)
-        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain]
+        groups = (self._atlas.arrays, self._buffers, self._final_buffers, self._results, *self._works)
+        arrays: list[npt.NDArray[Any]] = [self._actions]
         arrays += [array for group in groups for array in group]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
@@ -487,6 +495,8 @@ class VecGame:
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
+        if self._atlas.has_own_maps:
+            view(self.blocks, "map_id")[k] = k
         self._refresh(k)
         boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
         if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
@@ -515,7 +525,6 @@ class VecGame:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*_writable(self.blocks))
-        self._bank = MapBank(*_writable(self._bank))
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
@@ -552,6 +561,12 @@ class VecGame:
         finally:
             for job in jobs:
                 job.result()
+
+    def _provide_next_maps(self) -> None:
+        """Have the maps ready on which games are played that may begin within the next step."""
+        seeds = np.zeros(self.num_games, np.uint64)
+        stepping.episode_seeds(np.uint64(self._batch_seed), view(self.blocks, "episode") + 1, seeds)
+        self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
 
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True

@@ -81,8 +81,7 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
 def config_values(config: GameConfig) -> dict[str, Any]:
     """Return the fields of ``config`` as values that JSON has."""
     values = {name: getattr(config, name) for name in _FIELDS}
-    if not isinstance(config.map, str):
-        values["map"] = config.map.hexdigest
+    values["map"] = config.map_name
     return values
 
 
