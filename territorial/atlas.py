@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.landmask import LandMask
+from territorial.map_names import Terrain
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
 from territorial.spawning import MapBank, allocate_bank, write_map
 
@@ -18,6 +19,8 @@ class Page(NamedTuple):
     """A map as it is looked at."""
 
     land: LandMask
+    blocked: Terrain
+    """What its blocked cells are."""
     terrain: npt.NDArray[np.uint8]
     """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
@@ -99,4 +102,4 @@ def _page(ground: Ground) -> Page:
     water = blocked if ground.terrain == "water" else np.zeros_like(blocked)
     terrain = np.stack([blocked, water])
     terrain.flags.writeable = False
-    return Page(mask, terrain)
+    return Page(mask, ground.terrain, terrain)

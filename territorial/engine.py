@@ -18,7 +18,7 @@ from territorial import stepping, warmup
 from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
-from territorial.atlas import Atlas
+from territorial.atlas import Atlas, Page
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
     AGENT_CODE,
@@ -29,6 +29,7 @@ from territorial.constants import (
     NUM_FRACTIONS,
 )
 from territorial.landmask import LandMask
+from territorial.map_names import Terrain
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
 from territorial.seats import SEAT_NAMES, seat_codes
@@ -432,15 +433,20 @@ class VecGame:
             self._need_reset()
         return self._atlas.maps(view(self.blocks, "seed").tolist())
 
+    def land(self, k: int) -> LandMask:
+        """Return the map that game ``k`` is being played on."""
+        return self._page(k).land
+
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
         """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
 
         Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
         """
-        self._need_reset()
-        k = self._check_game(k)
-        map_id, seed = int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k])
-        return self._atlas.page(map_id, seed).terrain
+        return self._page(k).terrain
+
+    def terrain_name(self, k: int) -> Terrain:
+        """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
+        return self._page(k).blocked
 
     @property
     def bytes_per_game(self) -> float:
@@ -561,6 +567,11 @@ class VecGame:
         finally:
             for job in jobs:
                 job.result()
+
+    def _page(self, k: int) -> Page:
+        self._need_reset()
+        k = self._check_game(k)
+        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _provide_next_maps(self) -> None:
         """Have the maps ready on which games are played that may begin within the next step."""

@@ -52,11 +52,13 @@ class MapKind(NamedTuple):
     is_generated: bool = True
 
 
-_SYMMETRY = MapOption("symmetry", 0, 0, len(SYMMETRIES) - 1, "what leaves the map as it is", SYMMETRIES)
+_SYMMETRY = MapOption(
+    "symmetry", 0, 0, len(SYMMETRIES) - 1, "turns and mirrors that leave the map as it is", SYMMETRIES
+)
 
 
 def _blocked(default: int, low: int, high: int, drawn: str = "") -> MapOption:
-    return MapOption("blocked", default, low, high, f"per cent of the cells that are no land{drawn}")
+    return MapOption("blocked", default, low, high, f"per cent of the cells that are no land, about{drawn}")
 
 
 def _per_side(default: int, features: str) -> MapOption:
@@ -68,7 +70,7 @@ def _bridges(default: int, what: str) -> MapOption:
 
 
 def _loops(default: int, what: str) -> MapOption:
-    return MapOption("loops", default, 0, 100, f"per cent of the {what} that nothing hangs on")
+    return MapOption("loops", default, 0, 100, f"per cent built of the {what} that could be done without")
 
 
 KINDS: Mapping[str, MapKind] = MappingProxyType(
@@ -96,7 +98,7 @@ KINDS: Mapping[str, MapKind] = MappingProxyType(
             ),
         ),
         "continents": MapKind(
-            "a few continents, each a neighbour or two away from the others across an isthmus",
+            "a few continents joined by isthmuses",
             "water",
             (
                 MapOption("count", 4, 2, 12, "continents, about"),
@@ -120,7 +122,7 @@ KINDS: Mapping[str, MapKind] = MappingProxyType(
         "archipelago": MapKind(
             "a main island among many smaller ones; only the main island is in play, as nobody has boats",
             "water",
-            (_blocked(60, 30, 80), _per_side(9, "islands"), _SYMMETRY),
+            (_blocked(60, 30, 80), _per_side(9, "islands")),
         ),
     }
 )

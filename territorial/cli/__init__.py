@@ -1,4 +1,4 @@
-"""The command line: ``territorial play``, ``bench``, ``obs``, ``memory``, ``warmup``, ``info``.
+"""The command line: ``territorial play``, ``maps``, ``bench``, ``obs``, ``memory``, ``warmup``, ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -25,18 +25,27 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cli import bench, info, memory, obs, play, warm
+from territorial.cli import bench, info, maps, memory, obs, play, warm
 from territorial.cli.options import UsageError
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
 
-VERBS = {"play": play, "bench": bench, "obs": obs, "memory": memory, "warmup": warm, "info": info}
+VERBS = {
+    "play": play,
+    "maps": maps,
+    "bench": bench,
+    "obs": obs,
+    "memory": memory,
+    "warmup": warm,
+    "info": info,
+}
 
 EXAMPLES = """\
 examples:
   territorial play                      one whole game of 32 bots, standings and a picture
   territorial play --seed 7 --seats metronome,banker
+  territorial maps europe               how a map looks
   territorial bench                     how fast this machine plays, in under a minute
   territorial info --json               versions, machine and defaults for a bug report
 

@@ -59,7 +59,7 @@ def run(parsed: argparse.Namespace) -> int:
         match = _play(game, seats, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
-        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
+        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
         _write_picture(picture, draw_poster(title, match.album, match.standings))
     result = _result(match, game, parsed.seed, lineup, picture)
     if parsed.json != STDOUT:

@@ -3,7 +3,7 @@
 from territorial.map_mix import MapMix
 from territorial.maps.bank import make_maps, map_of
 from territorial.maps.capacity import capacity
-from territorial.maps.files import load, save
+from territorial.maps.files import SUFFIXES, load, save
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.regions import check_connected, largest_region
@@ -11,6 +11,7 @@ from territorial.maps.starts import symmetric_start
 from territorial.maps.symmetry import is_symmetric, symmetrize
 
 __all__ = [
+    "SUFFIXES",
     "MapMix",
     "capacity",
     "check_connected",

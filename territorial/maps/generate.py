@@ -16,6 +16,7 @@ from territorial.map_names import KINDS, check_symmetry, parse_map_name
 from territorial.maps import patchwork, relief
 from territorial.maps.attempts import LAYERS_OF_ALL_ATTEMPTS
 from territorial.maps.regions import Land, keep_largest
+from territorial.maps.smoothing import clear_specks
 from territorial.maps.symmetry import symmetrized
 
 GENERATORS: Mapping[str, Callable[[int, int, int, Mapping[str, int]], Land]] = MappingProxyType(
@@ -54,5 +55,5 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
     land = GENERATORS[name.name](height, width, seed, options)
     if name.symmetry != "none":
         bridges = options.get("bridges", _SYMMETRIC_BRIDGES)
-        land = symmetrized(land, name.symmetry, bridges, seed, LAYERS_OF_ALL_ATTEMPTS)
+        land = clear_specks(symmetrized(land, name.symmetry, bridges, seed, LAYERS_OF_ALL_ATTEMPTS))
     return LandMask.from_array(keep_largest(land) if connected else land)

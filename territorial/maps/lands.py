@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from territorial.arguments import whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 from territorial.landmask import LandMask
 from territorial.map_names import LANDS, parse_map_name
 from territorial.maps.bridges import join
-from territorial.maps.regions import Land, drop_small, keep_largest
+from territorial.maps.regions import drop_small, keep_largest
+from territorial.maps.resizing import resized
 from territorial.png import read_png
 
 LAND_SIDE = 256
@@ -35,11 +34,11 @@ def land(name: str, height: int = LAND_SIDE, width: int = LAND_SIDE, *, connecte
     parsed = parse_map_name(name, LANDS, "land")
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
-    cells = _resized(_kept(parsed.name).to_array(), height, width)
+    cells = resized(_kept(parsed.name).to_array(), height, width)
     if not connected:
         return LandMask.from_array(cells)
     if bridges := parsed.options["bridges"]:
-        cells = join(drop_small(cells, SMALLEST_ISLAND), bridges, 0, 0, 0)
+        cells = join(drop_small(cells, SMALLEST_ISLAND) | keep_largest(cells), bridges, 0, 0, 0)
     return LandMask.from_array(keep_largest(cells))
 
 
@@ -48,23 +47,3 @@ def _kept(name: str) -> LandMask:
     """Return a land as it is kept."""
     pixels = read_png((_FOLDER / f"{name}.png").read_bytes(), LAND_SIDE, LAND_SIDE)
     return LandMask.from_array(pixels[:, :, 0] == 255)
-
-
-def _resized(cells: Land, height: int, width: int) -> Land:
-    """Return (height, width) cells, each land if at least half of what it covers of ``cells`` is."""
-    if cells.shape == (height, width):
-        return cells
-    covered = _overlaps(height, cells.shape[0]) @ cells.astype(np.int64) @ _overlaps(width, cells.shape[1]).T
-    resized: Land = 2 * covered >= cells.size
-    return resized
-
-
-def _overlaps(new: int, old: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Return how much of each of ``old`` parts of a line each of ``new`` parts covers, int64 (new, old).
-
-    The unit is 1 / (new * old) of the line, so a new part is ``old`` units long.
-    """
-    first, begin = np.arange(new)[:, None] * old, np.arange(old)[None, :] * new
-    overlap: np.ndarray[tuple[int, int], np.dtype[np.int64]]
-    overlap = np.clip(np.minimum(first + old, begin + new) - np.maximum(first, begin), 0, None)
-    return overlap

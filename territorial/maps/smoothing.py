@@ -17,10 +17,19 @@ def block_lowest(score: Heights, percent: int) -> Land:
 
 def smooth(land: Land) -> Land:
     """Clear blocked specks, then close corridors of land that are narrower than the brush."""
+    brush = _brush(land)
+    return _opening(clear_specks(~_opening(~land, brush, outside=True)), brush, outside=False)
+
+
+def clear_specks(land: Land) -> Land:
+    """Make land of blocked regions of less than two squares of the brush."""
+    return ~drop_small(~land, 2 * _brush(land) ** 2)
+
+
+def _brush(land: Land) -> int:
+    """Return the side of the square that maps of this size are smoothed with."""
     # On smaller maps a brush of 3 would wipe out most ranges.
-    brush = 2 if min(land.shape) < 64 else 3
-    blocked = drop_small(_opening(~land, brush, outside=True), 2 * brush * brush)
-    return _opening(~blocked, brush, outside=False)
+    return 2 if min(land.shape) < 64 else 3
 
 
 def _opening(cells: Land, brush: int, outside: bool) -> Land:
