@@ -113,7 +113,7 @@ KINDS: Mapping[str, MapKind] = MappingProxyType(
             "mountains",
             (
                 MapOption("count", 49, 4, 400, "valleys, about"),
-                MapOption("walls", 4, 2, 16, "thickness of the walls, in cells"),
+                MapOption("walls", 4, 3, 16, "thickness of the walls, in cells"),
                 _bridges(5, "the passes"),
                 _loops(15, "passes"),
                 _SYMMETRY,

@@ -53,7 +53,7 @@ def draw_sheet(tiles: Sequence[MapTile]) -> Image:
 def _draw_tile(tile: MapTile) -> Image:
     scale = max(1, TILE_PIXELS // max(tile.land.height, tile.land.width))
     neutral, blocked = owner_colors(0, tile.terrain)[[0, 255]]
-    cells = tile.whole.to_array().astype(np.int64) + tile.land.to_array()
+    cells = np.where(tile.land.to_array(), 2, tile.whole.to_array())
     colors = np.array([blocked, _OUT_OF_PLAY, neutral], np.uint8)
     board = colors[cells].repeat(scale, axis=0).repeat(scale, axis=1)
     characters = max(len(line) for line in tile.lines)

@@ -196,7 +196,7 @@ def _check_room(num_players: int | None, one: Shown) -> None:
 
 def _facts(one: Shown) -> dict[str, Any]:
     """Return what there is to know about a map, as values that JSON has."""
-    whole, land, cells = one.whole.num_land, one.land.num_land, one.land.height * one.land.width
+    land, cells = one.land.num_land, one.land.height * one.land.width
     return {
         "name": one.name,
         "map_seed": one.seed,
@@ -205,7 +205,7 @@ def _facts(one: Shown) -> dict[str, Any]:
         "terrain": one.terrain,
         "land_cells": land,
         "land_percent": round(100 * land / cells, 1),
-        "unreachable_cells": max(0, whole - land),
+        "unreachable_cells": int((one.whole.to_array() & ~one.land.to_array()).sum()),
         "regions": int(label_regions(one.whole.to_array()).max()),
         "spawns": maps.capacity(one.land),
         "digest": one.land.hexdigest,

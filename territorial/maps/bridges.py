@@ -56,7 +56,8 @@ def _chosen(pairs: Indices, num_regions: int, loops: int) -> list[int]:
 
     def find(region: int) -> int:
         while root[region] != region:
-            region = root[region] = root[root[region]]
+            root[region] = root[root[region]]
+            region = root[region]
         return region
 
     tree, others = list[int](), list[int]()

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from territorial.arguments import whole_number
 from territorial.constants import LARGEST_SEED, MAX_SIDE, MIN_SIDE
 from territorial.landmask import LandMask
-from territorial.map_names import KINDS, check_symmetry, parse_map_name
+from territorial.map_names import KINDS, MapName, check_symmetry, parse_map_name
 from territorial.maps import patchwork, relief
-from territorial.maps.attempts import LAYERS_OF_ALL_ATTEMPTS
+from territorial.maps.attempts import LAYERS_OF_ALL_ATTEMPTS, MAX_ATTEMPTS
+from territorial.maps.noise import layer_words
 from territorial.maps.regions import Land, keep_largest
 from territorial.maps.smoothing import clear_specks
 from territorial.maps.symmetry import symmetrized
@@ -50,10 +53,22 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
     seed = whole_number("map seed", seed, 0, LARGEST_SEED)
-    options = name.options
     check_symmetry(name.symmetry, height, width)
-    land = GENERATORS[name.name](height, width, seed, options)
-    if name.symmetry != "none":
-        bridges = options.get("bridges", _SYMMETRIC_BRIDGES)
-        land = clear_specks(symmetrized(land, name.symmetry, bridges, seed, LAYERS_OF_ALL_ATTEMPTS))
+    if name.symmetry == "none":
+        land = GENERATORS[name.name](height, width, seed, name.options)
+    else:
+        land = _symmetric(name, height, width, seed)
     return LandMask.from_array(keep_largest(land) if connected else land)
+
+
+def _symmetric(name: MapName, height: int, width: int, seed: int) -> Land:
+    """Return the first map of several that, made symmetric, has about as much land as it had before."""
+    for attempt in range(MAX_ATTEMPTS):
+        own_seed = int(layer_words(seed, LAYERS_OF_ALL_ATTEMPTS, np.array([attempt], np.uint64))[0])
+        land = GENERATORS[name.name](height, width, own_seed, name.options)
+        bridges = name.options.get("bridges", _SYMMETRIC_BRIDGES)
+        whole = clear_specks(symmetrized(land, name.symmetry, bridges, own_seed, LAYERS_OF_ALL_ATTEMPTS))
+        num_blocked, wanted = int((~whole).sum()), int((~land).sum())
+        if 2 * wanted <= 3 * num_blocked <= 4 * wanted:
+            return whole
+    return relief.open_land(height, width, seed, name.options)

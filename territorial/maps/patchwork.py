@@ -13,7 +13,7 @@ from territorial.maps.pieces import UNIT, Pieces, cut, from_border, from_edge, s
 from territorial.maps.regions import Land, drop_small, label_regions
 from territorial.maps.smoothing import block_lowest, smooth
 
-CELLS_PER_PIECE = 100
+CELLS_PER_PIECE = 225
 """At least, on average: a small map has fewer pieces than it was asked for."""
 _ROOM_BETWEEN_WALLS = 8
 _LAYER_PIECES, _LAYER_COAST, _LAYER_BRIDGES = 0, 36, 50
@@ -42,7 +42,7 @@ def islands(height: int, width: int, seed: int, options: Options) -> Land:
 def maze(height: int, width: int, seed: int, options: Options) -> Land:
     """Return valleys with a way from each to each, most of them with one way only."""
     thickness = options["walls"]
-    least = max(CELLS_PER_PIECE, (2 * thickness + _ROOM_BETWEEN_WALLS) ** 2)
+    least = max(CELLS_PER_PIECE // 2, (2 * thickness + _ROOM_BETWEEN_WALLS) ** 2)
     count = max(2, min(options["count"], height * width // least))
     spacing = spacing_of(height, width, count)
 
@@ -70,5 +70,5 @@ def _islands_score(pieces: Pieces, spacing: int, seed: int, layer: int) -> Heigh
     plateau = np.minimum(from_coast, spacing * UNIT // 3) * NOISE_UNIT // (UNIT * spacing)
     noise = fractal_noise(height, width, seed, layer, max(8, spacing * 2 // 3), max(4, spacing // 20))
     score: Heights = 4 * plateau + 3 * noise
-    score[walls(pieces.owner, max(3, spacing // 12))] = score.min() - 1
+    score[walls(pieces.owner, max(3, spacing // 12))] -= 8 * NOISE_UNIT  # below all that is no strait
     return score

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections import deque
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from territorial.maps.generate import GENERATORS
 from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise
 from territorial.maps.regions import drop_small, label_regions
 from territorial.maps.relief import MIN_LAND_PERCENT, MIN_MAIN_PERCENT
+from tests.maps.support import flood
 
 SIZES = ((16, 16), (17, 33), (33, 17), (24, 250), (40, 1024), (1024, 16), (64, 64), (101, 99))
 WORD = 2**64
@@ -29,26 +29,6 @@ def mix(z):
 
 def plain_hash(seed, stream, tick, index):
     return mix(mix(mix(mix(seed) ^ stream) ^ tick) ^ index)
-
-
-def flood(land):
-    """Sizes and first cells of the regions in reading order, by breadth-first search."""
-    open_cells = {(int(r), int(c)) for r, c in np.argwhere(land)}
-    regions = []
-    for first in sorted(open_cells):
-        if first not in open_cells:
-            continue
-        open_cells.remove(first)
-        queue, size = deque([first]), 0
-        while queue:
-            r, c = queue.popleft()
-            size += 1
-            for cell in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)):
-                if cell in open_cells:
-                    open_cells.remove(cell)
-                    queue.append(cell)
-        regions.append((size, first))
-    return regions
 
 
 def test_every_kind_of_map_in_the_configuration_has_a_generator():
