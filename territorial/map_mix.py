@@ -29,21 +29,21 @@ class MapMix:
 
     entries: tuple[tuple[OneMap, int], ...]
 
-    def __init__(self, maps: Mapping[OneMap, int] | Iterable[OneMap | tuple[OneMap, int]]) -> None:
-        if isinstance(maps, (str, LandMask)) or not isinstance(maps, Iterable):
+    def __init__(self, entries: Mapping[OneMap, int] | Iterable[OneMap | tuple[OneMap, int]]) -> None:
+        if isinstance(entries, (str, LandMask)) or not isinstance(entries, Iterable):
             raise TypeError(
-                f"maps is of type {type(maps).__name__}; a MapMix takes a list of maps, or a dict of maps "
-                "and their weights"
+                f"entries is of type {type(entries).__name__}; a MapMix takes a list of maps, or a dict of "
+                "maps and their weights"
             )
-        pairs = maps.items() if isinstance(maps, Mapping) else [_as_pair(entry) for entry in maps]
-        entries = [(_checked_map(one), _checked_weight(one, weight)) for one, weight in pairs]
-        if not 1 <= len(entries) <= MAX_MAPS:
-            raise ValueError(f"a MapMix has {len(entries)} maps; it must have 1 to {MAX_MAPS}")
-        for i, (one, _) in enumerate(entries):
-            if one in [other for other, _ in entries[:i]]:
+        pairs = entries.items() if isinstance(entries, Mapping) else [_as_pair(entry) for entry in entries]
+        checked = [(_checked_map(one), _checked_weight(one, weight)) for one, weight in pairs]
+        if not 1 <= len(checked) <= MAX_MAPS:
+            raise ValueError(f"a MapMix has {len(checked)} maps; it must have 1 to {MAX_MAPS}")
+        for i, (one, _) in enumerate(checked):
+            if one in [other for other, _ in checked[:i]]:
                 raise ValueError(f"the map {text_of(one)} is in a MapMix twice; give it a weight instead")
-        common = gcd(*(weight for _, weight in entries))
-        object.__setattr__(self, "entries", tuple((one, weight // common) for one, weight in entries))
+        common = gcd(*(weight for _, weight in checked))
+        object.__setattr__(self, "entries", tuple((one, weight // common) for one, weight in checked))
 
     @classmethod
     def from_text(cls, text: str) -> MapMix:

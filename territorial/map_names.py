@@ -53,7 +53,7 @@ class MapKind(NamedTuple):
 
 
 _SYMMETRY = MapOption(
-    "symmetry", 0, 0, len(SYMMETRIES) - 1, "turns and mirrors that leave the map as it is", SYMMETRIES
+    "symmetry", 0, 0, len(SYMMETRIES) - 1, "turns or mirrors that change nothing", SYMMETRIES
 )
 
 

@@ -4,6 +4,7 @@ import random
 import struct
 import tracemalloc
 import zlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def picture_file(rows, width, depth, color, filters, *, palette=b"", parts=1):
         header(width, len(rows), depth, color),
         chunk(b"tEXt", b"Comment\0of no importance"),
         *([chunk(b"PLTE", palette)] if palette else []),
-        *(chunk(b"IDAT", data[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)),
+        *(chunk(b"IDAT", data[a:b]) for a, b in pairwise(cuts)),
         END,
     )
 
@@ -90,7 +91,9 @@ def test_grey_of_few_bits_is_spread_over_all_brightnesses(depth):
 
 def test_a_palette_is_looked_up():
     palette = bytes([9, 8, 7, 255, 0, 1, 0, 0, 255])
-    pixels = read_png(picture_file([b"\x00\x01\x02", b"\x02\x01\x00"], 3, 8, PALETTE, [0, 1], palette=palette), 1, 9)
+    pixels = read_png(
+        picture_file([b"\x00\x01\x02", b"\x02\x01\x00"], 3, 8, PALETTE, [0, 1], palette=palette), 1, 9
+    )
     colors = [[9, 8, 7], [255, 0, 1], [0, 0, 255]]
     assert pixels.tolist() == [colors, colors[::-1]]
     with pytest.raises(PngError, match="colour 3 of a palette of 3"):
@@ -148,7 +151,10 @@ REFUSED = {
         "more than the 336 bytes",
     ),
     "rows cut off": (file_of(header(20, 16), chunk(b"IDAT", ROWS[:-5]), END), "end after"),
-    "rows that are no deflate": (file_of(header(20, 16), chunk(b"IDAT", b"x" * 40), END), "cannot be decompressed"),
+    "rows that are no deflate": (
+        file_of(header(20, 16), chunk(b"IDAT", b"x" * 40), END),
+        "cannot be decompressed",
+    ),
     "an unknown filter": (
         file_of(header(20, 16), chunk(b"IDAT", zlib.compress(b"\5" + bytes(335))), END),
         "filter of row 0 is 5",
@@ -191,7 +197,15 @@ def test_no_change_of_a_byte_and_no_cut_goes_unnoticed():
 def test_rubbish_with_right_checksums_is_read_or_refused():
     rng, outcomes = random.Random(0), {"read": 0, "refused": 0}
     for _ in range(3000):
-        fields = [rng.choice((16, 20)), 16, rng.choice((1, 8)), rng.choice((0, 2, 3, 6)), 0, 0, rng.choice((0, 0, 1))]
+        fields = [
+            rng.choice((16, 20)),
+            16,
+            rng.choice((1, 8)),
+            rng.choice((0, 2, 3, 6)),
+            0,
+            0,
+            rng.choice((0, 0, 1)),
+        ]
         rows = bytearray(rng.choice((ROWS, zlib.compress(bytes(3 * 16)))))
         rows[rng.randrange(len(rows))] ^= rng.choice((0, 0, 1, 64))
         try:

@@ -58,7 +58,7 @@ def catalogue_text(result: Mapping[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            "kinds, generated from a seed in any size (options as in islands:count=6,bridges=4)",
+            "kinds, generated from a seed in any size, with their options and defaults (islands:count=6,bridges=4)",
             *kinds,
             "",
             "lands of the real world, kept at 256 x 256. Nobody has boats, so only the largest region is in",
@@ -74,5 +74,5 @@ def catalogue_text(result: Mapping[str, Any]) -> str:
 
 def _option_text(option: Mapping[str, Any]) -> str:
     """Return the line about an option, and the end of the line before it."""
-    values = f"{option['allowed']} (default {option['default']})"
-    return f"\n  {'':13}   {option['name']:9} {option['meaning']}; {values}"
+    default = f"{option['name']}={option['default']}"
+    return f"\n  {'':13}   {default:13}  {option['meaning']}; {option['allowed']}"

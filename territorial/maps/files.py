@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,11 @@ SUFFIXES = (".png", ".npy", ".txt")
 """What a map can be saved as."""
 
 _NPY_SIGNATURE = b"\x93NUMPY"
-_MAX_NPY_HEADER = 1000
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '(?P<dtype>\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]))', "
+    rb"'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<rows>[0-9]{1,18}), (?P<columns>[0-9]{1,18})\), \} *\n"
+)
 _DRAWN_LAND, _DRAWN_BLOCKED = ".", "#"
 
 Unreachable = Literal["refuse", "block"]
@@ -121,30 +126,35 @@ def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_
 
 
 def _read_npy(data: bytes) -> npt.NDArray[np.generic]:
-    """Return the array of a .npy file, after its header was compared with its size; objects are refused."""
-    file = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        shape, is_fortran, dtype = read_header[version](file, max_header_size=_MAX_NPY_HEADER)
-    except (ValueError, KeyError, SyntaxError, TypeError) as error:
-        raise ValueError(f"as an array, its header cannot be read ({error})") from None
-    if dtype.kind not in "biuf":
-        raise ValueError(f"as an array, it holds {dtype}; it must hold bools, or 0 (blocked) and 1 (land)")
-    if len(shape) != 2 or not all(MIN_SIDE <= side <= MAX_SIDE for side in shape):
+    """Return the array of a .npy file; its header, a Python expression, is matched and not evaluated."""
+    header, body = _split_npy(data)
+    match = _NPY_HEADER.fullmatch(header)
+    if match is None:
         raise ValueError(
-            f"as an array, it has the shape {shape}; it must have {MIN_SIDE} to {MAX_SIDE} rows and columns"
+            f"as an array, its header is {header[:200]!r}; it must be that of rows and columns of bools, or "
+            "of numbers, 0 (blocked) and 1 (land)"
         )
-    body = data[file.tell() :]
+    dtype, shape = np.dtype(match["dtype"].decode()), (int(match["rows"]), int(match["columns"]))
+    if not all(MIN_SIDE <= side <= MAX_SIDE for side in shape):
+        raise ValueError(
+            f"as an array, it has shape {shape}; it must have {MIN_SIDE} to {MAX_SIDE} rows and columns"
+        )
     if len(body) != math.prod(shape) * dtype.itemsize:
         raise ValueError(
             f"as an array, it holds {len(body):,} bytes; the shape {shape} of {dtype} takes "
             f"{math.prod(shape) * dtype.itemsize:,}"
         )
-    return np.frombuffer(body, dtype).reshape(shape, order="F" if is_fortran else "C")
+    return np.frombuffer(body, dtype).reshape(shape, order="F" if match["fortran"] == b"True" else "C")
+
+
+def _split_npy(data: bytes) -> tuple[bytes, bytes]:
+    """Return the header and what follows it; versions differ in how they write its length."""
+    width = 2 if data[6:7] == b"\x01" else 4
+    begin = 8 + width
+    length = int.from_bytes(data[8:begin], "little")
+    if length > len(data) - begin:
+        raise ValueError(f"as an array, it is cut off in its header of {length:,} bytes")
+    return data[begin : begin + length], data[begin + length :]
 
 
 # ---- drawings ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Symmetric maps and symmetric starts: everything has its images, and games stay as symmetric as they began."""
+"""Symmetric maps and starts: everything has its images, and games stay as symmetric as they began."""
 
 import numpy as np
 import pytest
@@ -88,13 +88,22 @@ def test_images_are_permutations_that_form_a_group():
 
 
 BAD = {
-    "an oblong quarter turn": (lambda: generate("lakes:symmetry=quarter_turn", 16, 20, 0), "square map; this one is 16 x 20"),
+    "an oblong quarter turn": (
+        lambda: generate("lakes:symmetry=quarter_turn", 16, 20, 0),
+        "square map; this one is 16 x 20",
+    ),
     "an oblong quarter turn in a config": (
         lambda: GameConfig(height=32, width=48, num_players=4, map="maze:symmetry=quarter_turn"),
         "square map; this one is 32 x 48",
     ),
-    "an unknown symmetry": (lambda: symmetrize(land("europe"), "spiral"), "symmetry is 'spiral'; it must be one of none"),
-    "an unknown symmetry in a name": (lambda: generate("maze:symmetry=spiral", 32, 32, 0), "must be one of none, half_turn"),
+    "an unknown symmetry": (
+        lambda: symmetrize(land("europe"), "spiral"),
+        "symmetry is 'spiral'; it must be one of none",
+    ),
+    "an unknown symmetry in a name": (
+        lambda: generate("maze:symmetry=spiral", 32, 32, 0),
+        "must be one of none, half_turn",
+    ),
     "a bridge too wide": (lambda: symmetrize(land("europe"), "mirror", 25), "bridge_width is 25"),
     "no land left": (
         lambda: symmetrize(LandMask.from_text("\n".join(["#" * 16] * 8 + ["." * 16] * 8)), "half_turn"),
