@@ -58,7 +58,7 @@ def catalogue_text(result: Mapping[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            "kinds, generated from a seed in any size, with their options and defaults (islands:count=6,bridges=4)",
+            "kinds, generated from a seed in any size; options follow with their defaults (islands:count=6)",
             *kinds,
             "",
             "lands of the real world, kept at 256 x 256. Nobody has boats, so only the largest region is in",
