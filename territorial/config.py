@@ -23,8 +23,10 @@ from territorial.constants import (
     SPAWN_CELLS,
 )
 from territorial.landmask import LandMask
+from territorial.map_mix import MapMix, checked_map, entries_of, text_of
+from territorial.map_names import KINDS, check_symmetry
 
-MAP_KINDS = ("open", "lakes", "mountains")
+MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
@@ -44,13 +46,21 @@ class GameConfig:
     height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
     width: int = _option(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
     num_players: int = _option(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
-    map: str | LandMask = field(
+    map: str | LandMask | MapMix = field(
         default="lakes",
-        metadata={"help": f"a kind of map ({', '.join(MAP_KINDS)}) or a LandMask of one's own"},
+        metadata={
+            "help": f"a kind of map ({', '.join(MAP_KINDS)}) or a land such as europe, both with options if "
+            "wanted, as in islands:count=6; a LandMask of one's own, or a MapMix; `territorial maps` "
+            "lists all"
+        },
     )
     map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
     num_maps: int = _option(
-        1, 1, 1024, "generated maps (seeds map_seed, map_seed + 1 ...); each game draws one of them"
+        1,
+        0,
+        1024,
+        "generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0: a new map for "
+        "every game",
     )
     decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
     max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
@@ -101,7 +111,8 @@ class GameConfig:
             if "low" in spec.metadata:
                 value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
                 object.__setattr__(self, spec.name, whole_number(spec.name, value, low, high))
-        _check_map_kind(self.map, self.height, self.width, self.num_maps)
+        object.__setattr__(self, "map", checked_map(self.map))
+        _check_maps(self)
         object.__setattr__(self, "deaths", true_or_false("deaths", self.deaths))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         if self.hard_cap < self.soft_cap:
@@ -137,30 +148,37 @@ class GameConfig:
         return cls(height=land.height, width=land.width, map=land, **fields)
 
     @property
+    def map_name(self) -> str:
+        """The map as a text; a mask of one's own is its 16 hex digits."""
+        return text_of(self.map)
+
+    @property
     def hexdigest(self) -> str:
         """16 hex digits that name this config, the map and the version of the rules included."""
         values = {
             spec.name: getattr(self, spec.name) for spec in dataclasses.fields(self) if spec.name != "map"
         }
-        values["map"] = self.map if isinstance(self.map, str) else self.map.hexdigest
+        values["map"] = self.map_name
         values["rules_version"] = RULES_VERSION
         text = json.dumps(values, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _check_map_kind(kind: str | LandMask, height: int, width: int, num_maps: int) -> None:
-    if isinstance(kind, LandMask):
-        if (kind.height, kind.width) != (height, width):
+def _check_maps(config: GameConfig) -> None:
+    """Raise ValueError unless all maps are of the config's size, and as many as there can be."""
+    maps = [one for one, _ in entries_of(config.map)]
+    for mask in maps:
+        if isinstance(mask, LandMask) and (mask.height, mask.width) != (config.height, config.width):
             raise ValueError(
-                f"map is {kind.height} x {kind.width} but height x width is {height} x {width}; "
-                "use GameConfig.for_map(land, ...)"
+                f"map is {mask.height} x {mask.width} but height x width is {config.height} x "
+                f"{config.width}; use GameConfig.for_map(land, ...)"
             )
-        if num_maps != 1:
-            raise ValueError(f"num_maps is {num_maps}; it must be 1 when a map is given")
-    elif not isinstance(kind, str):
-        raise TypeError(f"map is {kind!r}; it must be one of {', '.join(MAP_KINDS)}, or a LandMask")
-    elif kind not in MAP_KINDS:
-        raise ValueError(f"map is {kind!r}; it must be one of {', '.join(MAP_KINDS)}, or a LandMask")
+    is_generated = [not isinstance(one, LandMask) and one.kind.is_generated for one in maps]
+    if config.num_maps != 1 and not any(is_generated):
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when a map is given")
+    for one in maps:
+        if not isinstance(one, LandMask):
+            check_symmetry(one.symmetry, config.height, config.width)
 
 
 def _checked_cadence(steps: Any) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ STREAM_ORDER = 1
 STREAM_EPISODE = 2
 """Seed of an episode: H(batch seed, 2, game index in the batch, episode index)."""
 STREAM_MAP = 3
-"""Which map of the bank a game plays on: 0, 0."""
+"""Which map of the bank a game plays on: 0, 0. The seed of a map for one game alone: 1, attempt."""
 STREAM_SPAWN = 4
 """Candidate spawn positions: slot, candidate."""
 STREAM_SPAWN_ORDER = 5

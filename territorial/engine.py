@@ -18,6 +18,7 @@ from territorial import stepping, warmup
 from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
+from territorial.atlas import Atlas, Page
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
     AGENT_CODE,
@@ -27,11 +28,11 @@ from territorial.constants import (
     MAX_SIDE,
     NUM_FRACTIONS,
 )
-from territorial.maps import make_maps
+from territorial.landmask import LandMask
+from territorial.map_names import Terrain
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
 from territorial.seats import SEAT_NAMES, seat_codes
-from territorial.spawning import MapBank, make_bank, make_terrain
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -179,9 +180,7 @@ class VecGame:
         codes = seat_codes(seats, config.num_players)
         self._check_agents(codes)
 
-        self._maps = make_maps(config)
-        self._bank = make_bank(self._maps)
-        self._terrain = make_terrain(self._maps, config.map)
+        self._atlas = Atlas(config, self.num_games)
         self._params = make_params(config)
         frames = whole_number("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
@@ -270,12 +269,14 @@ class VecGame:
             self._watcher.before_reset()
         self._batch_seed = batch_seed
         self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps:
+            self._atlas.provide(game_seeds.tolist(), current=())
         self._run(
             lambda work, first, end: stepping.reset_games(
                 self.blocks,
                 self._params,
                 work,
-                self._bank,
+                self._atlas.bank,
                 self._buffers,
                 game_seeds,
                 episodes,
@@ -318,6 +319,8 @@ class VecGame:
         if self._may_be_off_grid:
             self._check_grid(actions)
         self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps and self.autoreset == "same_step":
+            self._provide_next_maps()
         options = Options(
             np.uint64(self._batch_seed),
             int(self.autoreset == "same_step"),
@@ -330,7 +333,7 @@ class VecGame:
                 self.blocks,
                 self._params,
                 work,
-                self._bank,
+                self._atlas.bank,
                 checked,
                 self._buffers,
                 self._final_buffers,
@@ -494,24 +497,42 @@ class VecGame:
         return self._has_begun
 
     @property
-    def maps(self) -> tuple[Any, ...]:
-        """The bank of maps, LandMasks; ``state.map_id`` tells which one a game is played on."""
-        return tuple(self._maps)
+    def maps(self) -> tuple[LandMask, ...]:
+        """The bank of maps; ``state.map_id`` tells which one a game is played on.
+
+        With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
+        """
+        if self._atlas.has_own_maps:
+            self._need_reset()
+        return self._atlas.maps(view(self.blocks, "seed").tolist())
+
+    def land(self, k: int) -> LandMask:
+        """Return the map that game ``k`` is being played on."""
+        return self._page(k).land
 
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
         """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
 
         Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
         """
-        self._need_reset()
-        terrain: npt.NDArray[np.uint8] = self._terrain[view(self.blocks, "map_id")[self._check_game(k)]]
-        return terrain
+        return self._page(k).terrain
+
+    def terrain_name(self, k: int) -> Terrain:
+        """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
+        return self._page(k).blocked
 
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        groups = (self._bank, self._buffers, self._final_buffers, self._results, self._tape, *self._works)
-        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain, *(self._position or ())]
+        groups = (
+            self._atlas.arrays,
+            self._buffers,
+            self._final_buffers,
+            self._results,
+            self._tape,
+            *self._works,
+        )
+        arrays: list[npt.NDArray[Any]] = [self._actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
@@ -560,6 +581,8 @@ class VecGame:
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         view(self.blocks, "next_seats")[k] = next_seats
+        if self._atlas.has_own_maps:
+            view(self.blocks, "map_id")[k] = k
         self._refresh(k)
         boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
         if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
@@ -591,7 +614,6 @@ class VecGame:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*_writable(self.blocks))
-        self._bank = MapBank(*_writable(self._bank))
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
@@ -650,6 +672,17 @@ class VecGame:
         finally:
             for job in jobs:
                 job.result()
+
+    def _page(self, k: int) -> Page:
+        self._need_reset()
+        k = self._check_game(k)
+        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+
+    def _provide_next_maps(self) -> None:
+        """Have the maps ready on which games are played that may begin within the next step."""
+        seeds = np.zeros(self.num_games, np.uint64)
+        stepping.episode_seeds(np.uint64(self._batch_seed), view(self.blocks, "episode") + 1, seeds)
+        self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
 
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True

@@ -274,7 +274,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             owner,
             config.num_players,
             scale=max(1, _PICTURE_SIDE // max(config.height, config.width)),
-            terrain="mountains" if config.map == "mountains" else "water",
+            terrain=self.game.terrain_name(0),
         )
         standings = standings_panel(
             board.shape[0],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,42 +44,34 @@ class MapBank(NamedTuple):
 
     planes: npt.NDArray[np.uint64]  # (N, S, H+2)
     num_land: npt.NDArray[np.int64]  # (N,) cells
+    picks: npt.NDArray[np.int64]
+    """Numbers of maps, of which a game draws one; if there are none, game k is played on map k."""
 
 
-def make_bank(maps: Sequence[LandMask]) -> MapBank:
-    """Return the bit planes of ``maps``, which are all of one size."""
-    height, width = maps[0].height, maps[0].width
-    planes = np.zeros((len(maps), num_strips(width), height + 2), np.uint64)
-    for index, land in enumerate(maps):
-        padded = np.zeros((height, num_strips(width) * 64), np.uint8)
-        padded[:, :width] = land.to_array()
-        words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-        planes[index, :, 1:-1] = words.T
-    return MapBank(planes, np.array([land.num_land for land in maps], np.int64))
+def allocate_bank(height: int, width: int, num_maps: int, picks: npt.NDArray[np.int64]) -> MapBank:
+    """Return room for ``num_maps`` maps, which :func:`write_map` fills."""
+    planes = np.zeros((num_maps, num_strips(width), height + 2), np.uint64)
+    return MapBank(planes, np.zeros(num_maps, np.int64), picks)
 
 
-def make_terrain(maps: Sequence[LandMask], kind: str | LandMask) -> npt.NDArray[np.uint8]:
-    """Return the terrain of ``maps`` as observations show it, uint8 (N, 2, H, ceil(W/8)), read-only.
-
-    Bit planes of the blocked cells and of those that are water: all of them but on maps of mountains.
-    """
-    land = np.array([list(mask.bits) for mask in maps], np.uint8)
-    land = land.reshape(len(maps), maps[0].height, -(-maps[0].width // 8))
-    blocked = ~land
-    blocked[:, :, -1] &= 0xFF >> (-maps[0].width % 8)
-    water = np.zeros_like(blocked) if kind == "mountains" else blocked
-    terrain = np.stack([blocked, water], axis=1)
-    terrain.flags.writeable = False
-    return terrain
+def write_map(bank: MapBank, row: int, land: LandMask) -> None:
+    """Put ``land`` into a row of the bank."""
+    padded = np.zeros((land.height, 64 * bank.planes.shape[1]), np.uint8)
+    padded[:, : land.width] = land.to_array()
+    words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+    bank.planes[row, :, 1:-1] = words.T
+    bank.num_land[row] = land.num_land
 
 
 @njit
-def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any) -> None:
-    """Set ``game`` up for its seed: map, spawns and starting numbers; nothing of an older game stays.
+def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) -> None:
+    """Set game ``k`` up for its seed: map, spawns and starting numbers; nothing of an older game stays.
 
     ``anchors``: int64 (P, 3), scratch for the spawn positions.
     """
-    map_id = draw_below(len(bank.num_land), game.seed[0], STREAM_MAP, 0, 0)
+    map_id = k
+    if len(bank.picks) > 0:
+        map_id = bank.picks[draw_below(len(bank.picks), game.seed[0], STREAM_MAP, 0, 0)]
     lay_out_land(game, bank, map_id)
     start_numbers(game, params)
     place_spawns(game, params, anchors)

@@ -143,7 +143,7 @@ def step_games(
                 copy_observation(buffers, final_buffers, k)
             game.clock[EPISODE] += 1
             seed = draw(options.batch_seed, STREAM_EPISODE, k, game.clock[EPISODE])
-            start(game, params, work, bank, state.seating[k], state.memory[k], seed)
+            start(game, params, work, bank, state.seating[k], state.memory[k], seed, k)
             results.was_reset[k] = True
             if options.is_observed != 0:
                 observe_anew(game, params, work, buffers, k)
@@ -173,7 +173,7 @@ def reset_games(
     for k in range(first, end):
         game = game_of(state, k)
         game.clock[EPISODE] = episodes[k]
-        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k])
+        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k], k)
         if is_observed != 0:
             observe_anew(game, params, work, buffers, k)
 
@@ -349,11 +349,11 @@ def keep_final(game: Game, results: Results, k: int) -> None:
 
 @njit
 def start(
-    game: Game, params: Params, work: Work, bank: MapBank, seating: Any, memory: Any, seed: Any
+    game: Game, params: Params, work: Work, bank: MapBank, seating: Any, memory: Any, seed: Any, k: int
 ) -> None:
-    """Begin a new game with ``seed``, with the seats asked for since the last one."""
+    """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
-    begin_game(game, params, bank, work.anchors)
+    begin_game(game, params, bank, work.anchors, k)
     count_fronts(game, work)
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]

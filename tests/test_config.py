@@ -63,7 +63,7 @@ BAD = {
     "an unknown kind of map": (
         {"map": "swamp"},
         ValueError,
-        "map is 'swamp'; it must be one of open, lakes, mountains, or a LandMask",
+        "map is 'swamp'; it must be one of open, lakes, mountains, islands, .*, europe",
     ),
     "a map that is no map": ({"map": 3}, TypeError, "map is 3; it must be one of"),
     "a map of another size": (

@@ -1,5 +1,5 @@
-"""The command line: ``territorial play``, ``watch``, ``replay``, ``bench``, ``obs``, ``memory``, ``warmup``
-and ``info``.
+"""The command line: ``territorial play``, ``watch``, ``replay``, ``maps``, ``bench``, ``obs``, ``memory``,
+``warmup`` and ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -26,7 +26,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cli import bench, info, memory, obs, play, replay, warm, watch
+from territorial.cli import bench, info, maps, memory, obs, play, replay, warm, watch
 from territorial.cli.options import UsageError
 
 ENTRY_POINTS = "territorial.cli"
@@ -36,6 +36,7 @@ VERBS = {
     "play": play,
     "watch": watch,
     "replay": replay,
+    "maps": maps,
     "bench": bench,
     "obs": obs,
     "memory": memory,
@@ -51,6 +52,7 @@ examples:
   territorial play --replay             the same, and keep the game
   territorial replay FILE --at 2000     a game that was kept, as it stood then
   territorial watch FILE                a game that was kept, in the browser
+  territorial maps europe               how a map looks
   territorial bench                     how fast this machine plays, in under a minute
   territorial info --json               versions, machine and defaults for a bug report
 

@@ -13,6 +13,7 @@ from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.map_names import LANDS
 from territorial.obs_layout import OBS_VERSION
 from territorial.seats import LINEUPS
 
@@ -58,6 +59,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "bots": {name: bots.make(name).idea for name in bots.NAMES},
         "line_ups": {name: list(lineup.seats) for name, lineup in LINEUPS.items()},
         "map_kinds": list(MAP_KINDS),
+        "lands": list(LANDS),
     }
 
 
@@ -74,7 +76,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"config {result['config_digest']}": _describe_config(result["config"]),
         "bots": {name: _one_line(name, idea) for name, idea in result["bots"].items()},
         "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
-        "maps": {"kinds": ", ".join(result["map_kinds"])},
+        "maps": {"kinds": ", ".join(result["map_kinds"]), "lands": ", ".join(result["lands"])},
     }
     return "\n\n".join(f"{title}\n{_lines(rows)}" for title, rows in parts.items())
 

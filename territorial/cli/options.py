@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial import bots
-from territorial.config import MAP_KINDS, GameConfig
+from territorial import bots, maps
+from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
+from territorial.landmask import LandMask
+from territorial.map_mix import MapMix, checked_map
 from territorial.render import write_png
 from territorial.seats import LINEUPS
 
@@ -30,6 +32,11 @@ SEED_LIMIT = 2**64
 STDOUT = "-"
 
 _FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
+_MAP_HELP = (
+    "the map: a kind (lakes), one with options (islands:count=6,bridges=4), a land of the real world "
+    "(europe), a mix with weights (3*lakes + europe) or a file (.png, .npy, .txt): see `territorial maps` "
+    f"(default {_FIELDS['map'].default})"
+)
 
 
 class UsageError(Exception):
@@ -57,7 +64,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     for name in NAMED_FIELDS:
         spec, option = _FIELDS[name], "--" + name.replace("_", "-")
         if name == "map":
-            group.add_argument(option, choices=MAP_KINDS, help=_help(spec))
+            group.add_argument(option, type=game_map, metavar="MAP", help=_MAP_HELP)
         else:
             group.add_argument(option, type=_parser_of(spec), metavar="N", help=_help(spec))
     group.add_argument(
@@ -76,6 +83,8 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
     """Return the config that the options of :func:`add_config_options` describe."""
     named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
     fields = {name: value for name, value in named.items() if value is not None}
+    if isinstance(parsed.map, LandMask):
+        fields = {"height": parsed.map.height, "width": parsed.map.width} | fields
     try:
         return GameConfig(**(fields | dict(parsed.assignments)))
     except (TypeError, ValueError) as error:
@@ -85,8 +94,7 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
 def config_values(config: GameConfig) -> dict[str, Any]:
     """Return the fields of ``config`` as values that JSON has."""
     values = {name: getattr(config, name) for name in _FIELDS}
-    if not isinstance(config.map, str):
-        values["map"] = config.map.hexdigest
+    values["map"] = config.map_name
     return values
 
 
@@ -144,6 +152,8 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     """Return ``text`` as a value of the type of a field's default."""
+    if spec.name == "map":
+        return game_map(text)
     if isinstance(spec.default, bool):
         if text.lower() not in ("true", "false"):
             raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
@@ -153,6 +163,21 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
     return text
+
+
+def game_map(text: str) -> str | LandMask | MapMix:
+    """Return the map of a name, a mix of names or a file."""
+    try:
+        return maps.load(text) if is_map_file(text) else checked_map(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def is_map_file(text: str) -> bool:
+    """Return whether a text is the name of a file rather than of a map."""
+    return Path(text).suffix.lower() in maps.SUFFIXES
 
 
 # ---- single values ---------------------------------------------------------------------------------

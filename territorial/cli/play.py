@@ -85,7 +85,7 @@ def run(parsed: argparse.Namespace) -> int:
         match = _play(game, seats, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
-        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
+        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
         options.write_picture("--out", picture, draw_poster(title, match.album, match.standings))
     if recorder is not None and replay is not None:
         _write_replay(replay, recorder.replay())

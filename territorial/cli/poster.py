@@ -11,6 +11,7 @@ import numpy.typing as npt
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.engine import VecGame
+from territorial.map_names import Terrain
 from territorial.render import owner_colors, player_colors, render_board
 from territorial.render.font import ADVANCE, GLYPH_HEIGHT, text_mask
 
@@ -40,6 +41,7 @@ class Title(NamedTuple):
     name: str
     seed: int
     config: GameConfig
+    terrain: Terrain
 
 
 class Board(NamedTuple):
@@ -114,7 +116,7 @@ def _board_of(game: VecGame) -> Board:
 
 def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Image:
     """Return the picture of a game as uint8 (height, width, 3)."""
-    tiles = [_tile(board, title.config) for board in album.moments()]
+    tiles = [_tile(board, title.config, title.terrain) for board in album.moments()]
     rows = [np.hstack(tiles[:2]), np.hstack(tiles[2:])]
     boards = np.vstack(rows)
     height = max(len(boards), _CHART_HEIGHT + 8 * _LINE)
@@ -123,11 +125,10 @@ def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Im
     return np.hstack([boards, panel])
 
 
-def _tile(board: Board, config: GameConfig) -> Image:
+def _tile(board: Board, config: GameConfig, terrain: Terrain) -> Image:
     """One board with a line about it below."""
     scale = max(1, BOARD_PIXELS // max(board.owner.shape))
-    terrain = "mountains" if config.map == "mountains" else "water"
-    picture = render_board(board.owner, config.num_players, scale, terrain)  # type: ignore[arg-type]
+    picture = render_board(board.owner, config.num_players, scale, terrain)
     height, width, _ = picture.shape
     tile = _blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
@@ -141,7 +142,7 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
     config = title.config
     left, top = ADVANCE * _SIZE, _GAP
     _write(panel, top, left, f"{title.name}  seed {title.seed}", _INK)
-    _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map}", _FAINT)
+    _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map_name}", _FAINT)
     top += 3 * _LINE
     _write(panel, top, left, f"{'':4}  {'':11}{'land':>6}{'troops':>9}", _FAINT)
     room = (height - _CHART_HEIGHT - _GAP - 3 * _LINE - top) // _LINE

@@ -1,8 +1,28 @@
-"""Maps: generators, the bank of maps of a configuration, and checks of maps of one's own."""
+"""Maps: generators, lands of the real world, files, symmetry, and the maps of a configuration."""
 
-from territorial.maps.bank import make_maps
+from territorial.map_mix import MapMix
+from territorial.maps.bank import make_maps, map_of
 from territorial.maps.capacity import capacity
+from territorial.maps.files import SUFFIXES, load, save
 from territorial.maps.generate import generate
+from territorial.maps.lands import land
 from territorial.maps.regions import check_connected, largest_region
+from territorial.maps.starts import symmetric_start
+from territorial.maps.symmetry import is_symmetric, symmetrize
 
-__all__ = ["capacity", "check_connected", "generate", "largest_region", "make_maps"]
+__all__ = [
+    "SUFFIXES",
+    "MapMix",
+    "capacity",
+    "check_connected",
+    "generate",
+    "is_symmetric",
+    "land",
+    "largest_region",
+    "load",
+    "make_maps",
+    "map_of",
+    "save",
+    "symmetric_start",
+    "symmetrize",
+]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.arguments import whole_number
 from territorial.constants import MAX_SIDE, SPAWN_SIDE
 from territorial.landmask import LandMask, check_is_mask
 
 _ENDS = (0, SPAWN_SIDE - 1)
-_SHAPE = tuple(
+SPAWN_SHAPE = tuple(
     (r, c) for r in range(SPAWN_SIDE) for c in range(SPAWN_SIDE) if not (r in _ENDS and c in _ENDS)
 )
+"""The cells of a spawn, from its anchor."""
 _REACH = tuple(
-    max(c - other_c for r, c in _SHAPE for other_r, other_c in _SHAPE if r - other_r == rows)
+    max(c - other_c for r, c in SPAWN_SHAPE for other_r, other_c in SPAWN_SHAPE if r - other_r == rows)
     for rows in range(SPAWN_SIDE)
 )
 """Two spawns share a cell if, ``rows`` apart, they are at most _REACH[rows] columns apart."""
@@ -30,7 +32,7 @@ def capacity(land: LandMask, enough: int | None = None) -> int:
         enough = whole_number("enough", enough, 0, MAX_SIDE**2)
     # Anchors have the map's own indices; those of the last three rows and columns are never free,
     # so the slices below stay inside the buffer and never clear an anchor of another row.
-    is_free = _land_anchors(land)
+    is_free = bytearray(anchors_on(land.to_array()).tobytes())
     count = 0
     anchor = is_free.find(1)
     while anchor >= 0 and (enough is None or count < enough):
@@ -43,12 +45,11 @@ def capacity(land: LandMask, enough: int | None = None) -> int:
     return count
 
 
-def _land_anchors(land: LandMask) -> bytearray:
-    """One byte per cell in reading order: 1 where a spawn anchored there stands on land only."""
-    cells = land.to_array()
-    height, width = land.height - SPAWN_SIDE + 1, land.width - SPAWN_SIDE + 1
+def anchors_on(cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return where a spawn can be anchored so that all its cells are in ``cells``; both bool (H, W)."""
+    height, width = cells.shape[0] - SPAWN_SIDE + 1, cells.shape[1] - SPAWN_SIDE + 1
     fits = np.zeros_like(cells)
     fits[:height, :width] = True
-    for r, c in _SHAPE:
+    for r, c in SPAWN_SHAPE:
         fits[:height, :width] &= cells[r : r + height, c : c + width]
-    return bytearray(fits.tobytes())
+    return fits

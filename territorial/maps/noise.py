@@ -33,17 +33,22 @@ def mix(z: Words) -> Words:
     return z ^ (z >> np.uint64(31))
 
 
-def random_words(seed: int, layer: int, index: Words) -> Words:
-    """Return H(seed, STREAM_MAP_GENERATOR, layer, index) for every entry of ``index``."""
+def random_words(seed: int, stream: int, tick: int, index: Words) -> Words:
+    """Return H(seed, stream, tick, index) of the rules for every entry of ``index``."""
     word = mix(np.array([seed], np.uint64))
-    for part in (STREAM_MAP_GENERATOR, layer):
+    for part in (stream, tick):
         word = mix(word ^ np.uint64(part))
     return mix(word ^ index)
 
 
+def layer_words(seed: int, layer: int, index: Words) -> Words:
+    """Return the random words of a layer of a generated map."""
+    return random_words(seed, STREAM_MAP_GENERATOR, layer, index)
+
+
 def draw(seed: int, layer: int, index: int, below: int) -> int:
     """Return one random whole number in 0 .. ``below`` - 1."""
-    word = int(random_words(seed, layer, np.array([index], np.uint64))[0])
+    word = int(layer_words(seed, layer, np.array([index], np.uint64))[0])
     return word % below
 
 
@@ -64,7 +69,7 @@ def value_noise(height: int, width: int, seed: int, layer: int, spacing: int) ->
     column, column_weight = _blend_weights(width, spacing, phase % spacing)
     lattice_row = np.arange(row[-1] + 2, dtype=np.uint64)[:, None] << np.uint64(32)
     lattice_column = np.arange(column[-1] + 2, dtype=np.uint64)[None, :]
-    words = random_words(seed, layer, lattice_row | lattice_column)
+    words = layer_words(seed, layer, lattice_row | lattice_column)
     lattice = (words >> np.uint64(48)).astype(np.int64)
     # Columns first, on the few lattice rows only: the big array is then blended just once.
     step: Heights = lattice[:, 1:] - lattice[:, :-1]

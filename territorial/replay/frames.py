@@ -67,11 +67,6 @@ def frame_of(game: VecGame, k: int = 0) -> Frame:
     )
 
 
-def terrain_of(map_kind: object) -> str:
-    """Return what the blocked cells of a kind of map are: "water" or "mountains"."""
-    return "mountains" if map_kind == "mountains" else "water"
-
-
 class LiveGame:
     """Game ``k`` of a batch as a source of frames: it is played while they are taken.
 
@@ -106,7 +101,7 @@ class LiveGame:
     @property
     def terrain(self) -> str:
         """What blocked cells are: "water" or "mountains"."""
-        return terrain_of(self.config.map)
+        return self._game.terrain_name(self._k)
 
     @property
     def num_land(self) -> int:

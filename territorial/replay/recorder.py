@@ -16,9 +16,10 @@ from territorial.arguments import whole_number
 from territorial.config import GameConfig
 from territorial.engine import VecGame
 from territorial.landmask import LandMask
+from territorial.map_names import Terrain
 from territorial.replay.errors import ReplayError
 from territorial.replay.file_format import Checkpoint
-from territorial.replay.replay import SUFFIX, Replay, checked_names
+from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
 from territorial.seats import shown_names
 from territorial.state import digest, view
 from territorial.tape import LOG_STEPS, last_position
@@ -40,7 +41,8 @@ class _Reel:
     episode: int
     seats: tuple[str, ...]
     names: tuple[str, ...]
-    map_id: int
+    land: LandMask
+    terrain: Terrain
     next_checkpoint: int
     pieces: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """Launches (n, 4), those of the log not among them."""
@@ -96,13 +98,12 @@ class Recorder:
             self._to.mkdir(parents=True, exist_ok=True)
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
-        self._configs: dict[int, GameConfig] = {}
+        self._last_config: GameConfig | None = None
+        self._map_kind = _kind_of(game.config)
         self._results, self._tape = game.watch(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
-        names = ("tick", "episode", "seed", "map_id", "seats")
-        self._ticks, self._episodes, self._seeds, self._map_ids, self._codes = (
-            view(game.blocks, name) for name in names
-        )
+        names = ("tick", "episode", "seed", "seats")
+        self._ticks, self._episodes, self._seeds, self._codes = (view(game.blocks, name) for name in names)
         self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
@@ -204,7 +205,8 @@ class Recorder:
                 episode=int(self._episodes[k]),
                 seats=seats,
                 names=names,
-                map_id=int(self._map_ids[k]),
+                land=self._game.land(k),
+                terrain=self._game.terrain_name(k),
                 next_checkpoint=self._every,
             )
 
@@ -293,10 +295,10 @@ class Recorder:
     def _replay_of(self, reel: _Reel, tick: int, last: bytes, *, is_over: bool) -> Replay:
         """Return the replay of a game that stands at ``tick``, where its digest is ``last``."""
         on_the_way = [checkpoint for checkpoint in reel.checkpoints if checkpoint.tick < tick]
-        kind = self._game.config.map
         return Replay(
-            config=self._config_on(reel.map_id),
-            map_kind=None if isinstance(kind, LandMask) else kind,
+            config=self._config_on(reel.land),
+            map_kind=self._map_kind,
+            terrain=reel.terrain,
             seed=reel.seed,
             seats=reel.seats,
             names=reel.names,
@@ -306,13 +308,17 @@ class Recorder:
             is_over=is_over,
         )
 
-    def _config_on(self, map_id: int) -> GameConfig:
+    def _config_on(self, land: LandMask) -> GameConfig:
         """Return the batch's config with the one map that a game is played on."""
-        if map_id not in self._configs:
-            config, land = self._game.config, self._game.maps[map_id]
-            seed = (config.map_seed + map_id) % 2**64
-            self._configs[map_id] = config.replace(map=land, map_seed=seed, num_maps=1)
-        return self._configs[map_id]
+        if self._last_config is None or self._last_config.map is not land:
+            self._last_config = self._game.config.replace(map=land, num_maps=1)
+        return self._last_config
+
+
+def _kind_of(config: GameConfig) -> str | None:
+    """Return the name of the map that games are played on; None if it has none, or none that is short."""
+    name = str(config.map)
+    return None if isinstance(config.map, LandMask) or len(name) > LONGEST_NAME else name
 
 
 def _recorded_games(games: Iterable[int] | None, num_games: int) -> npt.NDArray[np.bool_]:

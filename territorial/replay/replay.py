@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine import VecGame
 from territorial.landmask import LandMask, check_is_mask
+from territorial.map_names import Terrain
 from territorial.obs_layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
@@ -33,7 +34,7 @@ from territorial.replay.file_format import (
     unpack_checkpoints,
     unpack_launches,
 )
-from territorial.replay.frames import Frame, frame_of, terrain_of
+from territorial.replay.frames import Frame, frame_of
 from territorial.replay.player import Player, begin, play_to
 
 SUFFIX = ".replay"
@@ -70,6 +71,8 @@ class Replay:
     """The game came to its end; False if it was left before."""
     map_kind: str | None = None
     """The kind of map, such as "lakes"; None for a map of the user's own."""
+    terrain: Terrain = "water"
+    """What blocked cells are: "water" or "mountains"."""
     library_version: str = __version__
     """The release that recorded it."""
     obs_version: int = OBS_VERSION
@@ -86,6 +89,8 @@ class Replay:
         for name in ("library_version", "map_kind"):
             if getattr(self, name) is not None and not _is_name(getattr(self, name)):
                 _refuse_name(name, getattr(self, name))
+        if self.terrain not in get_args(Terrain):
+            raise ValueError(f"terrain is {self.terrain!r}; it must be one of {', '.join(get_args(Terrain))}")
         object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
         _check_checkpoints(self.checkpoints, self.num_ticks)
 
@@ -135,6 +140,7 @@ class Replay:
             "observations": self.obs_version,
             "config": _config_fields(config),
             "map_kind": self.map_kind,
+            "terrain": self.terrain,
             "seed": self.seed,
             "seats": self.seats,
             "names": self.names,
@@ -164,11 +170,6 @@ class Replay:
         """The map."""
         assert isinstance(self.config.map, LandMask)
         return self.config.map
-
-    @property
-    def terrain(self) -> str:
-        """What blocked cells are: "water" or "mountains"."""
-        return terrain_of(self.map_kind)
 
     @property
     def num_land(self) -> int:
@@ -260,6 +261,7 @@ def _fields_of(sections: Sections) -> dict[str, Any]:
         "num_ticks": header["ticks"],
         "is_over": header["over"],
         "map_kind": header["map_kind"],
+        "terrain": header["terrain"],
         "library_version": header["library"],
         "obs_version": header["observations"],
     }

@@ -194,6 +194,6 @@ def test_pictures_of_different_heights_stand_beside_each_other():
 
 
 def test_every_glyph_is_its_own():
-    characters = "0123456789.%-ABCDEFGHIJKLMNOPQRSTUVWXYZ_:?+/# "
+    characters = "0123456789.%-ABCDEFGHIJKLMNOPQRSTUVWXYZ_:?+/#=,* "
     assert len({text_mask(c).tobytes() for c in characters}) == len(characters)
     np.testing.assert_array_equal(text_mask("a~ß", 2), text_mask("A??", 2))

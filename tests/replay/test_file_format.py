@@ -63,7 +63,17 @@ def play(data):
 def test_what_is_written_is_read(replay, tmp_path):
     replay.save(tmp_path / "a.replay")
     read = Replay.load(tmp_path / "a.replay")
-    for name in ("config", "seed", "seats", "names", "checkpoints", "num_ticks", "is_over", "map_kind"):
+    for name in (
+        "config",
+        "seed",
+        "seats",
+        "names",
+        "checkpoints",
+        "num_ticks",
+        "is_over",
+        "map_kind",
+        "terrain",
+    ):
         assert getattr(read, name) == getattr(replay, name), name
     assert np.array_equal(read.launches, replay.launches)
     assert (read.launches.dtype, read.launches.flags.writeable) == (np.int32, False)

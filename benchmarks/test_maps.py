@@ -1,0 +1,36 @@
+"""What maps cost: generating one, and having a new one for every game.
+
+Run once as tests in the ordinary way; `make bench` times them.
+"""
+
+from itertools import count
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import territorial
+from territorial.map_names import KINDS
+
+SEATS = territorial.LINEUPS["mixed-1"].seats
+
+
+@pytest.mark.benchmark(group="generating a map, 256 x 256")
+@pytest.mark.parametrize("kind", [*KINDS, "maze:count=400", "islands:symmetry=quarter_turn"])
+def test_generate(benchmark: BenchmarkFixture, kind: str) -> None:
+    seeds = count()
+    mask = benchmark(lambda: territorial.maps.generate(kind, 256, 256, next(seeds)))
+    assert mask.num_land > 0
+
+
+@pytest.mark.benchmark(group="reading a map, 256 x 256")
+def test_land(benchmark: BenchmarkFixture) -> None:
+    assert benchmark(territorial.maps.land, "europe").num_land == 35_874
+
+
+@pytest.mark.benchmark(group="beginning 16 games, 256 x 256, 32 seats")
+@pytest.mark.parametrize("num_maps", [1, 16, 0])
+def test_reset(benchmark: BenchmarkFixture, num_maps: int) -> None:
+    config = territorial.GameConfig(num_maps=num_maps)
+    game = territorial.VecGame(config, 16, seats=SEATS, observe=False)
+    benchmark(game.reset)
+    assert game.state.tick.max() == 0

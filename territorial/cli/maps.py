@@ -1,0 +1,250 @@
+"""``territorial maps``: the maps there are, how they look, and maps as files."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from territorial import maps
+from territorial.cli import options
+from territorial.cli.map_catalogue import catalogue, catalogue_text
+from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
+from territorial.cli.options import STDOUT, UsageError
+from territorial.config import GameConfig
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.landmask import LandMask
+from territorial.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
+from territorial.maps.regions import label_regions
+from territorial.render import write_png
+
+EXAMPLES = """\
+  territorial maps                                         all kinds with their options, all lands
+  territorial maps lakes europe                            how they look, and how much land they have
+  territorial maps islands:count=6,bridges=4 --map-seed 3 --count 4 --picture islands.png
+  territorial maps --picture maps.png                      one of each on one picture
+  territorial maps maze --export my.png                    a file to draw on: white is land
+  territorial maps my.png --num-players 8                  is it still fit to be played on?
+  territorial play --map my.png --num-players 8
+"""
+
+MAX_COUNT = 100
+PREVIEW_COLUMNS = 100
+"""At most; a narrower terminal gets a smaller preview."""
+
+
+class Shown(NamedTuple):
+    """A map that was asked for."""
+
+    name: str
+    seed: int | None
+    """None where the map does not depend on one."""
+    whole: LandMask
+    """All land, what nobody can reach included."""
+    land: LandMask
+    terrain: Terrain
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "list maps, show them on the terminal or as a picture, write and check map files"
+    parser = options.new_parser(verbs, "maps", summary, EXAMPLES)
+    parser.add_argument(
+        "maps",
+        nargs="*",
+        metavar="MAP",
+        help="a kind or a land, with options if wanted, or a file (.png, .npy, .txt); none: list them all",
+    )
+    side = options.whole(MIN_SIDE, MAX_SIDE)
+    for name, what in (("height", "rows"), ("width", "columns")):
+        parser.add_argument(
+            f"--{name}",
+            type=side,
+            metavar="N",
+            help=f"{what} of the maps; {MIN_SIDE} to {MAX_SIDE} (default 256); files have their own",
+        )
+    parser.add_argument(
+        "--map-seed",
+        type=options.whole(0, options.SEED_LIMIT - 1),
+        default=0,
+        metavar="N",
+        help="seed of generated maps; 0 to 2**64 - 1 (default 0)",
+    )
+    parser.add_argument(
+        "--count",
+        type=options.whole(1, MAX_COUNT),
+        default=1,
+        metavar="N",
+        help=f"so many of each generated map, with seeds from --map-seed on; 1 to {MAX_COUNT} (default 1)",
+    )
+    parser.add_argument(
+        "--num-players",
+        type=options.whole(MIN_PLAYERS, MAX_PLAYERS),
+        metavar="N",
+        help="refuse maps without room for so many spawns",
+    )
+    _add_file_options(parser)
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_file_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("files")
+    group.add_argument("--picture", metavar="FILE", help="draw all maps on one picture, a .png to look at")
+    group.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write the map, if it is one, to a file that can be played on: .png, .npy or .txt",
+    )
+    group.add_argument(
+        "--threshold",
+        type=options.whole(1, 255),
+        metavar="N",
+        help="pixels of a file at least this bright are land; 1 to 255 (default: only white is land, and "
+        "only black is not)",
+    )
+    group.add_argument(
+        "--block-unreachable", action="store_true", help="block land of a file that cannot be reached"
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the maps, or show those that were asked for."""
+    _check_arguments(parsed)
+    shown = _all_maps(parsed) if parsed.maps or parsed.picture else []
+    result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
+    _write_files(parsed, shown)
+    result |= {"picture": parsed.picture, "export": parsed.export} if shown else {}
+    if parsed.json != STDOUT:
+        _print(parsed, shown, result)
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+    return 0
+
+
+def _check_arguments(parsed: argparse.Namespace) -> None:
+    """Refuse what cannot be done before time is spent on it."""
+    options.check_json(parsed)
+    if parsed.picture is not None:
+        if not parsed.picture.lower().endswith(".png"):
+            raise UsageError(f"argument --picture: {parsed.picture!r} must end in .png")
+        options.check_writable("--picture", parsed.picture)
+    if parsed.export is not None:
+        if len(parsed.maps) * parsed.count != 1:
+            raise UsageError(
+                f"argument --export: it writes one map, and {len(parsed.maps) * parsed.count} were asked for"
+            )
+        if not options.is_map_file(parsed.export):
+            raise UsageError(
+                f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
+            )
+        options.check_writable("--export", parsed.export)
+
+
+# ---- what was asked for ------------------------------------------------------------------------------
+
+
+def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
+    """Return the maps that were asked for; one of every kind and land if none is named."""
+    shown = list[Shown]()
+    for text in parsed.maps or [*KINDS, *LANDS]:
+        shown += [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text)
+    for one in shown:
+        _check_room(parsed.num_players, one)
+    return shown
+
+
+def _file(parsed: argparse.Namespace, path: str) -> Shown:
+    unreachable: Literal["block", "refuse"] = "block" if parsed.block_unreachable else "refuse"
+    try:
+        land = maps.load(path, threshold=parsed.threshold, unreachable=unreachable)
+    except OSError as error:
+        raise UsageError(f"argument MAP: {path!r} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"argument MAP: {error}") from None
+    return Shown(path, None, land, land, "water")
+
+
+def _named(parsed: argparse.Namespace, text: str) -> list[Shown]:
+    """Return ``--count`` maps of a kind, or the one of a land."""
+    size = parsed.height or GameConfig().height, parsed.width or GameConfig().width
+    try:
+        name = parse_map_name(text)
+        if not name.kind.is_generated:
+            whole, land = (maps.land(text, *size, connected=connected) for connected in (False, True))
+            return [Shown(str(name), None, whole, land, name.kind.terrain)]
+        seeds = [(parsed.map_seed + i) % options.SEED_LIMIT for i in range(parsed.count)]
+        return [_generated(name, size, seed) for seed in seeds]
+    except ValueError as error:
+        raise UsageError(f"argument MAP: {error}") from None
+
+
+def _generated(name: MapName, size: tuple[int, int], seed: int) -> Shown:
+    whole = maps.generate(str(name), *size, seed, connected=False)
+    return Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
+
+
+def _check_room(num_players: int | None, one: Shown) -> None:
+    if num_players is not None and maps.capacity(one.land, enough=num_players) < num_players:
+        fitting = maps.capacity(one.land)
+        raise UsageError(
+            f"argument --num-players: {num_players}, but only {fitting} spawns fit on {one.name}"
+        )
+
+
+def _facts(one: Shown) -> dict[str, Any]:
+    """Return what there is to know about a map, as values that JSON has."""
+    land, cells = one.land.num_land, one.land.height * one.land.width
+    return {
+        "name": one.name,
+        "map_seed": one.seed,
+        "height": one.land.height,
+        "width": one.land.width,
+        "terrain": one.terrain,
+        "land_cells": land,
+        "land_percent": round(100 * land / cells, 1),
+        "unreachable_cells": int((one.whole.to_array() & ~one.land.to_array()).sum()),
+        "regions": int(label_regions(one.whole.to_array()).max()),
+        "spawns": maps.capacity(one.land),
+        "digest": one.land.hexdigest,
+    }
+
+
+def _write_files(parsed: argparse.Namespace, shown: Sequence[Shown]) -> None:
+    try:
+        if parsed.picture is not None:
+            write_png(parsed.picture, draw_sheet([_tile(one) for one in shown]))
+        if parsed.export is not None:
+            maps.save(shown[0].land, parsed.export)
+    except OSError as error:
+        raise UsageError(f"{error.filename!r} cannot be written: {error.strerror}") from None
+
+
+def _tile(one: Shown) -> MapTile:
+    facts = _facts(one)
+    seed = "" if one.seed is None else f"seed {one.seed}, "
+    return MapTile(one.whole, one.land, one.terrain, (one.name, f"{seed}{facts['land_percent']}% in play"))
+
+
+def _print(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> None:
+    if not shown:
+        print(catalogue_text(result))
+    for one, facts in zip(shown, result.get("maps", ()), strict=True):
+        if parsed.picture is None and parsed.export is None:
+            columns = min(PREVIEW_COLUMNS, shutil.get_terminal_size().columns)
+            print(draw_text(one.land, columns, sys.stdout.encoding))
+        print(_facts_text(facts))
+    for path in (parsed.picture, parsed.export):
+        if path is not None:
+            print(f"written: {path}")
+
+
+def _facts_text(facts: Mapping[str, Any]) -> str:
+    seed = "" if facts["map_seed"] is None else f" of map_seed {facts['map_seed']}"
+    lost = f", {facts['unreachable_cells']:,} out of reach" if facts["unreachable_cells"] else ""
+    return (
+        f"{facts['name']}{seed}: {facts['height']} x {facts['width']}, {facts['land_cells']:,} cells of land "
+        f"({facts['land_percent']} %){lost}, room for {facts['spawns']:,} spawns, digest {facts['digest']}"
+    )

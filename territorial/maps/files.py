@@ -1,0 +1,203 @@
+"""Maps in files: pictures (PNG), arrays (.npy) and drawings (.txt), read without trusting them."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.arguments import whole_number
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.landmask import LandMask, check_is_mask
+from territorial.maps.capacity import capacity
+from territorial.maps.regions import keep_largest, label_regions
+from territorial.png import SIGNATURE, PngError, mask_png, read_png
+
+MAX_FILE_BYTES = 16 * 2**20
+"""Larger files are not read."""
+SUFFIXES = (".png", ".npy", ".txt")
+"""What a map can be saved as."""
+
+_NPY_SIGNATURE = b"\x93NUMPY"
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '(?P<dtype>\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]))', "
+    rb"'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<rows>[0-9]{1,18}), (?P<columns>[0-9]{1,18})\), \} *\n"
+)
+_DRAWN_LAND, _DRAWN_BLOCKED = ".", "#"
+
+Unreachable = Literal["refuse", "block"]
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    threshold: int | None = None,
+    unreachable: Unreachable = "refuse",
+    num_players: int | None = None,
+) -> LandMask:
+    """Return the map in a file, of 16 x 16 to 1,024 x 1,024 cells; what it is shows in its first bytes.
+
+    A PNG picture has one pixel a cell, white for land and black for blocked cells; with a ``threshold``, 1
+    to 255, all pixels at least that bright are land. An array in numpy's format ``.npy`` holds bools, or 0
+    (blocked) and 1 (land). A drawing has a line a row, "." for land and "#" for blocked cells.
+    ``unreachable`` says what to do with land that does not hang together with the largest region: "refuse"
+    the map or "block" it. With ``num_players``, there must be room for so many spawns. Nothing is
+    unpickled, and nothing larger than the largest map is decompressed.
+
+    Raises ValueError, which says what is wrong and where, and OSError if the file cannot be read.
+    """
+    if threshold is not None:
+        threshold = whole_number("threshold", threshold, 1, 255)
+    if num_players is not None:
+        num_players = whole_number("num_players", num_players, MIN_PLAYERS, MAX_PLAYERS)
+    if unreachable not in ("refuse", "block"):
+        raise ValueError(f"unreachable is {unreachable!r}; it must be one of refuse, block")
+    with open(path, "rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    try:
+        mask = _checked_regions(LandMask.from_array(_parse(data, threshold)), unreachable)
+        _check_room(mask, num_players)
+    except ValueError as error:
+        raise ValueError(f"the map {os.fspath(path)!r} cannot be used: {error}") from None
+    return mask
+
+
+def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
+    """Write a map to a file that :func:`load` reads; the end of ``path`` says as what: .png, .npy or .txt."""
+    check_is_mask("mask", mask)
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"path is {os.fspath(path)!r}; it must end in one of {', '.join(SUFFIXES)}")
+    land = mask.to_array()
+    if suffix == ".png":
+        data = mask_png(land)
+    elif suffix == ".npy":
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, land, allow_pickle=False)
+        data = buffer.getvalue()
+    else:
+        rows = np.where(land, _DRAWN_LAND, _DRAWN_BLOCKED).tolist()
+        data = "".join("".join(row) + "\n" for row in rows).encode("ascii")
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:
+    """Return the (height, width) array in ``data``, not yet checked for what is in it."""
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes, which no map takes")
+    if data.startswith(SIGNATURE):
+        return _land_of_picture(data, threshold)
+    if threshold is not None:
+        raise ValueError("it is no picture; only a picture has a threshold")
+    return _read_npy(data) if data.startswith(_NPY_SIGNATURE) else _read_drawing(data)
+
+
+# ---- pictures ----------------------------------------------------------------------------------------
+
+
+def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_]:
+    try:
+        pixels = read_png(data, MIN_SIDE, MAX_SIDE)
+    except PngError as error:
+        raise ValueError(f"as a PNG picture, {error}") from None
+    # Rec. 601, in whole numbers: how bright a colour looks, 0 to 255.
+    brightness = (pixels.astype(np.int64) @ np.array([299, 587, 114])) // 1000
+    if threshold is not None:
+        return np.asarray(brightness >= threshold)
+    is_neither = (brightness != 0) & (brightness != 255)
+    if is_neither.any():
+        row, column = divmod(int(is_neither.argmax()), pixels.shape[1])
+        raise ValueError(
+            f"the pixel at row {row}, column {column} has the colour {tuple(pixels[row, column].tolist())}, "
+            "neither black (blocked) nor white (land); threshold=128 takes bright colours for land"
+        )
+    return np.asarray(brightness == 255)
+
+
+# ---- arrays ------------------------------------------------------------------------------------------
+
+
+def _read_npy(data: bytes) -> npt.NDArray[np.generic]:
+    """Return the array of a .npy file; its header, a Python expression, is matched and not evaluated."""
+    header, body = _split_npy(data)
+    match = _NPY_HEADER.fullmatch(header)
+    if match is None:
+        raise ValueError(
+            f"as an array, its header is {header[:200]!r}; it must be that of rows and columns of bools, or "
+            "of numbers, 0 (blocked) and 1 (land)"
+        )
+    dtype, shape = np.dtype(match["dtype"].decode()), (int(match["rows"]), int(match["columns"]))
+    if not all(MIN_SIDE <= side <= MAX_SIDE for side in shape):
+        raise ValueError(
+            f"as an array, it has shape {shape}; it must have {MIN_SIDE} to {MAX_SIDE} rows and columns"
+        )
+    if len(body) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(
+            f"as an array, it holds {len(body):,} bytes; the shape {shape} of {dtype} takes "
+            f"{math.prod(shape) * dtype.itemsize:,}"
+        )
+    return np.frombuffer(body, dtype).reshape(shape, order="F" if match["fortran"] == b"True" else "C")
+
+
+def _split_npy(data: bytes) -> tuple[bytes, bytes]:
+    """Return the header and what follows it; versions differ in how they write its length."""
+    width = 2 if data[6:7] == b"\x01" else 4
+    begin = 8 + width
+    length = int.from_bytes(data[8:begin], "little")
+    if length > len(data) - begin:
+        raise ValueError(f"as an array, it is cut off in its header of {length:,} bytes")
+    return data[begin : begin + length], data[begin + length :]
+
+
+# ---- drawings ----------------------------------------------------------------------------------------
+
+
+def _read_drawing(data: bytes) -> npt.NDArray[np.bool_]:
+    wanted = f"{_DRAWN_LAND!r} for land and {_DRAWN_BLOCKED!r} for blocked cells"
+    rows = data.decode("latin-1").replace("\r\n", "\n").split("\n")
+    for i, row in enumerate(rows):
+        strange = next((c for c, char in enumerate(row) if char not in (_DRAWN_LAND, _DRAWN_BLOCKED)), None)
+        if strange is not None:
+            raise ValueError(
+                "it is no PNG picture and no .npy array, and no drawing either: line "
+                f"{i + 1} has {row[strange]!r} at place {strange + 1}, where there may be {wanted}"
+            )
+    return LandMask.from_text("\n".join(rows)).to_array()
+
+
+# ---- what a game needs -------------------------------------------------------------------------------
+
+
+def _checked_regions(mask: LandMask, unreachable: Unreachable) -> LandMask:
+    """Return ``mask`` if its land is one region, or else what is left of it; ValueError to refuse it."""
+    land = mask.to_array()
+    if not land.any():
+        raise ValueError("it has no land; a game needs one 4-connected region of it")
+    kept = keep_largest(land)
+    lost = land & ~kept
+    if not lost.any():
+        return mask
+    if unreachable == "block":
+        return LandMask.from_array(kept)
+    row, column = divmod(int(lost.argmax()), mask.width)
+    raise ValueError(
+        f"{int(lost.sum()):,} of {int(land.sum()):,} land cells cannot be reached: there are "
+        f"{int(label_regions(land).max()):,} regions, and the cell at row {row}, column {column} is not in "
+        'the largest (cells that touch at a corner are no neighbours); unreachable="block" blocks it'
+    )
+
+
+def _check_room(mask: LandMask, num_players: int | None) -> None:
+    if num_players is not None and capacity(mask, enough=num_players) < num_players:
+        raise ValueError(
+            f"num_players is {num_players}, but only {capacity(mask)} spawns fit on its {mask.num_land:,} "
+            "cells of land"
+        )

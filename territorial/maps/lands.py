@@ -1,0 +1,49 @@
+"""Lands of the real world, kept as pictures of 256 x 256 cells beside this file: see lands/PROVENANCE.md."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from territorial.arguments import whole_number
+from territorial.constants import MAX_SIDE, MIN_SIDE
+from territorial.landmask import LandMask
+from territorial.map_names import LANDS, parse_map_name
+from territorial.maps.bridges import join
+from territorial.maps.regions import drop_small, keep_largest
+from territorial.maps.resizing import resized
+from territorial.png import read_png
+
+LAND_SIDE = 256
+"""Rows and columns that lands are kept in."""
+SMALLEST_ISLAND = 40
+"""Cells; smaller islands get no bridge."""
+
+_FOLDER = Path(__file__).parent / "lands"
+
+
+def land(name: str, height: int = LAND_SIDE, width: int = LAND_SIDE, *, connected: bool = True) -> LandMask:
+    """Return a land of the real world, such as "europe", or "world:bridges=3"; see ``map_names.LANDS``.
+
+    As nobody has boats, its land is the largest 4-connected region, and what bridges join to it;
+    ``connected=False`` gives all of it, bridges or not. Sizes other than 256 x 256 are made from that:
+    a cell is land if half of it is. Raises ValueError for an unknown name or option, or a size out of range.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"land is {name!r}; it must be one of {', '.join(LANDS)}")
+    parsed = parse_map_name(name, LANDS, "land")
+    height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
+    width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
+    cells = resized(_kept(parsed.name).to_array(), height, width)
+    if not connected:
+        return LandMask.from_array(cells)
+    if bridges := parsed.options["bridges"]:
+        cells = join(drop_small(cells, SMALLEST_ISLAND) | keep_largest(cells), bridges, 0, 0, 0)
+    return LandMask.from_array(keep_largest(cells))
+
+
+@cache
+def _kept(name: str) -> LandMask:
+    """Return a land as it is kept."""
+    pixels = read_png((_FOLDER / f"{name}.png").read_bytes(), LAND_SIDE, LAND_SIDE)
+    return LandMask.from_array(pixels[:, :, 0] == 255)

@@ -1,0 +1,249 @@
+"""``territorial maps``: lists, previews, pictures, files; and games on maps of all sorts."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, LandMask, cli, maps
+from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
+from territorial.map_names import KINDS, LANDS
+from territorial.png import read_png
+
+SMALL = ["--height", "32", "--width", "48"]
+GAME = ["--num-players", "4", "--max-ticks", "50", "--no-picture"]
+
+
+def run(capsys, *arguments):
+    code = cli.main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def run_json(capsys, *arguments):
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+# ---- the list ----------------------------------------------------------------------------------------
+
+
+def test_without_names_all_maps_are_listed_with_their_options(capsys):
+    code, out, _ = run(capsys, "maps")
+    assert code == 0
+    for name, kind in (*KINDS.items(), *LANDS.items()):
+        assert f"\n  {name:13} " in out
+        for option in kind.options:
+            assert option.meaning in out
+    assert max(map(len, out.splitlines())) <= 130
+
+
+def test_the_list_as_json(capsys):
+    result = run_json(capsys, "maps")
+    assert [kind["name"] for kind in result["kinds"]] == list(KINDS)
+    islands = next(kind for kind in result["kinds"] if kind["name"] == "islands")
+    assert islands["options"][0] == {
+        "name": "count",
+        "default": "9",
+        "allowed": "2 to 64",
+        "meaning": "islands, about",
+    }
+    britain = next(one for one in result["lands"] if one["name"] == "britain")
+    assert britain["in_play_percent_of_land"] == pytest.approx(
+        100 * maps.land("britain").num_land / maps.land("britain", connected=False).num_land, abs=0.05
+    )
+
+
+# ---- looking at maps ---------------------------------------------------------------------------------
+
+
+def test_a_map_is_shown_with_what_there_is_to_know(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    code, out, _ = run(capsys, "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--count", "2")
+    assert code == 0
+    facts = [line for line in out.splitlines() if line.startswith("islands:count=3 of map_seed ")]
+    mask = maps.generate("islands:count=3", 32, 48, 7)
+    share = 100 * mask.num_land / (32 * 48)
+    assert facts[0] == (
+        f"islands:count=3 of map_seed 7: 32 x 48, {mask.num_land:,} cells of land ({share:.1f} %), room for "
+        f"{maps.capacity(mask)} spawns, digest {mask.hexdigest}"
+    )
+    assert facts[1].startswith("islands:count=3 of map_seed 8: ")
+    drawn = [line for line in out.splitlines() if set(line) <= set(" ▀▄█#.")]
+    assert len(drawn) >= 2 * 13
+    assert max(map(len, drawn)) <= 40
+
+
+def test_half_blocks_show_two_cells_each():
+    cells = np.zeros((16, 17), bool)
+    cells[0, 0] = cells[1, 1] = cells[0, 2] = cells[1, 2] = True
+    text = draw_text(LandMask.from_array(cells), 100, "utf-8")
+    assert text.split("\n") == ["▀▄█"] + [""] * 7
+    assert draw_text(LandMask.from_array(cells | True), 100, "utf-8").splitlines() == ["█" * 17] * 8
+    assert draw_text(LandMask.from_array(cells | True), 8, "utf-8").splitlines() == ["█" * 8] * 4
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", None, "no such thing"])
+def test_a_terminal_without_half_blocks_gets_a_drawing(encoding):
+    mask = maps.land("iceland")
+    text = draw_text(mask, 64, encoding)
+    assert set(text) == set("#.\n")
+    assert [len(line) for line in text.splitlines()] == [64] * 32
+
+
+def test_the_facts_as_json(capsys):
+    result = run_json(capsys, "maps", "world", "archipelago", "maze", "--height", "64", "--width", "64")
+    world, archipelago, maze = result["maps"]
+    assert world["map_seed"] is None
+    assert world["regions"] > 1 < archipelago["regions"]
+    assert world["unreachable_cells"] > 0 < archipelago["unreachable_cells"]
+    assert (maze["regions"], maze["unreachable_cells"], maze["terrain"]) == (1, 0, "mountains")
+    mask = maps.generate("maze", 64, 64, 0)
+    assert (maze["digest"], maze["land_cells"]) == (mask.hexdigest, mask.num_land)
+    assert maze["spawns"] == maps.capacity(mask)
+
+
+# ---- files -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", maps.SUFFIXES)
+def test_an_exported_map_comes_back_and_is_played_on(capsys, tmp_path, suffix):
+    path = str(tmp_path / f"map{suffix}")
+    code, out, _ = run(capsys, "maps", "maze", *SMALL, "--map-seed", "5", "--export", path)
+    assert code == 0
+    assert out.splitlines()[-1] == f"written: {path}"
+    mask = maps.generate("maze", 32, 48, 5)
+    assert maps.load(path) == mask
+    (facts,) = run_json(capsys, "maps", path, "--num-players", "4")["maps"]
+    assert (facts["digest"], facts["height"], facts["width"]) == (mask.hexdigest, 32, 48)
+    result = run_json(capsys, "play", "--map", path, *GAME)
+    expected = GameConfig.for_map(mask, num_players=4, max_ticks=50)
+    assert result["config_digest"] == expected.hexdigest
+    assert result["config"]["map"] == mask.hexdigest
+
+
+def test_a_picture_has_a_tile_for_every_map(capsys, tmp_path):
+    path = tmp_path / "sheet.png"
+    code, _, _ = run(capsys, "maps", "lakes", "maze", *SMALL, "--count", "2", "--picture", str(path))
+    assert code == 0
+    pixels = read_png(path.read_bytes(), 16, 4096)
+    # Four maps of 48 x 32 cells, five pixels each, in two columns.
+    assert 2 * 240 < pixels.shape[1] < 2 * 240 + 100
+    assert 2 * 160 < pixels.shape[0] < 2 * 160 + 150
+
+
+def test_land_out_of_play_is_darker_in_a_picture():
+    cells = np.zeros((16, 16), bool)
+    cells[4:12, 2:10] = cells[4:8, 12:14] = True
+    whole = LandMask.from_array(cells)
+    image = draw_sheet([MapTile(whole, maps.largest_region(whole), "water", ("A", "B"))])
+    scale, gap = 16, 12
+    board = image[gap : gap + 256 : scale, gap : gap + 256 : scale].astype(int).sum(axis=2)
+    assert board[5, 5] > board[5, 12] > board[0, 0]
+    assert np.unique(board).size == 3
+
+
+def test_a_picture_of_everything(capsys, tmp_path):
+    path = tmp_path / "all.png"
+    result = run_json(capsys, "maps", *SMALL, "--picture", str(path))
+    assert [one["name"] for one in result["maps"]] == [*KINDS, *LANDS]
+    assert result["picture"] == str(path)
+    assert struct.unpack(">II", path.read_bytes()[16:24])[0] > 1000
+
+
+def test_a_picture_that_was_drawn_on_has_a_threshold(capsys, tmp_path):
+    path = tmp_path / "map.png"
+    maps.save(maps.generate("open", 16, 16, 0), path)
+    data = bytearray((tmp_path / "map.png").read_bytes())
+    assert run(capsys, "maps", str(path), "--threshold", "200")[0] == 0
+    path.write_bytes(data[:-9])
+    code, _, err = run(capsys, "maps", str(path))
+    assert code == 2
+    assert "cut off" in err
+
+
+def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(capsys, tmp_path):
+    path = tmp_path / "map.txt"
+    path.write_text("\n".join(["." * 10 + "#" + "." * 5] * 16))
+    code, _, err = run(capsys, "maps", str(path))
+    assert code == 2
+    assert "80 of 240 land cells cannot be reached" in err
+    (facts,) = run_json(capsys, "maps", str(path), "--block-unreachable")["maps"]
+    assert facts["land_cells"] == 160
+
+
+# ---- games on maps -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["islands:count=3", "iceland", "2*lakes + maze", "lakes+ europe"])
+def test_games_are_played_on_maps_of_all_sorts(capsys, name):
+    result = run_json(capsys, "play", "--map", name, *SMALL, *GAME)
+    config = GameConfig(map=name, height=32, width=48, num_players=4, max_ticks=50)
+    assert result["config_digest"] == config.hexdigest
+    assert result["config"]["map"] == config.map_name
+    info = (
+        run_json(capsys, "info", "--set", f"map={name}", *SMALL, "--num-players", "4", "--set", "num_maps=0")
+        if name != "iceland"
+        else run_json(capsys, "info", "--set", f"map={name}")
+    )
+    assert info["config"]["map"] == config.map_name
+
+
+def test_a_picture_of_a_game_in_a_maze_shows_mountains(capsys, tmp_path):
+    from territorial.render import owner_colors
+
+    path = tmp_path / "game.png"
+    arguments = ["--map", "maze", *SMALL, "--num-players", "4", "--max-ticks", "50", "--out", str(path)]
+    assert run(capsys, "play", *arguments)[0] == 0
+    colors = {tuple(color) for color in read_png(path.read_bytes(), 16, 4096).reshape(-1, 3)}
+    assert tuple(owner_colors(4, "mountains")[255]) in colors
+    assert tuple(owner_colors(4, "water")[255]) not in colors
+
+
+# ---- refusals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["maps", "swamp"], ["argument MAP", "'swamp'", "lakes", "europe"]),
+        (["maps", "islands:count=99"], ["argument MAP", "count is '99'", "2 to 64"]),
+        (["maps", "nowhere.png"], ["argument MAP", "'nowhere.png' cannot be read", "No such file"]),
+        (["maps", "maze:symmetry=quarter_turn", *SMALL], ["argument MAP", "square map", "32 x 48"]),
+        (["maps", "lakes", "--height", "15"], ["--height", "'15'", "16 to 1024"]),
+        (["maps", "lakes", "--map-seed", "-1"], ["--map-seed", "'-1'"]),
+        (["maps", "lakes", "--count", "101"], ["--count", "'101'", "1 to 100"]),
+        (["maps", "iceland", *SMALL, "--num-players", "250"], ["--num-players", "250, but only", "iceland"]),
+        (["maps", "lakes", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+        (["maps", "lakes", "--picture", "no/such/a.png"], ["--picture", "no such folder"]),
+        (["maps", "lakes", "--export", "a.jpg"], ["--export", "'a.jpg'", ".png, .npy, .txt"]),
+        (["maps", "lakes", "--export", "no/such/a.png"], ["--export", "no such folder"]),
+        (["maps", "lakes", "europe", "--export", "a.png"], ["--export", "one map, and 2"]),
+        (["maps", "--export", "a.png"], ["--export", "one map, and 0"]),
+        (["maps", "lakes", "--threshold", "0"], ["--threshold", "'0'", "1 to 255"]),
+        (["maps", "lakes", "--json", "no/such/a.json"], ["--json", "no such folder"]),
+        (["play", "--map", "nowhere.png"], ["--map", "'nowhere.png' cannot be read"]),
+        (["play", "--map", "lakes:count=3"], ["--map", "lakes has no option 'count'"]),
+        (["play", "--map", "0*lakes + maze"], ["--map", "weight of the map lakes is 0"]),
+        (["play", "--set", "map=swamp"], ["--set", "map", "'swamp'", "europe"]),
+        (["play", "--map", "europe", "--set", "num_maps=2"], ["num_maps is 2; it must be 1"]),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_argument(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    for part in parts:
+        assert part in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_another_size_than_asked_for_is_refused(capsys, tmp_path):
+    path = tmp_path / "map.txt"
+    path.write_text("\n".join(["." * 20] * 16))
+    code, _, err = run(capsys, "play", "--map", str(path), "--height", "32", *GAME)
+    assert code == 2
+    assert "map is 16 x 20 but height x width is 32 x 20" in err
