@@ -41,6 +41,8 @@ _XYZ_FROM_LINEAR = np.array(
     ]
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
+_LUMA = np.array([299, 587, 114])
+"""Parts of red, green and blue in how light a colour is, in thousandths (ITU-R BT.601)."""
 
 
 def player_colors(num_players: int) -> Colors:
@@ -64,6 +66,39 @@ def owner_colors(num_players: int, terrain: Terrain = "water") -> Colors:
     colors[1 : num_players + 1] = player_colors(num_players)
     colors[BLOCKED] = TERRAIN_COLORS[terrain]
     return colors
+
+
+def is_light(colors: Colors) -> npt.NDArray[np.bool_]:
+    """Return (n,) bool: on which of (n, 3) RGB colours black is read better than white."""
+    light: npt.NDArray[np.bool_] = colors @ _LUMA > 110_000
+    return light
+
+
+@cache
+def _xterm_table() -> Colors:
+    """The colours 16 to 255 of terminals that have 256: a cube of 6 levels, and 24 greys."""
+    levels = np.array([0, 95, 135, 175, 215, 255], np.uint8)
+    cube = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+    greys = np.arange(8, 248, 10, dtype=np.uint8)[:, None].repeat(3, axis=1)
+    return np.vstack([cube, greys])
+
+
+def xterm_colors(colors: Colors) -> npt.NDArray[np.int64]:
+    """Return (n,) numbers 16 to 255, the terminal colours nearest to (n, 3) RGB colours.
+
+    No two are the same while there are others left, in the order of ``colors``.
+    """
+    table = _cielab(_xterm_table())
+    is_free = np.ones(len(table), np.bool_)
+    numbers = []
+    for color in _cielab(colors):
+        distance = _squared_distance(table, color)
+        if is_free.any():
+            distance[~is_free] = np.iinfo(np.int64).max
+        nearest = int(distance.argmin())
+        is_free[nearest] = False
+        numbers.append(nearest + 16)
+    return np.array(numbers, np.int64)
 
 
 def _unpack(packed: tuple[int, ...]) -> Colors:
@@ -91,7 +126,7 @@ def _candidates() -> Colors:
     """RGB colours on a grid, those as dark as ink or as light as paper left out."""
     levels = np.arange(8, 256, 16, dtype=np.uint8)
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
-    luma = grid @ np.array([299, 587, 114])
+    luma = grid @ _LUMA
     kept: Colors = grid[(luma > 60_000) & (luma < 225_000)]
     return kept
 
