@@ -28,7 +28,7 @@ Command = collections.namedtuple("Command", "extra steps help")
 # `extra` is what has to be installed beside the core; each step is a program of its .venv with its
 # arguments; the first step gets the user's arguments as well. All steps run, whatever fails.
 COMMANDS = {
-    "run": Command("", ["python -m territorial play"], "play one whole game of bots"),
+    "run": Command("", ["python -m territorial play --animation"], "play one whole game of bots"),
     "test": Command("dev", ["python -m pytest -q -o testpaths=tests"], "run the core tests"),
     "lint": Command(
         "dev",

@@ -4,9 +4,9 @@
     PYTHONPATH=. python maintainers/search_palette.py                      the compromise in the package
     PYTHONPATH=. python maintainers/search_palette.py --only deuteranopia  the most that a single view permits
 
-Prints the colours, in the order in which every seat is as far as can be from all seats before it, and the least
-distances (CIEDE2000) among them and the terrain. The number of colours decides how far apart they can be: people
-without one kind of cones see two dimensions of colour instead of three.
+Prints the colours, in the order in which every seat is as far as can be from all seats before it, and the
+least distances (CIEDE2000) among them and the terrain. The number of colours decides how far apart they can
+be: people without one kind of cones see two dimensions of colour instead of three.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def main() -> int:
     search = Search({parsed.only: 1.0} if parsed.only else WEIGHTS, parsed.seed)
     colors = search.run(parsed.moves)
     for i in range(0, NUM_SEATS, 8):
-        print("    " + " ".join("0x%02X%02X%02X," % tuple(color) for color in colors[i : i + 8].tolist()))
+        packed = [int.from_bytes(color.tobytes()) for color in colors[i : i + 8]]
+        print("    " + " ".join(f"0x{number:06X}," for number in packed))
     for view in VIEWS:
         print(f"{view:13} {least_distance(np.vstack([colors, search.terrain]), view):5.1f}")
     return 0

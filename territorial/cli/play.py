@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from territorial import warmup
 from territorial.cli import options
+from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Standing, Title, draw_poster
 from territorial.config import GameConfig
@@ -20,6 +21,7 @@ from territorial.render import write_png
 EXAMPLES = """\
   territorial play
   territorial play --seed 7 --out seven.png
+  territorial play --seed 7 --animation seven.mp4
   territorial play --seats metronome,banker,turtle --num-players 60
   territorial play --height 512 --width 1024 --num-players 250 --map mountains
   territorial play --set launch_delay=0 --set deaths=false --json game.json
@@ -27,6 +29,11 @@ EXAMPLES = """\
 
 LONGEST_TABLE = 40
 SHORTENED_TABLE = 30
+POSTER_BOARDS, ANIMATION_BOARDS = 64, 128
+"""Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
+ANIMATION_FPS = 12
+ANIMATION_SIDE = 512
+"""Pixels of a board's longer side in an animation, about."""
 MILESTONES = 10
 """Lines of progress that stay on the screen, however short the game."""
 
@@ -41,6 +48,14 @@ def add_parser(verbs: Any) -> None:
         "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
     )
     parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument(
+        "--animation",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave an animation of some seconds: .apng, or .gif or .mp4 with the extra video (default "
+        "territorial-SEED.apng, here)",
+    )
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
@@ -53,17 +68,24 @@ def run(parsed: argparse.Namespace) -> int:
     picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
     if picture is not None:
         _check_picture(picture)
+    animation = None if parsed.animation is None else parsed.animation or f"territorial-{parsed.seed}.apng"
+    if animation is not None:
+        check_animation("--animation", animation, ANIMATION_FPS)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = _begin(config, seats, parsed.seed)
-        match = _play(game, seats, sys.stderr)
+        album = Album(POSTER_BOARDS if animation is None else ANIMATION_BOARDS)
+        match = _play(game, seats, album, sys.stderr)
     lineup = options.lineup_name(seats)
     if picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
-        _write_picture(picture, draw_poster(title, match.album, match.standings))
-    result = _result(match, game, parsed.seed, lineup, picture)
+        _write_picture(picture, draw_poster(title, album, match.standings))
+    if animation is not None:
+        _write_animation(animation, album, config, seats)
+    files = {"picture": picture, "animation": animation}
+    result = _result(match, game, parsed.seed, lineup) | files
     if parsed.json != STDOUT:
-        _print_report(match, game, picture)
+        _print_report(match, game, files)
     if parsed.json is not None:
         options.write_json(parsed.json, result)
     return 0
@@ -82,6 +104,19 @@ def _write_picture(path: str, picture: Any) -> None:
         raise UsageError(f"argument --out: {path!r} cannot be written: {error.strerror}") from None
 
 
+def _write_animation(path: str, album: Album, config: GameConfig, seats: Sequence[str]) -> None:
+    write_animation(
+        "--animation",
+        path,
+        album.boards(),
+        config,
+        seats,
+        side=ANIMATION_SIDE,
+        fps=ANIMATION_FPS,
+        stream=sys.stderr,
+    )
+
+
 # ---- playing ---------------------------------------------------------------------------------------
 
 
@@ -96,7 +131,6 @@ class Match:
     living_steps: int
     """Steps of seats that were alive, summed."""
     standings: list[Standing]
-    album: Album
 
 
 def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
@@ -113,9 +147,9 @@ def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
     return game
 
 
-def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
-    """Play the one game of ``game`` to its end."""
-    album, progress = Album(), Progress(game, seats, stream)
+def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> Match:
+    """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
+    progress = Progress(game, seats, stream)
     alive = game.state.alive[0]  # a view: always current
     steps, living_steps, spent, is_over = 0, 0, 0.0, False
     while not is_over:
@@ -130,7 +164,7 @@ def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
         progress.show(now, is_over)
     album.close(game)
     ticks = int(game.state.tick[0])
-    return Match(ticks, steps, spent, living_steps, standings_of(game, seats), album)
+    return Match(ticks, steps, spent, living_steps, standings_of(game, seats))
 
 
 def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
@@ -203,9 +237,7 @@ def _rates(match: Match, num_players: int) -> dict[str, float]:
     }
 
 
-def _result(
-    match: Match, game: VecGame, seed: int, lineup: str | None, picture: str | None
-) -> dict[str, Any]:
+def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[str, Any]:
     return {
         "seed": seed,
         "line_up": lineup,
@@ -217,11 +249,10 @@ def _result(
         "seconds": match.seconds,
         **_rates(match, game.config.num_players),
         "standings": [row._asdict() for row in match.standings],
-        "picture": picture,
     }
 
 
-def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
+def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) -> None:
     rates = _rates(match, game.config.num_players)
     print(_table(match.standings))
     print(
@@ -231,8 +262,8 @@ def _print_report(match: Match, game: VecGame, picture: str | None) -> None:
         f"a decision every {game.config.decision_every} ticks)"
     )
     print("Many games at once are faster; `territorial bench` measures that.")
-    if picture is not None:
-        print(f"\npicture: {picture}")
+    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
+    print("\n" + "\n".join(left) if left else "", end="\n" if left else "")
 
 
 def _table(standings: Sequence[Standing]) -> str:

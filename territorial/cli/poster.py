@@ -96,11 +96,11 @@ class Album:
     """What is kept of a game while it is played: some boards, and the land of everybody over time.
 
     How long a game lasts is known only at its end, so boards are kept at even distances and thinned
-    out; that costs about a millisecond a game.
+    out; that costs some milliseconds a game.
     """
 
-    def __init__(self) -> None:
-        self._boards: Thinned[Board] = Thinned(64)
+    def __init__(self, num_boards: int) -> None:
+        self._boards: Thinned[Board] = Thinned(num_boards)
         self._land: Thinned[npt.NDArray[np.int64]] = Thinned(256)
 
     def look(self, game: VecGame, step: int) -> None:
@@ -118,6 +118,10 @@ class Album:
         boards = self._boards.samples
         wanted = [part * boards[-1].tick for part in MOMENTS]
         return [*(min(boards, key=lambda b: abs(b.tick - tick)) for tick in wanted), boards[-1]]
+
+    def boards(self) -> list[Board]:
+        """Return all boards that were kept, the last one included."""
+        return self._boards.samples
 
     def land(self) -> npt.NDArray[np.int64]:
         """Return int64 (samples, P+1): the land of every owner code, evenly spaced in time."""

@@ -38,7 +38,7 @@ class Places(NamedTuple):
     """Where there is room on the land of owner codes 0..P; arrays (P + 1,), in cells of the board."""
 
     row: Numbers
-    """-1 for those whose land was not found."""
+    """-1 for those without land."""
     column: Numbers
     across: Rooms
     """Land of the owner to the left or to the right, whichever is less."""
@@ -49,8 +49,8 @@ class Places(NamedTuple):
 def find_places(owner: Owners, num_players: int, last: Places | None = None) -> Places:
     """Return where labels go on the (H, W) board ``owner``: near ``last`` where that still does.
 
-    Of boards with more than 128 cells a side only every second (third ...) row and column is looked at,
-    so that land of a few cells may not be found.
+    Of boards with more than 128 cells a side only every second (third ...) row and column is looked at; who
+    has land of a few cells between them gets one of those, and no room.
     """
     step = -(-max(owner.shape) // _LOOKED_AT)
     seen = np.ascontiguousarray(owner[step // 2 :: step, step // 2 :: step])
@@ -63,12 +63,25 @@ def find_places(owner: Owners, num_players: int, last: Places | None = None) -> 
     if last is not None:
         best = np.where(is_found, _stay(seen, room, best, last, step), best)
     row, column = np.divmod(np.maximum(best, 0), seen.shape[1])
-    return Places(
+    places = Places(
         np.where(is_found, row * step + step // 2, -1),
         column * step + step // 2,
         across[row, column] * step,
         along[row, column] * step,
     )
+    if step > 2:  # spawns, 4 cells wide, are always found among every second row and column
+        _find_others(owner, places, np.flatnonzero(~is_found))
+    return places
+
+
+def _find_others(owner: Owners, places: Places, codes: Numbers) -> None:
+    """Fill in the places of owner codes that have land only between what was looked at."""
+    first = np.full(256, -1)
+    flat = owner.ravel()[::-1]
+    first[flat] = np.arange(flat.size)[::-1]  # the last one written is the first cell
+    places.row[codes], places.column[codes] = np.divmod(first[codes], owner.shape[1])
+    places.row[codes[first[codes] < 0]] = -1
+    places.across[codes] = places.along[codes] = 0.5
 
 
 def _room(seen: Owners) -> Rooms:
@@ -86,7 +99,7 @@ def _room(seen: Owners) -> Rooms:
 def _round_about(across: Rooms, along: Rooms) -> Rooms:
     """Return the least of ``across`` in the rows near by, as far as the land reaches: letters are high."""
     least = across.copy()
-    for distance in (1, 2, 4):
+    for distance in (1, 2, 3, 4):
         # Where the land does not reach that far, a row that may be another owner's does not count.
         beyond = (along <= 2 * distance) * np.float32(4 * _LOOKED_AT)
         np.minimum(least[distance:], across[:-distance] + beyond[distance:], out=least[distance:])
@@ -132,8 +145,7 @@ def draw_labels(
     """Write seats with their troops on the picture of a board, at ``places``, as large as fits.
 
     ``colors`` (P, 3) are those of seats 1..P, ``troops`` (P,). Where there is room for it the name stands
-    beside the number. Where there is not even room for the number it is drawn with a rim, over its
-    surroundings.
+    beside the number. Where there is not even room for the number, it stands below the land, with a rim.
     """
     inks = [_BLACK if light else _WHITE for light in is_light(colors).tolist()]
     rows = zip(*(part[1:].tolist() for part in places), troops.tolist(), inks, strict=True)
@@ -143,11 +155,19 @@ def draw_labels(
         name = "" if names is None else names[seat - 1]
         lines, size = _wording(seat, name, short(balance), across * scale, along * scale)
         middle = int((row + 0.5) * scale), int((column + 0.5) * scale)
-        if size == 0:
-            rim = _WHITE if ink == _BLACK else _BLACK
-            for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-                _write(image, middle[0] + down, middle[1] + right, lines, rim, 1)
-        _write(image, *middle, lines, ink, max(size, 1))
+        if size > 0:
+            _write(image, *middle, lines, ink, size)
+        else:
+            _write_below(image, *middle, int(along * scale), lines)
+
+
+def _write_below(image: Image, row: int, column: int, along: int, lines: tuple[str, ...]) -> None:
+    """Write small letters that can be read on whatever is there: below the land, or above it."""
+    away = along + GLYPH_HEIGHT // 2 + 3
+    row += away if row + away + GLYPH_HEIGHT // 2 < image.shape[0] else -away
+    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        _write(image, row + down, column + right, lines, _WHITE, 1)
+    _write(image, row, column, lines, _BLACK, 1)
 
 
 def _wording(seat: int, name: str, troops: str, across: float, along: float) -> tuple[tuple[str, ...], int]:

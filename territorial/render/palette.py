@@ -20,15 +20,15 @@ TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
 }
 """What blocked cells look like."""
 
-# Found by a search that moved one colour at a time to widen the smallest distance in CIELAB between
-# any two of them and the terrain: it is 32, where 2 can just be seen side by side. In this order
-# each seat is about as far as can be from all seats before it, so games of few seats gain most.
+# Found by `maintainers/search_palette.py`, which widens the smallest difference (CIEDE2000) between any two of
+# them and the terrain, for people with all cones and for those who lack one kind. In this order each seat is
+# about as far as can be from all seats before it, so games of few seats gain most.
 # fmt: off
 _SEATS = (
-    0xF01018, 0x40F860, 0x0868F8, 0x188888, 0xF8D070, 0xF808B8, 0xF8B8D8, 0x705008,
-    0xA81058, 0x086828, 0x783898, 0x08B8F8, 0x98E8C0, 0xF89068, 0xB0F018, 0xF89808,
-    0x3068B8, 0xA03008, 0xF8D808, 0xC0A0F8, 0xD870F8, 0x28C870, 0x08E8F8, 0x906890,
-    0xF878C0, 0x7028C8, 0xC0E880, 0x909008, 0xF84060, 0x58A808, 0x90A068, 0xA05850,
+    0xFF18E7, 0x249249, 0x86DB31, 0x6D1800, 0xFF869E, 0xC2DBFF, 0x795500, 0x9E616D,
+    0x0024FF, 0x8692AA, 0x492431, 0xE7493D, 0xF3B692, 0xB61886, 0xF3FF00, 0xCEFFC2,
+    0xCEB6C2, 0x495531, 0x618686, 0xFFDB86, 0x926DAA, 0x9E8679, 0x797900, 0x3DB69E,
+    0x00616D, 0xCE9200, 0xAAAA61, 0xB6FFFF, 0x0092F3, 0xE79EFF, 0x550C86, 0x0061B6,
 )
 # fmt: on
 

@@ -61,14 +61,14 @@ def standings_panel(
     lines = [title and f" {title}", _HEADING, *map(_line, rows)][:room]
     colors = [_INK_INDEX, _FAINT_INDEX, *(_INK_INDEX if row.has_land else _FAINT_INDEX for row in rows)]
     panel = blank(height, panel_width(size))
-    area = panel[_MARGIN * size :][: len(lines) * _LINE * size].reshape(len(lines), _LINE, size, -1)
+    dots_across, count = _CHARACTERS * ADVANCE, len(lines)
+    area = panel[_MARGIN * size :][: count * _LINE * size].reshape(count, _LINE, size, dots_across, 3 * size)
     index = lines_mask(lines, _CHARACTERS) * np.array(colors[:room], np.uint8)[:, None, None]
     dots = _COLORS.repeat(size, axis=0).reshape(len(_COLORS), 3 * size)  # the pixels of one, side by side
-    area[:, :GLYPH_HEIGHT] = dots.take(index, axis=0).reshape(len(lines), GLYPH_HEIGHT, 1, area.shape[3])
-    swatch = np.s_[_NUM_HEADINGS:, :GLYPH_HEIGHT, :, _SWATCH * ADVANCE : _SWATCH * ADVANCE + GLYPH_HEIGHT]
-    pixels = area.reshape(*area.shape[:3], -1, 3 * size)
+    area[:, :GLYPH_HEIGHT] = dots.take(index, axis=0)[:, :, None]
     owners = player_colors(len(land))[[row.seat - 1 for row in rows]]
-    pixels[swatch] = np.tile(owners, size)[:, None, None, None]
+    swatches = area[_NUM_HEADINGS:, :GLYPH_HEIGHT, :, _SWATCH * ADVANCE : _SWATCH * ADVANCE + GLYPH_HEIGHT]
+    swatches[:] = np.tile(owners, size)[:, None, None, None]
     return panel
 
 

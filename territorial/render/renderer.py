@@ -21,7 +21,7 @@ PICTURE_SIDE = 768
 
 
 def fitting_scale(shape: tuple[int, ...], side: int = PICTURE_SIDE) -> int:
-    """Return the pixels per cell that bring the longer side of an (H, W) board nearest to ``side`` from below."""
+    """Return the pixels per cell that make the longer side of a board ``side`` pixels or less."""
     return min(max(1, side // max(shape)), LARGEST_SCALE)
 
 

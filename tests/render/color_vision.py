@@ -8,7 +8,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 # What people without one kind of cones see, as linear RGB from linear RGB: G. M. Machado, M. M. Oliveira and
-# L. A. F. Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
+# L. A. F. Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
 VIEWS: dict[str, list[list[float]]] = {
     "all cones": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "deuteranopia": [
@@ -66,8 +66,8 @@ def ciede2000(one: Floats, other: Floats) -> Floats:
     h = np.where(is_grey, total, np.where(np.abs(turn) <= 180, total / 2, far))
     lightness, c = (l1 + l2) / 2, (c1 + c2) / 2
     t = 1 - 0.17 * _cos(h - 30) + 0.24 * _cos(2 * h) + 0.32 * _cos(3 * h + 6) - 0.20 * _cos(4 * h - 63)
-    rotation = -2 * np.sqrt(c**7 / (c**7 + 25.0**7)) * np.sin(
-        np.radians(60 * np.exp(-(((h - 275) / 25) ** 2)))
+    rotation = (
+        -2 * np.sqrt(c**7 / (c**7 + 25.0**7)) * np.sin(np.radians(60 * np.exp(-(((h - 275) / 25) ** 2))))
     )
     dl = (l2 - l1) / (1 + 0.015 * (lightness - 50) ** 2 / np.sqrt(20 + (lightness - 50) ** 2))
     dc = (c2 - c1) / (1 + 0.045 * c)
