@@ -22,9 +22,12 @@ LOWEST_FPS, HIGHEST_FPS = 0.1, 100
 _HIGHEST_GIF_FPS = 50  # its clock counts hundredths of a second, and players take 1 for 10
 _APNG_SUFFIXES = (".apng", ".png")
 
-# Players that know only the commonest form of H.264 want even sides and 4:2:0.
-_MP4 = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -c:v libx264 -pix_fmt yuv420p -preset veryfast -crf 18"
-_MP4 += " -movflags +faststart -f mp4"
+# Players that know only the commonest form of H.264 want even sides and 4:2:0; those that are not told the
+# colour space guess one.
+_MP4 = (
+    "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709 -colorspace bt709 -color_primaries bt709 "
+    "-color_trc bt709 -c:v libx264 -pix_fmt yuv420p -preset veryfast -crf 18 -movflags +faststart -f mp4"
+)
 
 
 class _Writer(Protocol):

@@ -68,7 +68,7 @@ def test_labels_grow_with_the_land_and_say_more():
     assert not contains(drawn(2), "12.3K", BLACK)
     assert any(contains(drawn(24), "12.3K", ink) for ink in (WHITE, BLACK))
     assert any(contains(drawn(24), "1 ANN", ink) for ink in (WHITE, BLACK))
-    assert any(contains(drawn(90), "1 ANN", ink, 3) for ink in (WHITE, BLACK))
+    assert any(contains(drawn(90), "1 ANN", ink, 4) for ink in (WHITE, BLACK))
 
 
 def test_the_dead_have_no_label_and_free_land_none_either():
