@@ -50,6 +50,7 @@ COMMANDS = {
             "python benchmarks/observe_cost.py",
             "python benchmarks/decode_speed.py",
             "python benchmarks/frame_store.py",
+            "python benchmarks/render_speed.py",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
             "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",

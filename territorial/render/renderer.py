@@ -19,6 +19,9 @@ Numbers = npt.NDArray[np.int64]
 PICTURE_SIDE = 768
 """Pixels that the longer side of a board is brought up to unless a scale is given."""
 
+_LEAST_PANEL = 160
+"""Pixels that a panel is high at least, beside boards that are long and low."""
+
 
 def fitting_scale(shape: tuple[int, ...], side: int = PICTURE_SIDE) -> int:
     """Return the pixels per cell that make the longer side of a board ``side`` pixels or less."""
@@ -80,15 +83,15 @@ class Renderer:
             draw_labels(picture, self._places, scale, self._colors, balances, self._names)
         if not self._has_panel:
             return picture
-        alive = int((cells > 0).sum())
+        alive, height = int((cells > 0).sum()), max(picture.shape[0], _LEAST_PANEL)
         panel = standings_panel(
-            picture.shape[0],
+            height,
             cells,
             balances,
             int((owner != BLOCKED).sum()),
             title=f"{alive} alive" if tick is None else f"tick {tick}  {alive} alive",
             names=self._names,
-            size=panel_size(picture.shape[0], self._num_players),
+            size=panel_size(height, self._num_players),
         )
         return beside(picture, panel)
 
