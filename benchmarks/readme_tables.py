@@ -300,8 +300,8 @@ def rendering() -> str:
         obs_tables.markdown(("form", "size", "a second"), rows, "llr"),
         "",
         f"Every step of a whole game of 32 bots on 256 x 256 cells, {found['pictures']} pictures, on one "
-        f"core of {found['machine']['cpu']} (`benchmarks/render_speed.py`). {found['video_pictures']} of them, "
-        f"two pixels per cell, take {files}.",
+        f"core of {found['machine']['cpu']} (`benchmarks/render_speed.py`). {found['video_pictures']} of "
+        f"them, two pixels per cell, take {files}.",
     ]
     return "\n".join(lines)
 

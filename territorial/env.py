@@ -20,7 +20,7 @@ from territorial.decode import FeatureDecoder
 from territorial.engine import VecGame
 from territorial.modes import MODES, Observation
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
-from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer, terrain_of
+from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
 from territorial.seats import AGENT, EXTERNAL, seat_codes
 from territorial.state import PLAYERS
 
@@ -288,7 +288,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             return None
         config = self.config
         names = _names_in_pictures(seats, config.num_players)
-        return make_drawer(self.render_mode, config.num_players, names, terrain_of(config), _RENDER_FPS)
+        return make_drawer(self.render_mode, config.num_players, names, _RENDER_FPS)
 
     def _show(self) -> None:
         if self.render_mode == "human":

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from territorial.cli.options import UsageError, check_writable
 from territorial.config import GameConfig
-from territorial.render import Renderer, terrain_of, write_video
+from territorial.render import Renderer, write_video
+from territorial.render.palette import Terrain
 from territorial.render.renderer import fitting_scale
 from territorial.render.video import check_video
 
@@ -56,6 +57,7 @@ def write_animation(
     moments: Iterable[Moment],
     config: GameConfig,
     names: Sequence[str],
+    terrain: Terrain,
     *,
     side: int,
     fps: float,
@@ -69,19 +71,20 @@ def write_animation(
         config.num_players,
         names=names,
         scale=fitting_scale((config.height, config.width), side),
-        terrain=terrain_of(config),
     )
-    pictures = _draw(renderer, moments, round(HOLD * fps), stream)
+    pictures = _draw(renderer, moments, terrain, round(HOLD * fps), stream)
     try:
         return write_video(pictures, path, fps)
     except (OSError, RuntimeError) as error:
         raise UsageError(f"argument {argument}: {path!r} cannot be written: {error}") from None
 
 
-def _draw(renderer: Renderer, moments: Iterable[Moment], hold: int, stream: TextIO) -> Iterator[Image]:
+def _draw(
+    renderer: Renderer, moments: Iterable[Moment], terrain: Terrain, hold: int, stream: TextIO
+) -> Iterator[Image]:
     picture, reported = None, time.monotonic()
     for count, moment in enumerate(moments, start=1):
-        picture = renderer.draw(moment.owner, moment.land, moment.troops, tick=moment.tick)
+        picture = renderer.draw(moment.owner, moment.land, moment.troops, tick=moment.tick, terrain=terrain)
         yield picture
         if time.monotonic() - reported > 1:
             reported = time.monotonic()

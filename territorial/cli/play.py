@@ -16,7 +16,7 @@ from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Standing, Title, draw_poster
 from territorial.config import GameConfig
 from territorial.engine import VecGame
-from territorial.render import write_png
+from territorial.render import terrain_of, write_png
 
 EXAMPLES = """\
   territorial play
@@ -111,6 +111,7 @@ def _write_animation(path: str, album: Album, config: GameConfig, seats: Sequenc
         album.boards(),
         config,
         seats,
+        terrain_of(config),
         side=ANIMATION_SIDE,
         fps=ANIMATION_FPS,
         stream=sys.stderr,

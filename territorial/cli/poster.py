@@ -155,8 +155,8 @@ def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Im
 def _tile(board: Board, config: GameConfig) -> Image:
     """One board with the numbers of its seats, and a line about it below."""
     scale = fitting_scale(board.owner.shape, BOARD_PIXELS)
-    renderer = Renderer(config.num_players, scale=scale, terrain=terrain_of(config), panel=False)
-    picture = renderer.draw(board.owner, board.land, board.troops)
+    renderer = Renderer(config.num_players, scale=scale, panel=False)
+    picture = renderer.draw(board.owner, board.land, board.troops, terrain=terrain_of(config))
     height, width, _ = picture.shape
     tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture

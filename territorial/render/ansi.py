@@ -63,7 +63,6 @@ class TextRenderer:
         columns: characters of a line at most, from 20.
         lines: lines at most, from 8; None: as many as it takes.
         colors: "24bit", "256" or "none"; None: what :func:`color_depth` finds.
-        terrain: what blocked cells are, "water" or "mountains".
 
     """
 
@@ -75,18 +74,22 @@ class TextRenderer:
         columns: int = 80,
         lines: int | None = None,
         colors: ColorDepth | None = None,
-        terrain: Terrain = "water",
     ) -> None:
         self._num_players = whole_number("num_players", num_players, 1, MAX_PLAYERS)
         self._names = names
         self._columns = whole_number("columns", columns, 20)
         self._lines = None if lines is None else whole_number("lines", lines, 8)
         self._depth = color_depth() if colors is None else colors
-        self._terrain = terrain
-        self._paint = _paint_of(self._num_players, self._depth, terrain)
+        self._paint = _paint_of(self._num_players, self._depth, "water")  # terrain has no line below
 
     def draw(
-        self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, *, tick: int | None = None
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
     ) -> str:
         """Return the text, lines parted by newlines; the arguments are those of ``Renderer.draw``."""
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
@@ -101,7 +104,7 @@ class TextRenderer:
             columns=self._columns,
             lines=room,
             colors=self._depth,
-            terrain=self._terrain,
+            terrain=terrain,
         )
         return "\n".join([heading, board, *leaders])
 

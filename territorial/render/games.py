@@ -24,7 +24,13 @@ class Drawer(Protocol[Drawn]):
     """What draws one game after its fashion: a ``Renderer``, a ``TextRenderer`` or a ``Screen``."""
 
     def draw(
-        self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, *, tick: int | None = None
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
     ) -> Drawn:
         """Return or show what the game looks like."""
 
@@ -33,21 +39,22 @@ class Drawer(Protocol[Drawn]):
 
 
 def make_drawer(
-    render_mode: str, num_players: int, names: Sequence[str], terrain: Terrain, fps: float
+    render_mode: str, num_players: int, names: Sequence[str], fps: float
 ) -> Drawer[Image | str | None]:
     """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
     if render_mode == "human":
-        return Screen(num_players, names=names, terrain=terrain, fps=fps)
+        return Screen(num_players, names=names, fps=fps)
     if render_mode == "ansi":
-        return TextRenderer(num_players, names=names, terrain=terrain)
-    return Renderer(num_players, names=names, terrain=terrain)
+        return TextRenderer(num_players, names=names)
+    return Renderer(num_players, names=names)
 
 
 def draw_game(drawer: Drawer[Drawn], game: VecGame, k: int = 0) -> Drawn:
     """Let ``drawer`` draw game ``k`` as it stands and return what it returns."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]
-    return drawer.draw(owner, state.land[k, 1:], state.troops[k, 1:], tick=int(state.tick[k]))
+    land, troops = state.land[k, 1:], state.troops[k, 1:]
+    return drawer.draw(owner, land, troops, tick=int(state.tick[k]), terrain=terrain_of(game.config))
 
 
 def render_game(
@@ -67,7 +74,6 @@ def render_game(
         game.config.num_players,
         names=game.seats_of(k) if names is None else names,
         scale=scale,
-        terrain=terrain_of(game.config),
         labels=labels,
         panel=panel,
     )

@@ -38,7 +38,6 @@ class Renderer:
         names: one for every seat, shown with its number; None: numbers alone.
         scale: pixels per cell, 1 to 64; None: what makes the longer side of the board 768 pixels or
             the next below.
-        terrain: what blocked cells are, "water" or "mountains".
         labels: whether seats and troops stand on the board.
         panel: whether the standings stand beside it.
 
@@ -50,7 +49,6 @@ class Renderer:
         *,
         names: Sequence[str] | None = None,
         scale: int | None = None,
-        terrain: Terrain = "water",
         labels: bool = True,
         panel: bool = True,
     ) -> None:
@@ -61,23 +59,29 @@ class Renderer:
                 f"names has {len(self._names)} entries; it needs {num_players}, one for each seat"
             )
         self._scale = None if scale is None else whole_number("scale", scale, 1, LARGEST_SCALE)
-        self._terrain = terrain
         self._has_labels = true_or_false("labels", labels)
         self._has_panel = true_or_false("panel", panel)
         self._colors = player_colors(self._num_players)
         self._places: Places | None = None
 
     def draw(
-        self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, *, tick: int | None = None
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
     ) -> Image:
         """Return a new picture, uint8 (h, w, 3).
 
         ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked; ``land`` and
-        ``troops`` (P,) the cells and balances of seats 1..P; ``tick`` stands above the standings.
+        ``troops`` (P,) the cells and balances of seats 1..P; ``tick`` stands above the standings; ``terrain``
+        says what blocked cells are, "water" or "mountains".
         """
         cells, balances = self._per_seat("land", land), self._per_seat("troops", troops)
         scale = fitting_scale(owner.shape) if self._scale is None else self._scale
-        picture = render_board(owner, self._num_players, scale, self._terrain)
+        picture = render_board(owner, self._num_players, scale, terrain)
         if self._has_labels:
             self._places = find_places(owner, self._num_players, self._places)
             draw_labels(picture, self._places, scale, self._colors, balances, self._names)

@@ -36,23 +36,28 @@ class Screen:
         num_players: int,
         *,
         names: Sequence[str] | None = None,
-        terrain: Terrain = "water",
         fps: float = 20,
     ) -> None:
-        self._arguments: dict[str, Any] = {"num_players": num_players, "names": names, "terrain": terrain}
+        self._arguments: dict[str, Any] = {"num_players": num_players, "names": names}
         self._pause = 1 / fps
         self._due = 0.0
         self._place: _Window | _Terminal | _Nowhere | None = None
 
     def draw(
-        self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, *, tick: int | None = None
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
     ) -> None:
         """Show a picture; the arguments are those of ``Renderer.draw``."""
         if self._place is None:
             self._place = _find_place(self._arguments)
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = time.monotonic() + self._pause
-        self._place.show(owner, land, troops, tick)
+        self._place.show(owner, land, troops, tick=tick, terrain=terrain)
 
     def close(self) -> None:
         """End the show; another picture would begin a new one."""
@@ -102,10 +107,10 @@ class _Window:
         self._sheet.pack()
         self._is_open = True
 
-    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, tick: int | None) -> None:
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
         if not self._is_open:
             return
-        picture = self._renderer.draw(owner, land, troops, tick=tick)
+        picture = self._renderer.draw(owner, land, troops, **about)
         self._photo = self._tk.PhotoImage(master=self._root, data=_ppm(picture), format="PPM")
         self._sheet.configure(image=self._photo)
         self._root.update()
@@ -128,9 +133,9 @@ class _Terminal:
         self._colors = _colors_of(stream)
         self._size = (0, 0)
 
-    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, tick: int | None) -> None:
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
         self._fit()
-        text = self._renderer.draw(owner, land, troops, tick=tick)
+        text = self._renderer.draw(owner, land, troops, **about)
         if self._can_move:
             text = _HOME + text.replace("\n", f"{_REST_OF_LINE}\n") + _REST_OF_LINE + _REST_OF_SCREEN
         else:
@@ -171,7 +176,7 @@ class _Nowhere:
             stacklevel=2,
         )
 
-    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, tick: int | None) -> None:
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
         pass
 
     def close(self) -> None:

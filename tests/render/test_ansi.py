@@ -160,7 +160,7 @@ def test_the_leaders_stand_below_with_their_colours():
         (lambda: render_ansi(BOARD, 2, colors="16"), "colors is '16'; it must be one of 24bit, 256, none"),
         (lambda: TextRenderer(2, columns=19), "columns is 19; it must be a whole number of at least 20"),
         (lambda: TextRenderer(2, lines=7), "lines is 7"),
-        (lambda: TextRenderer(2, terrain="lava", colors="none"), "terrain is 'lava'"),
+        (lambda: render_ansi(BOARD, 2, terrain="lava", colors="none"), "terrain is 'lava'"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(call, message):

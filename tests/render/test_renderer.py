@@ -30,8 +30,8 @@ def test_pictures_have_a_board_of_768_pixels_and_a_panel(shape, size):
 
 def test_labels_and_panel_can_be_left_out():
     owner = random_board(40, 50, 6)
-    bare = Renderer(6, scale=4, labels=False, panel=False, terrain="mountains")
-    picture = bare.draw(owner, land_of(owner, 6), np.zeros(6))
+    bare = Renderer(6, scale=4, labels=False, panel=False)
+    picture = bare.draw(owner, land_of(owner, 6), np.zeros(6), terrain="mountains")
     np.testing.assert_array_equal(picture, render_board(owner, 6, 4, "mountains"))
 
 
@@ -49,7 +49,7 @@ def test_drawing_changes_nothing_that_it_is_given():
     for array in (owner, land, troops):
         array.flags.writeable = False
     for mode in ("ansi", "rgb_array"):
-        make_drawer(mode, 3, ["a", "b", "c"], "water", 20).draw(owner, land, troops, tick=0)
+        make_drawer(mode, 3, ["a", "b", "c"], 20).draw(owner, land, troops, tick=0)
 
 
 def test_a_game_of_a_batch_is_drawn_with_the_names_of_its_seats():
@@ -76,7 +76,7 @@ def test_scales_fill_the_side_and_stay_in_range():
 
 def test_there_is_a_drawer_for_every_mode():
     for mode in RENDER_MODES:
-        drawer = make_drawer(mode, 2, ["a", "b"], "water", 20)
+        drawer = make_drawer(mode, 2, ["a", "b"], 20)
         drawer.close()
 
 
