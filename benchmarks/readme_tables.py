@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/rendering.md and
-docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
-territorial.obs_layout.
+"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/replays.md, docs/rendering.md,
+docs/watching.md and docs/where-40-gb-went.md from benchmarks/results/*.json, and those of
+docs/observation.md from territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -15,11 +15,13 @@ The results come from (`make verify` does all of it)
     python benchmarks/decode_speed.py
     python benchmarks/frame_store.py
     python benchmarks/render_speed.py
+    python benchmarks/replay_cost.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
 
-and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py.
+and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py, and where
+Chromium is, from benchmarks/page_speed.py.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -322,6 +324,48 @@ def colours() -> str:
     return obs_tables.markdown(header, rows, "lrrr")
 
 
+def replays() -> str:
+    """Return the tables of what replays take, and what recording costs."""
+    found = must_load("replay")
+    lines = [replay_sizes(list(found["games"].values())), ""]
+    lines += ["| a step of a game, µs | not recorded | handed to a function | written to a folder |"]
+    lines += ["|---|--:|--:|--:|"]
+    for name, case in found["recording"].items():
+        step, *costs = case["forms"].values()
+        shown = [f"+ {cost['cost_us']:.2f} ({cost['cost_percent']:.0f} %)" for cost in costs]
+        lines.append(f"| {name} | " + " | ".join([f"{step['step_us']:.2f}", *shown]) + " |")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "256 x 256, 32 seats, all of them bots in the second table; processor time, one core of "
+            f"{found['machine']['cpu']} (`benchmarks/replay_cost.py`). The bare engine plays a whole game in "
+            "some milliseconds; beside that, recording shows.",
+        ]
+    )
+
+
+def replay_sizes(games: Iterable[dict[str, Any]]) -> str:
+    """Return the table of what the replays of two games take."""
+    rows = {
+        "ticks": "ticks",
+        "launches": "launches",
+        "bytes": "bytes of the file",
+        "load_ms": "reading it, ms",
+        "verify_ms": "verifying it, ms",
+        "seek_ms_median": "seeking any tick, ms, median",
+        "seek_ms_max": "the longest, from the beginning, ms",
+        "frames_per_s": "frames a second, one every 10 ticks",
+    }
+    shown = [(text, *(brief(game[name]) for game in games)) for name, text in rows.items()]
+    return obs_tables.markdown(("", "32 bots", "everybody launches all the time"), shown, "lrr")
+
+
+def brief(number: float) -> str:
+    """A count as it is, a measured time to two digits."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:.2g}"
+
+
 def board_forms() -> str:
     """Return the table of what a stack of boards takes in every form, for one agent and for all."""
     setup = Setup()
@@ -525,6 +569,32 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def page_speed() -> str:
+    """Return the table of the page's frame times and sizes."""
+    result = must_load("page_speed")
+    lines = [
+        "| game | frames, ticks | film | page | ticks/s | its own work | with the browser's |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for game in result["games"]:
+        times = [
+            f"{game[name]['median']:.1f} and {game[name]['p99']:.1f} ms" for name in ("script_ms", "whole_ms")
+        ]
+        sizes_ = [f"{game[name] / 1024:,.0f} KB" for name in ("film_bytes", "page_bytes")]
+        lines.append(
+            f"| {game['height']} x {game['width']}, {game['num_players']} seats | {game['frames']:,}, "
+            f"{game['ticks']:,} | {' | '.join(sizes_)} | {game['ticks_per_second']} | {' | '.join(times)} |"
+        )
+    about = result["machine"]
+    lines += [
+        "",
+        "Median and 99th percentile of the time for a picture while a whole game is played, of which "
+        f"16.7 ms are there at 60 pictures a second; {result['versions']['browser']} without a GPU, "
+        f"{about['cpu']}, {about['usable_cores']} cores (`benchmarks/page_speed.py`).",
+    ]
+    return "\n".join(lines)
+
+
 TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
@@ -533,6 +603,8 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/frame_store.md", "frame_store", stored),
     ("docs/rendering.md", "render", rendering),
     ("docs/rendering.md", "colours", colours),
+    ("docs/watching.md", "page_speed", page_speed),
+    ("docs/replays.md", "replay", replays),
     ("docs/where-40-gb-went.md", "board_forms", board_forms),
     ("docs/where-40-gb-went.md", "memory_plan", memory_plan),
     ("docs/where-40-gb-went.md", "where_memory_goes", measured_memory),

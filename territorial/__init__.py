@@ -8,6 +8,7 @@ from territorial.engine import Snapshot, VecGame
 from territorial.env import TerritorialEnv, parallel_env
 from territorial.landmask import LandMask
 from territorial.obs_layout import OBS_VERSION
+from territorial.replay import Recorder, Replay
 from territorial.seats import LINEUPS, LineUp
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "GameConfig",
     "LandMask",
     "LineUp",
+    "Recorder",
+    "Replay",
     "Snapshot",
     "TerritorialEnv",
     "VecGame",

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +35,17 @@ from territorial.spawning import MapBank, make_bank, make_terrain
 from territorial.state import (
     FIELDS,
     SEATS,
+    Position,
     State,
     allocate,
+    allocate_positions,
     check_blocks,
     digest,
     state_bytes,
     view,
 )
 from territorial.stepping import Options, Results, allocate_results
+from territorial.tape import Tape, make_tape
 from territorial.work import Work, make_work
 
 Autoreset = Literal["same_step", "disabled"]
@@ -70,6 +73,25 @@ def _exclusive(method: Method) -> Method:
             self._lock.release()
 
     return cast(Method, locked)
+
+
+class Watcher(Protocol):
+    """Who records a batch: it is told of everything that happens to its games, after it has happened."""
+
+    def before_reset(self) -> None:
+        """All games are about to be replaced."""
+
+    def after_reset(self) -> None:
+        """All games have just begun."""
+
+    def after_step(self) -> None:
+        """A step was played; what it left is in the batch's results and on its tape."""
+
+    def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
+        """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
+
+    def after_placing(self, k: int) -> None:
+        """Game ``k`` was put into another position."""
 
 
 class Snapshot(NamedTuple):
@@ -180,7 +202,8 @@ class VecGame:
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._may_be_off_grid = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what a watcher calls may look at the batch
+        self._watcher: Watcher | None = None
         self.state = GameArrays(self)
         warmup.announce()
 
@@ -194,7 +217,14 @@ class VecGame:
         self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
         self._results = allocate_results(games, config.num_players)
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._record_games(np.zeros(games, np.bool_))
+        self._position: Position | None = None
         self._make_views()
+
+    def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
+        """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True."""
+        config = self.config
+        self._tape = make_tape(recorded, config.num_players, config.height, config.width)
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -236,6 +266,8 @@ class VecGame:
         else:
             game_seeds = np.zeros(self.num_games, np.uint64)
             stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
+        if self._watcher is not None and self._has_begun:
+            self._watcher.before_reset()
         self._batch_seed = batch_seed
         self._owner_is_current = self._may_be_off_grid = False
         self._run(
@@ -253,6 +285,8 @@ class VecGame:
             )
         )
         self._has_begun = True
+        if self._watcher is not None:
+            self._watcher.after_reset()
         return self._observations
 
     @_exclusive
@@ -301,11 +335,14 @@ class VecGame:
                 self._buffers,
                 self._final_buffers,
                 self._results,
+                self._tape,
                 options,
                 first,
                 end,
             )
         )
+        if self._watcher is not None:
+            self._watcher.after_step()
         results = self._results
         return (
             self._observations,
@@ -325,17 +362,41 @@ class VecGame:
         """
         self._need_reset()
         k = self._check_game(k)
+        now = int(view(self.blocks, "tick")[k])
         rows = self._check_launches(launches)
+        self._play(k, np.insert(rows, 0, now, axis=1), now + 1)
+
+    @_exclusive
+    def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
+        """Play game ``k`` up to the tick ``until``, or to its end if that comes first; bots do not act.
+
+        ``launches``: whole numbers (N, 4), sorted by tick, none before the game's or from ``until`` on:
+        tick, seat 1..P, owner code of the target 0..P, 1024ths of the balance 1..1024. As with ``tick``,
+        they must lie on the decision grid, and those that are not legal are counted. One call plays
+        thousands of ticks at full speed.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        now = int(view(self.blocks, "tick")[k])
+        until = whole_number("until", until, now, self.config.max_ticks)
+        rows = self._check_launch_table(launches, now, until)
+        self._play(k, rows, until)
+
+    def _play(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
+        """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
         now = int(view(self.blocks, "tick")[k])
         if view(self.blocks, "over")[k]:
             raise ValueError(f"game {k} is over since tick {now}; reset it first")
-        if len(rows) and now % self.config.decision_every != 0:
+        off_grid = rows[:, 0] % self.config.decision_every != 0
+        if off_grid.any():
             raise ValueError(
-                f"launches at tick {now} of game {k}: decisions are at multiples of "
+                f"launches at tick {rows[off_grid.argmax(), 0]} of game {k}: decisions are at multiples of "
                 f"{self.config.decision_every}"
             )
-        stepping.tick_game(self.blocks, self._params, self._works[0], rows, k)
+        stepping.play_launches(self.blocks, self._params, self._works[0], rows, until, k)
         self._refresh(k)
+        if self._watcher is not None:
+            self._watcher.after_play(k, rows)
 
     def set_seats(self, k: int, seats: Sequence[str]) -> None:
         """Let ``seats``, one name per seat, play game ``k`` from its next reset on."""
@@ -391,6 +452,8 @@ class VecGame:
         stepping.place_position(self.blocks, self._params, self._works[0], board, k)
         get["peak"][1:] = get["land"][1:] if peak is None else peak
         self._refresh(k)
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
 
     # ---- looking ----------------------------------------------------------------------------------
 
@@ -404,7 +467,12 @@ class VecGame:
         """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
         self._need_reset()
         k = self._check_game(k)
-        return digest(self.blocks, k, self._owner_codes()[k, 1:-1, 1:-1])
+        if self._position is None:
+            config = self.config
+            rooms = allocate_positions(1, config.num_players, config.height, config.width)
+            self._position = Position(rooms.board[0], rooms.numbers[0])
+        stepping.position_of(self.blocks, k, self._position)
+        return digest(int(self.blocks.seed[k, 0]), self._position)
 
     @_exclusive
     def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -419,6 +487,11 @@ class VecGame:
         needs = np.where(sizes > 0, np.maximum(1, layers - view(self.blocks, "pools")[k]), 0)
         affordable = (view(self.blocks, "troops")[k] // config.need_divisor)[:, None]
         return sizes, needs, (needs > 0) & (needs <= affordable)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there are games: False until the first ``reset``."""
+        return self._has_begun
 
     @property
     def maps(self) -> tuple[Any, ...]:
@@ -437,8 +510,8 @@ class VecGame:
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        groups = (self._bank, self._buffers, self._final_buffers, self._results, *self._works)
-        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain]
+        groups = (self._bank, self._buffers, self._final_buffers, self._results, self._tape, *self._works)
+        arrays: list[npt.NDArray[Any]] = [self._actions, self._terrain, *(self._position or ())]
         arrays += [array for group in groups for array in group]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
@@ -491,6 +564,8 @@ class VecGame:
         boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
         if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
             restore_frames(self._buffers, k, older[:missing])
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
 
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
@@ -506,8 +581,9 @@ class VecGame:
         state = self.__dict__.copy()
         state["_pool"] = state["_lock"] = None
         state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
-        state["_owner"] = None
+        state["_owner"] = state["_position"] = None
         state["_owner_is_current"] = False
+        state["_watcher"] = state["_tape"] = None  # a copy is not recorded
         del state["state"]
         return state
 
@@ -521,7 +597,8 @@ class VecGame:
         )
         self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
         self._works = [Work(*_writable(work)) for work in self._works]
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._record_games(np.zeros(self.num_games, np.bool_))
         self.state = GameArrays(self)
         self._make_views()
 
@@ -533,6 +610,27 @@ class VecGame:
         return (
             f"VecGame({self.num_games} games, {config.height} x {config.width}, {config.num_players} players)"
         )
+
+    # ---- recording --------------------------------------------------------------------------------
+
+    @_exclusive
+    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[Results, Tape]:
+        """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
+
+        ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
+        is what a user wants. Raises ValueError if there is a watcher already.
+        """
+        if self._watcher is not None:
+            raise ValueError("this VecGame is being recorded already: close() that recorder first")
+        self._record_games(recorded)
+        self._watcher = watcher
+        return self._results, self._tape
+
+    @_exclusive
+    def unwatch(self) -> None:
+        """Tell nobody any more, and log nothing."""
+        self._watcher = None
+        self._record_games(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
 
@@ -634,6 +732,29 @@ class VecGame:
                 f"{targets - 1}, the second from 0 to {NUM_FRACTIONS - 1}"
             )
         return self._actions
+
+    def _check_launch_table(self, launches: npt.ArrayLike, now: int, until: int) -> npt.NDArray[np.int64]:
+        """Return ``launches`` as int64 (N, 4); ValueError names the first row that cannot be."""
+        table = np.asarray(launches)
+        if table.size == 0:
+            return np.zeros((0, 4), np.int64)
+        if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] != 4:
+            raise ValueError(
+                f"launches is an array of {table.dtype}, shape {table.shape}; it must hold whole numbers "
+                "(N, 4): tick, seat, target owner code, 1024ths"
+            )
+        rows = np.array(table, np.int64, order="C")
+        players = self.config.num_players
+        low, high = (now, 1, 0, 1), (until - 1, players, players, FRACTION_UNIT)
+        is_wrong = ((rows < low) | (rows > high)).any(axis=1)
+        if is_wrong.any():
+            i = int(is_wrong.argmax())
+            raise ValueError(f"launches[{i}] is {rows[i].tolist()}; it must be from {low} to {high}")
+        falls = np.diff(rows[:, 0]) < 0
+        if falls.any():
+            i = int(falls.argmax()) + 1
+            raise ValueError(f"launches[{i}] is at tick {rows[i, 0]}, before the one in front of it")
+        return rows
 
     def _check_launches(self, launches: Iterable[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
         players = self.config.num_players

@@ -21,7 +21,7 @@ from territorial.engine import VecGame
 from territorial.modes import MODES, Observation
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
-from territorial.seats import AGENT, EXTERNAL, seat_codes
+from territorial.seats import AGENT, EXTERNAL, seat_codes, shown_names
 from territorial.state import PLAYERS
 
 AgentID = str
@@ -193,7 +193,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
         self._seat = dict(zip(self.possible_agents, self._seats, strict=True))
-        self._drawer = self._make_drawer(seats)
+        self._drawer = self._make_drawer([AGENT] * self.config.num_players if seats is None else seats)
         self._has_begun = False
         self._num_cycles = 0
         self._num_actions = num_flat_actions(self.config.num_players)
@@ -283,12 +283,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _make_drawer(self, seats: Sequence[str] | None) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
+    def _make_drawer(self, seats: Sequence[str]) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
         if self.render_mode is None:
             return None
-        config = self.config
-        names = _names_in_pictures(seats, config.num_players)
-        return make_drawer(self.render_mode, config.num_players, names, _RENDER_FPS)
+        return make_drawer(self.render_mode, len(seats), shown_names(seats), _RENDER_FPS)
 
     def _show(self) -> None:
         if self.render_mode == "human":
@@ -431,11 +429,6 @@ def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:
     if not chosen:
         raise ValueError(f"none of the seats is called {AGENT!r}: an environment needs at least one")
     return chosen
-
-
-def _names_in_pictures(seats: Sequence[str] | None, num_players: int) -> list[str]:
-    names = [AGENT] * num_players if seats is None else list(seats)
-    return [f"player_{i}" if name == AGENT else name for i, name in enumerate(names)]
 
 
 def _register() -> None:

@@ -64,6 +64,11 @@ def seat_codes(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.
     return np.array([SEAT_NAMES.index(name) for name in seats], np.int64)
 
 
+def shown_names(seats: Sequence[str]) -> tuple[str, ...]:
+    """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
+    return tuple(f"player_{i}" if name == AGENT else str(name) for i, name in enumerate(seats))
+
+
 def _check_is_sequence(seats: Any) -> None:
     """Raise an error unless ``seats`` has an order and a length, and is not a single string."""
     wanted = "it must be a sequence of one name per seat"

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ZERO, njit
-from territorial.board import END, FIRST, STRIP_BITS
+from territorial.board import END, FIRST, STRIP_BITS, write_owner_codes
+from territorial.constants import BLOCKED
 
 BOT_MEMORY = 4
 """Whole numbers that a bot keeps from one decision to the next."""
@@ -226,18 +227,50 @@ def state_bytes(state: State) -> int:
     return sum(block.nbytes for block in state)
 
 
-DIGEST_FIELDS = ("alive", "troops", "land", "peak", "next_step", "death_tick")
+class Position(NamedTuple):
+    """What the digest of a game is taken of, beside its seed."""
+
+    board: npt.NDArray[np.uint8]  # (H+2, W+2) owner codes within a wall ring
+    numbers: npt.NDArray[np.int64]  # (1 + 6 P + (P+1)**2,) in the order of the rules: see write_position
 
 
-def digest(state: State, k: int, owner: npt.NDArray[np.uint8]) -> bytes:
-    """Return the 8 bytes that name the position of game ``k``, as the rules define them.
+def allocate_positions(num_games: int, num_players: int, height: int, width: int) -> Position:
+    """Return room for the positions of ``num_games`` games, the game axis first."""
+    numbers = 1 + 6 * num_players + (num_players + 1) ** 2
+    return Position(
+        board=np.zeros((num_games, height + 2, width + 2), np.uint8),
+        numbers=np.zeros((num_games, numbers), np.int64),
+    )
 
-    ``owner``: uint8 (H, W), the owner codes of that game.
-    """
-    parts = [view(state, "tick")[k : k + 1].astype("<i8"), state.seed[k].astype("<u8"), owner]
-    parts += [view(state, name)[k, 1:].astype("<i8") for name in DIGEST_FIELDS]
-    parts.append(view(state, "pools")[k].astype("<i8"))
-    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).digest()
+
+@njit
+def write_position(game: Game, board: Any, numbers: Any) -> None:
+    """Write what the digest of ``game`` is taken of: its tick, six numbers of every seat, all pools."""
+    board[:, :] = BLOCKED
+    write_owner_codes(game.planes, game.spans, board)
+    players, owners = len(game.alive) - 1, len(game.alive)
+    numbers[0] = game.clock[TICK]
+    for i in range(players):
+        p = i + 1
+        numbers[p] = game.alive[p]
+        numbers[p + players] = game.troops[p]
+        numbers[p + 2 * players] = game.land[p]
+        numbers[p + 3 * players] = game.peak[p]
+        numbers[p + 4 * players] = game.next_step[p]
+        numbers[p + 5 * players] = game.death_tick[p]
+    first = 1 + 6 * players
+    for p in range(owners):
+        for target in range(owners):
+            numbers[first + p * owners + target] = game.pools[p, target]
+
+
+def digest(seed: int, position: Position) -> bytes:
+    """Return the 8 bytes that name the position of one game, as the rules define them."""
+    numbers = position.numbers.astype("<i8", copy=False)
+    message = hashlib.blake2b(numbers[:1].tobytes() + seed.to_bytes(8, "little"), digest_size=8)
+    message.update(position.board[1:-1, 1:-1].tobytes())
+    message.update(numbers[1:].tobytes())
+    return message.digest()
 
 
 def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:

@@ -47,9 +47,12 @@ from territorial.state import (
     TICK,
     WAKE,
     Game,
+    Position,
     State,
     game_of,
+    write_position,
 )
+from territorial.tape import Tape, keep_position, log_launch
 from territorial.work import Work
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
@@ -112,6 +115,7 @@ def step_games(
     buffers: Buffers,
     final_buffers: Buffers,
     results: Results,
+    tape: Tape,
     options: Options,
     first: int,
     end: int,
@@ -125,12 +129,13 @@ def step_games(
             if options.is_observed != 0:
                 observe_step(game, params, work, buffers, k)
             continue
-        decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
+        decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k], tape, k)
         play(game, params, work)
         report(game, work, results, k)
         is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
         if results.ended[k] or is_left:
             keep_final(game, results, k)
+            keep_position(tape, k, game)
         if options.is_observed != 0:
             observe_step(game, params, work, buffers, k)
         if options.is_autoreset != 0 and (results.ended[k] or is_left):
@@ -174,16 +179,27 @@ def reset_games(
 
 
 @kernel
-def tick_game(state: State, params: Params, work: Work, launches: Any, k: int) -> None:
-    """Make ``launches``, int64 (N, 3): seat, owner code, 1024ths; then play one tick of game ``k``.
+def play_launches(state: State, params: Params, work: Work, launches: Any, until: int, k: int) -> None:
+    """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
-    What is derived from the state is derived anew, so that a caller may have written to the arrays.
+    ``launches``: int64 (N, 4) in the order of ticks: tick, seat, owner code, 1024ths; none before the
+    tick at which the game stands. What is derived from the state is derived anew, so that a caller may
+    have written to the arrays.
     """
     game = game_of(state, k)
     derive(game, work)
-    for i in range(len(launches)):
-        launch(game, params, launches[i, 0], launches[i, 1], launches[i, 2])
-    tick(game, params, work)
+    i = 0
+    while game.clock[TICK] < until and game.clock[OVER] == 0:
+        while i < len(launches) and launches[i, 0] == game.clock[TICK]:
+            launch(game, params, launches[i, 1], launches[i, 2], launches[i, 3])
+            i += 1
+        tick(game, params, work)
+
+
+@kernel
+def position_of(state: State, k: int, position: Position) -> None:
+    """Write what the digest of game ``k`` is taken of into ``position``."""
+    write_position(game_of(state, k), position.board, position.numbers)
 
 
 @kernel
@@ -232,7 +248,9 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
 
 
 @njit
-def decide_launches(game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any) -> None:
+def decide_launches(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, tape: Tape, k: int
+) -> None:
     """Collect everybody's launch from one and the same board, then make them all."""
     for p in range(1, len(game.alive)):
         work.before[LAND_BEFORE, p] = game.land[p]
@@ -247,8 +265,10 @@ def decide_launches(game: Game, params: Params, work: Work, seating: Any, memory
         else:
             decide_bot(game, params, work, seating, memory, p)
     for p in range(1, len(game.alive)):
-        if work.launches[p, 0] != NO_TARGET:
-            launch(game, params, p, work.launches[p, 0], work.launches[p, 1])
+        target, fraction = work.launches[p, 0], work.launches[p, 1]
+        if target != NO_TARGET:
+            log_launch(tape, k, game.clock[TICK], p, target, fraction)
+            launch(game, params, p, target, fraction)
 
 
 @njit

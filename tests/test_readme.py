@@ -114,6 +114,21 @@ def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
     assert "a second wanted" in capsys.readouterr().out
 
 
+def test_what_replays_take_is_written_down(tmp_path, capsys):
+    path = tmp_path / "replay.json"
+    arguments = ["--size", "small", "--steps", "4000", "--out", str(path)]
+    assert script("benchmarks/replay_cost.py").main(arguments) == 0
+    result = json.loads(path.read_text())
+    bots, busy = result["games"].values()
+    assert bots["ticks"] >= 600
+    assert bots["bytes"] < busy["bytes"] < result["limits"]["bytes"]
+    assert busy["launches"] == busy["ticks"] // 10 * 8
+    for case in result["recording"].values():
+        assert case["games_recorded"] > 0
+        assert case["forms"]["not recorded"]["cost_us"] == 0
+    assert "launches" in capsys.readouterr().out
+
+
 def readme_tables() -> ModuleType:
     return script("benchmarks/readme_tables.py")
 

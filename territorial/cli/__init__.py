@@ -1,4 +1,5 @@
-"""The command line: ``territorial play``, ``bench``, ``obs``, ``memory``, ``warmup``, ``info``.
+"""The command line: ``territorial play``, ``watch``, ``replay``, ``bench``, ``obs``, ``memory``, ``warmup``
+and ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -25,18 +26,31 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cli import bench, info, memory, obs, play, warm
+from territorial.cli import bench, info, memory, obs, play, replay, warm, watch
 from territorial.cli.options import UsageError
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
 
-VERBS = {"play": play, "bench": bench, "obs": obs, "memory": memory, "warmup": warm, "info": info}
+VERBS = {
+    "play": play,
+    "watch": watch,
+    "replay": replay,
+    "bench": bench,
+    "obs": obs,
+    "memory": memory,
+    "warmup": warm,
+    "info": info,
+}
 
 EXAMPLES = """\
 examples:
   territorial play                      one whole game of 32 bots, standings and a picture
   territorial play --seed 7 --seats metronome,banker
+  territorial watch                     the same in the browser
+  territorial play --replay             the same, and keep the game
+  territorial replay FILE --at 2000     a game that was kept, as it stood then
+  territorial watch FILE                a game that was kept, in the browser
   territorial bench                     how fast this machine plays, in under a minute
   territorial info --json               versions, machine and defaults for a bug report
 

@@ -13,9 +13,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from territorial import bots
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.constants import MAX_SIDE
+from territorial.render import write_png
 from territorial.seats import LINEUPS
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
@@ -237,7 +241,7 @@ def lineup_name(seats: tuple[str, ...]) -> str | None:
     return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
 
 
-# ---- JSON ------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -260,10 +264,39 @@ def check_writable(argument: str, path: str | Path) -> None:
         raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
 
 
+def check_picture(argument: str, path: str) -> None:
+    """Raise UsageError unless ``path`` can be the file of a picture."""
+    if not path.lower().endswith(".png"):
+        raise UsageError(f"argument {argument}: {path!r} must end in .png, the only kind of picture")
+    check_writable(argument, path)
+
+
+def write_picture(argument: str, path: str, picture: npt.NDArray[np.uint8]) -> None:
+    """Write a picture, uint8 (height, width, 3), to the file that ``argument`` named."""
+    try:
+        write_png(path, picture)
+    except OSError as error:
+        raise UsageError(f"argument {argument}: {path!r} cannot be written: {error.strerror}") from None
+
+
 def check_json(parsed: argparse.Namespace) -> None:
     """Raise UsageError if the file that ``--json`` names cannot be."""
     if parsed.json not in (None, STDOUT):
         check_writable("--json", parsed.json)
+        _check_is_json(parsed.json)
+
+
+def _check_is_json(path: str) -> None:
+    """Raise UsageError if there is a file at ``path`` that is no JSON, such as one that is to be read."""
+    if not Path(path).is_file():
+        return
+    with open(path, "rb") as file:
+        start = file.read(1)
+    if start not in (b"", b"{"):
+        raise UsageError(
+            f"argument --json: {path!r} is a file that is not JSON, and would be lost; for JSON on stdout "
+            "let --json be the last argument"
+        )
 
 
 def write_json(destination: str, result: Mapping[str, Any]) -> None:

@@ -5,30 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from territorial import warmup
 from territorial.cli import options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
-from territorial.cli.poster import Album, Standing, Title, draw_poster
+from territorial.cli.poster import Album, Title, draw_poster
+from territorial.cli.show import live_show, write_page
+from territorial.cli.standings import Standing, standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.engine import VecGame
-from territorial.render import terrain_of, write_png
+from territorial.render import terrain_of
+from territorial.render.film import write_film
+from territorial.replay import Recorder, Replay
+from territorial.replay.replay import SUFFIX
 
 EXAMPLES = """\
   territorial play
   territorial play --seed 7 --out seven.png
   territorial play --seed 7 --animation seven.mp4
+  territorial play --page               and leave it as a page for the browser
+  territorial play --seed 7 --replay    and keep the game: see territorial replay --help
   territorial play --seats metronome,banker,turtle --num-players 60
   territorial play --height 512 --width 1024 --num-players 250 --map mountains
   territorial play --set launch_delay=0 --set deaths=false --json game.json
 """
 
-LONGEST_TABLE = 40
-SHORTENED_TABLE = 30
 POSTER_BOARDS, ANIMATION_BOARDS = 64, 128
 """Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
 ANIMATION_FPS = 12
@@ -56,34 +61,58 @@ def add_parser(verbs: Any) -> None:
         help="leave an animation of some seconds: .apng, or .gif or .mp4 with the extra video (default "
         "territorial-SEED.apng, here)",
     )
+    parser.add_argument(
+        "--page",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave a page that shows the game in a browser, an .html (default territorial-SEED.html, here)",
+    )
+    parser.add_argument(
+        "--replay",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave a replay, a file of a few KB for `territorial replay` (default territorial-SEED.replay, "
+        "here)",
+    )
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
+
+
+class Files(NamedTuple):
+    """What the game leaves, None where it leaves none."""
+
+    picture: str | None
+    animation: str | None
+    replay: str | None
+    page: str | None
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Play the game and report it."""
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
-    picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
-    if picture is not None:
-        _check_picture(picture)
-    animation = None if parsed.animation is None else parsed.animation or f"territorial-{parsed.seed}.apng"
-    if animation is not None:
-        check_animation("--animation", animation, ANIMATION_FPS)
+    files = _files(parsed)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = _begin(config, seats, parsed.seed)
-        album = Album(POSTER_BOARDS if animation is None else ANIMATION_BOARDS)
+        game = begin(config, seats, parsed.seed)
+        recorder = None if files.replay is None else Recorder(game)
+        album = Album(POSTER_BOARDS if files.animation is None else ANIMATION_BOARDS)
         match = _play(game, seats, album, sys.stderr)
     lineup = options.lineup_name(seats)
-    if picture is not None:
+    if files.picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config)
-        _write_picture(picture, draw_poster(title, album, match.standings))
-    if animation is not None:
-        _write_animation(animation, album, config, seats)
-    files = {"picture": picture, "animation": animation}
-    result = _result(match, game, parsed.seed, lineup) | files
+        options.write_picture("--out", files.picture, draw_poster(title, album, match.standings))
+    if files.animation is not None:
+        _write_animation(files.animation, album, config, seats)
+    if recorder is not None and files.replay is not None:
+        _write_replay(files.replay, recorder.replay())
+    result = _result(match, game, parsed.seed, lineup) | files._asdict()
+    if files.page is not None:  # the game is played again, so that filming it costs no time above
+        game.reset(seeds=[parsed.seed])
+        write_page("--page", files.page, b"".join(write_film(*live_show(game, parsed.seed))))
     if parsed.json != STDOUT:
         _print_report(match, game, files)
     if parsed.json is not None:
@@ -91,17 +120,31 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _check_picture(path: str) -> None:
-    if not path.lower().endswith(".png"):
-        raise UsageError(f"argument --out: {path!r} must end in .png, the only kind of picture")
-    options.check_writable("--out", path)
+def _files(parsed: argparse.Namespace) -> Files:
+    """Return what was asked for; UsageError for what cannot be written, before time is spent on it."""
+    name = f"territorial-{parsed.seed}"
+    files = Files(
+        picture=None if parsed.no_picture else parsed.out or f"{name}.png",
+        animation=None if parsed.animation is None else parsed.animation or f"{name}.apng",
+        replay=None if parsed.replay is None else parsed.replay or f"{name}{SUFFIX}",
+        page=None if parsed.page is None else parsed.page or f"{name}.html",
+    )
+    if files.picture is not None:
+        options.check_picture("--out", files.picture)
+    if files.animation is not None:
+        check_animation("--animation", files.animation, ANIMATION_FPS)
+    if files.replay is not None:
+        options.check_writable("--replay", files.replay)
+    if files.page is not None:
+        options.check_writable("--page", files.page)
+    return files
 
 
-def _write_picture(path: str, picture: Any) -> None:
+def _write_replay(path: str, replay: Replay) -> None:
     try:
-        write_png(path, picture)
+        replay.save(path)
     except OSError as error:
-        raise UsageError(f"argument --out: {path!r} cannot be written: {error.strerror}") from None
+        raise UsageError(f"argument --replay: {path!r} cannot be written: {error.strerror}") from None
 
 
 def _write_animation(path: str, album: Album, config: GameConfig, seats: Sequence[str]) -> None:
@@ -134,7 +177,7 @@ class Match:
     standings: list[Standing]
 
 
-def _begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
+def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
     """Return a game at its first tick, with everything compiled that playing it needs."""
     try:
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
@@ -166,25 +209,6 @@ def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> 
     album.close(game)
     ticks = int(game.state.tick[0])
     return Match(ticks, steps, spent, living_steps, standings_of(game, seats))
-
-
-def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
-    """Return all seats of game 0, the winner first."""
-    state = game.state
-    num_land = int(state.num_land[0])
-    rows = [
-        Standing(
-            place=float(state.place2[0, p]) / 2,
-            seat=p,
-            bot=seats[p - 1],
-            land=int(state.land[0, p]),
-            land_percent=100 * int(state.land[0, p]) / num_land,
-            troops=int(state.troops[0, p]),
-            death_tick=int(state.death_tick[0, p]) if state.death_tick[0, p] >= 0 else None,
-        )
-        for p in range(1, len(seats) + 1)
-    ]
-    return sorted(rows, key=lambda row: (row.place, row.seat))
 
 
 class Progress:
@@ -253,9 +277,9 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
     }
 
 
-def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) -> None:
+def _print_report(match: Match, game: VecGame, files: Files) -> None:
     rates = _rates(match, game.config.num_players)
-    print(_table(match.standings))
+    print(standings_table(match.standings))
     print(
         f"\n{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
         f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
@@ -263,20 +287,6 @@ def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) 
         f"a decision every {game.config.decision_every} ticks)"
     )
     print("Many games at once are faster; `territorial bench` measures that.")
-    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
-    print("\n" + "\n".join(left) if left else "", end="\n" if left else "")
-
-
-def _table(standings: Sequence[Standing]) -> str:
-    """Return the standings as text, the middle of a very long list left out."""
-    lines = [f"\n{'place':>6}  {'seat':6}{'bot':12}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
-    shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]
-    for row in shown:
-        died = "" if row.death_tick is None else f"{row.death_tick:,}"
-        lines.append(
-            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot:12}{row.land_percent:>5.1f} %"
-            f"{row.troops:>14,}  {died:>12}"
-        )
-    if len(shown) < len(standings):
-        lines.append(f"        ... and {len(standings) - len(shown)} more; --json gives them all")
-    return "\n".join(lines)
+    left = [f"{kind}: {path}" for kind, path in files._asdict().items() if path is not None]
+    if left:
+        print("\n" + "\n".join(left))

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.engine import VecGame
@@ -34,20 +35,6 @@ _MARK = 6  # pixels of a mark on an axis
 _PANEL_WIDTH = (_CHARACTERS + 3) * ADVANCE * _SIZE
 _CHART_HEIGHT = 200
 """At least; it takes what room the standings leave."""
-
-
-class Standing(NamedTuple):
-    """How one seat came out of a game."""
-
-    place: float
-    """1 is the winner; those who fell together share the mean of their places."""
-    seat: int
-    bot: str
-    land: int
-    land_percent: float
-    troops: int
-    death_tick: int | None
-    """None if it lives."""
 
 
 class Title(NamedTuple):

@@ -75,6 +75,7 @@ def compile_everything(seed: int = 0) -> None:
     game.reset()
     game.step(np.zeros((2, 2, 2), np.int64))
     game.tick(0)
+    game.digest(0)
     game.fronts(0)
     game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
 

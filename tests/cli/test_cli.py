@@ -62,6 +62,21 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, t
     assert height > 600
 
 
+def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "play", "--no-picture", "--page", "--seed", "5", *SMALL)
+    assert code == 0
+    assert out.endswith("\n\npage: territorial-5.html\n")
+    assert run(capsys, "watch", "--export", "other.html", "--seed", "5", *SMALL)[0] == 0
+    assert Path("territorial-5.html").read_bytes() == Path("other.html").read_bytes()
+    result = json.loads(run(capsys, "play", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
+    assert result["page"] == "a.html"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "other.html", "territorial-5.html"]
+    code, _, err = run(capsys, "play", "--no-picture", "--page", "no/such/a.html", *SMALL)
+    assert code == 2
+    assert "argument --page: 'no/such/a.html': there is no such folder" in err
+
+
 def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     picture = tmp_path / "a.png"
     arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--out", str(picture), *SMALL]
@@ -79,6 +94,19 @@ def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     ]
     assert [row["place"] for row in first["standings"]] == sorted(row["place"] for row in first["standings"])
     assert set(RATES) <= set(first)
+
+
+def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"a replay, say")
+    code, _, err = run(capsys, "info", "--json", str(path))
+    assert code == 2
+    assert f"argument --json: {str(path)!r} is a file that is not JSON, and would be lost" in err
+    assert path.read_bytes() == b"a replay, say"
+    for before in (b"", b"{}"):
+        path.write_bytes(before)
+        assert run(capsys, "info", "--json", str(path))[0] == 0
+        assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
 
 
 def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
@@ -260,7 +288,7 @@ def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
 
 def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(tmp_path):
     warmup._record(tmp_path, "step_games", 20.0)
-    warmup._record(tmp_path, "tick_game", 8.0)  # needed by no first step
+    warmup._record(tmp_path, "play_launches", 8.0)  # needed by no first step
     assert warmup.compile_seconds(tmp_path) is None
     warmup._record(tmp_path, "reset_games", 1.0)
     assert warmup.compile_seconds(tmp_path) == 21.0
@@ -334,7 +362,9 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
         assert part in err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("verb", [[], ["play"], ["bench"], ["obs"], ["warmup"], ["info"]])
+@pytest.mark.parametrize(
+    "verb", [[], ["play"], ["watch"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]]
+)
 def test_help_has_examples(capsys, verb):
     code, out, _ = run(capsys, *verb, "--help")
     assert code == 0

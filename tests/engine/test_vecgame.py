@@ -1,6 +1,7 @@
 """VecGame as its users see it: resets, rewards, ends, seats, seeds, memory, errors that say what is wrong."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -861,11 +862,12 @@ def test_a_game_that_is_over_cannot_be_ticked():
 
 def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
     game = new_game()
-    game._lock.acquire()  # as another thread's step would hold it
     before = game.state.tick.copy()
-    with pytest.raises(RuntimeError, match=r"step\(\) while another thread is using this VecGame"):
-        game.step()
-    game._lock.release()
+    with ThreadPoolExecutor(1) as other:
+        other.submit(game._lock.acquire).result()  # as another thread's step would hold it
+        with pytest.raises(RuntimeError, match=r"step\(\) while another thread is using this VecGame"):
+            game.step()
+        other.submit(game._lock.release).result()
     game.step()
     assert (game.state.tick == before + 10).all()
 

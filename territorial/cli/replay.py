@@ -1,0 +1,222 @@
+"""``territorial replay``: what a recorded game was, whether it plays out the same, how it stood when."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from territorial import warmup
+from territorial.cli import options
+from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.standings import standings_of, standings_table
+from territorial.config import GameConfig
+from territorial.constants import RULES_VERSION
+from territorial.render import beside, render_board, standings_panel
+from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
+
+EXAMPLES = """\
+  territorial play --replay game.replay     make one
+  territorial replay game.replay            what game it is
+  territorial replay game.replay --verify   play it again: exit code 1 if it comes out differently
+  territorial replay game.replay --standings
+  territorial replay game.replay --at 2000 --out then.png
+  territorial replay game.replay --verify --json
+"""
+
+PICTURE_PIXELS = 768
+"""About the longer side of the board in the picture."""
+
+
+class Part(NamedTuple):
+    """One thing that this verb can say: values that JSON has, and the same as text."""
+
+    result: dict[str, Any]
+    text: str
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "look into a recorded game: verify it, print standings, draw it at any tick"
+    parser = options.new_parser(verbs, "replay", summary, EXAMPLES)
+    parser.add_argument("file", metavar="FILE", help="the replay")
+    parser.add_argument("--info", action="store_true", help="say what game it is (the default)")
+    parser.add_argument(
+        "--verify", action="store_true", help="play it again and compare it with the recording"
+    )
+    parser.add_argument(
+        "--standings", action="store_true", help="print the standings at the end, or --at TICK"
+    )
+    parser.add_argument(
+        "--at", type=int, metavar="TICK", help="print the standings at TICK and leave a picture of it"
+    )
+    parser.add_argument(
+        "--out", metavar="PNG", help="the picture of --at (default the replay's name and TICK, here)"
+    )
+    parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Say what was asked for; exit code 1 if the file is no replay, or its game plays out differently."""
+    options.check_json(parsed)
+    try:
+        replay = _load(parsed.file)
+        _check_options(parsed, replay)
+        parts = [part(parsed, replay) for part in _wanted(parsed)]
+    except ReplayError as error:
+        print(f"territorial replay: {error}", file=sys.stderr)
+        return 1
+    result: dict[str, Any] = {"file": parsed.file}
+    for part in parts:
+        result |= part.result
+        if parsed.json != STDOUT:
+            print(part.text)
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+    return 0 if result.get("verified", True) else 1
+
+
+def _load(path: str) -> Replay:
+    try:
+        return Replay.load(path)
+    except OSError as error:
+        raise UsageError(f"argument FILE: {path!r} cannot be read: {error.strerror}") from None
+
+
+def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
+    """Raise UsageError for options that do not fit the replay or each other, before anything is played."""
+    if parsed.at is not None and not 0 <= parsed.at <= replay.num_ticks:
+        raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
+    if parsed.out is not None and (parsed.at is None or parsed.no_picture):
+        raise UsageError(f"argument --out: {parsed.out!r}: only --at leaves a picture")
+    if _leaves_picture(parsed):
+        options.check_picture("--out", _picture_path(parsed))
+
+
+def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Part]]:
+    """Return what makes the parts that were asked for, in the order in which they are said."""
+    asked = {
+        _verify: parsed.verify,
+        _standings: parsed.standings or parsed.at is not None,
+        _picture: _leaves_picture(parsed),
+    }
+    asked = {_info: parsed.info or not any(asked.values()), **asked}
+    return [part for part, is_wanted in asked.items() if is_wanted]
+
+
+# ---- parts -----------------------------------------------------------------------------------------
+
+
+def _info(parsed: argparse.Namespace, replay: Replay) -> Part:
+    """What game it is; nothing is played for that."""
+    config = replay.config
+    result = {
+        "bytes": Path(parsed.file).stat().st_size,
+        "library_version": replay.library_version,
+        "rules_version": RULES_VERSION,
+        "obs_version": replay.obs_version,
+        "map_kind": replay.map_kind,
+        "config": options.config_values(config),
+        "seed": replay.seed,
+        "seats": list(replay.seats),
+        "names": list(replay.names),
+        "ticks": replay.num_ticks,
+        "is_over": replay.is_over,
+        "launches": len(replay.launches),
+        "checkpoints": [[tick, digest.hex()] for tick, digest in replay.checkpoints],
+        "game_digest": replay.digest.hex(),
+    }
+    rows = {
+        "file": f"{parsed.file}, {result['bytes']:,} bytes",
+        "game": f"{config.height} x {config.width}, map {replay.map_kind or 'of its own'}, "
+        f"{config.num_players} seats, seed {replay.seed}",
+        "ticks": f"{replay.num_ticks:,}, " + ("to the end" if replay.is_over else "left before the end"),
+        "launches": f"{len(replay.launches):,}",
+        "checkpoints": f"{len(replay.checkpoints)}, at the end {replay.digest.hex()}",
+        "seats": ", ".join(f"{count} {name}" for name, count in Counter(replay.seats).items()),
+        "config": _differences(config) or "the defaults",
+        "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "
+        f"observations {replay.obs_version}",
+    }
+    return Part(result, _lines(rows))
+
+
+def _verify(parsed: argparse.Namespace, replay: Replay) -> Part:
+    """Whether the game plays out as it was recorded."""
+    with warmup.progress("territorial: playing the replay"):
+        replay.game(min(1, replay.num_ticks)).digest(0)  # what has to be compiled or loaded, now is
+        started = time.perf_counter()
+        try:
+            replay.verify()
+        except DivergedError as error:
+            return Part({"verified": False, "difference": str(error)}, f"NOT the same: {error}")
+        seconds = time.perf_counter() - started
+    return Part(
+        {"verified": True, "verify_seconds": seconds},
+        f"verified: {replay.num_ticks:,} ticks, {len(replay.checkpoints)} checkpoints, the same in every one "
+        f"({seconds * 1000:,.0f} ms)",
+    )
+
+
+def _standings(parsed: argparse.Namespace, replay: Replay) -> Part:
+    """Who stands where, at the end or at the tick asked for."""
+    with warmup.progress("territorial: playing the replay"):
+        game = replay.seek(_tick(parsed, replay))
+    rows = standings_of(game, replay.names)
+    result = {"tick": _tick(parsed, replay), "standings": [row._asdict() for row in rows]}
+    return Part(result, f"\ntick {result['tick']:,}\n{standings_table(rows)}")
+
+
+def _picture(parsed: argparse.Namespace, replay: Replay) -> Part:
+    """A picture of board and standings at the tick asked for."""
+    path = _picture_path(parsed)
+    options.write_picture("--out", path, draw(replay, frame_of(replay.seek(_tick(parsed, replay)))))
+    return Part({"picture": path}, f"\npicture: {path}")
+
+
+def draw(replay: Replay, frame: Frame) -> Any:
+    """Return one frame of a replay as a picture, uint8 (height, width, 3)."""
+    scale = max(1, PICTURE_PIXELS // max(frame.owner.shape))
+    terrain: Any = replay.terrain
+    board = render_board(frame.owner, len(frame.land), scale, terrain)
+    title = f"TICK {frame.tick}"
+    panel = standings_panel(
+        board.shape[0], frame.land, frame.troops, replay.num_land, title=title, names=replay.names
+    )
+    return beside(board, panel)
+
+
+# ---- within ----------------------------------------------------------------------------------------
+
+
+def _tick(parsed: argparse.Namespace, replay: Replay) -> int:
+    return replay.num_ticks if parsed.at is None else int(parsed.at)
+
+
+def _leaves_picture(parsed: argparse.Namespace) -> bool:
+    return parsed.at is not None and not parsed.no_picture
+
+
+def _picture_path(parsed: argparse.Namespace) -> str:
+    return str(parsed.out or f"{Path(parsed.file).stem}-{parsed.at}.png")
+
+
+def _differences(config: GameConfig) -> str:
+    """Return the fields of rules that are not the defaults; size and map stand elsewhere."""
+    default = options.config_values(GameConfig())
+    shown = {"height", "width", "num_players", "map", "map_seed"}
+    values = options.config_values(config)
+    return ", ".join(
+        f"{name}={values[name]}" for name in values if name not in shown and values[name] != default[name]
+    )
+
+
+def _lines(rows: Mapping[str, str]) -> str:
+    width = max(len(name) for name in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())

@@ -1,0 +1,206 @@
+"""``territorial watch``: a game in the browser, served on this machine or as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from territorial.cli import options
+from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.play import Progress, begin
+from territorial.cli.show import Show, live_show, recorded_show, write_page
+from territorial.render.film import write_film
+from territorial.render.server import Feed, PageServer
+from territorial.render.web import page
+from territorial.replay import Frame, Replay, ReplayError
+
+EXAMPLES = """\
+  territorial watch                                play a game of 32 bots and watch it
+  territorial watch live --seed 7 --map mountains --open
+  territorial watch territorial-0.replay           a game that `territorial play --replay` has kept
+  territorial watch --export game.html             one file to keep, open or send
+  territorial watch --port 0 --json                a free port; the address as JSON
+"""
+
+LIVE = "live"
+DEFAULT_PORT = 8765
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "show a game in the browser, or write it as one HTML file"
+    parser = options.new_parser(verbs, "watch", summary, EXAMPLES)
+    parser.add_argument(
+        "game",
+        nargs="?",
+        default=LIVE,
+        metavar="FILE_OR_LIVE",
+        help="a replay, or live (the default), which plays a game of bots and shows it as it is played",
+    )
+    parser.add_argument("--export", metavar="FILE", help="write the page as FILE and serve nothing")
+    _add_server_options(parser)
+    parser.add_argument(
+        "--every",
+        type=options.whole(1, 10_000_000),
+        metavar="N",
+        help="ticks from one frame to the next, at least; frames are taken at decisions (default: at every "
+        "decision, at fewer in games that may be longer than 2,000 decisions)",
+    )
+    options.add_seed_option(parser, "seed of the game")
+    options.add_seats_option(parser)
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the server")
+    group.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to serve on (default 127.0.0.1, this machine alone; 0.0.0.0: all who can reach it)",
+    )
+    group.add_argument(
+        "--port",
+        type=options.whole(0, 65535),
+        default=DEFAULT_PORT,
+        metavar="N",
+        help=f"port to serve on; 0 takes a free one (default {DEFAULT_PORT})",
+    )
+    group.add_argument("--open", action="store_true", help="open the page in a browser")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Serve the game, or write it."""
+    options.check_json(parsed)
+    if parsed.export is not None:
+        options.check_writable("--export", parsed.export)
+    try:
+        show = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
+        return _export(parsed, show) if parsed.export is not None else _serve(parsed, show)
+    except ReplayError as error:
+        print(f"territorial watch: {error}", file=sys.stderr)
+        return 1
+
+
+def _recorded(parsed: argparse.Namespace) -> Show:
+    """Return the game of a replay."""
+    names = {
+        "--seed": parsed.seed != 0,
+        "--seats": options.lineup_name(parsed.seats) != options.DEFAULT_LINEUP,
+    }
+    names |= {
+        f"--{name.replace('_', '-')}": getattr(parsed, name) is not None for name in options.NAMED_FIELDS
+    }
+    for name, is_given in (names | {"--set": bool(parsed.assignments)}).items():
+        if is_given:
+            raise UsageError(f"argument {name}: {parsed.game!r} is a replay, and its game is what it is")
+    try:
+        replay = Replay.load(parsed.game)
+    except OSError as error:
+        raise UsageError(f"argument FILE_OR_LIVE: {parsed.game!r} cannot be read: {error.strerror}") from None
+    return recorded_show(replay, parsed.every)
+
+
+def _live(parsed: argparse.Namespace) -> Show:
+    """Return a game of bots that is played while its frames are taken."""
+    config = options.config_of(parsed)
+    seats = options.seats_of(parsed, config)
+    with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
+        game = begin(config, seats, parsed.seed)
+    show, progress = live_show(game, parsed.seed, parsed.every), Progress(game, seats, sys.stderr)
+    is_over = game.state.over  # a view: always current
+    told = _told(show.frames, lambda: progress.show(time.perf_counter(), bool(is_over[0])))
+    return show._replace(frames=told)
+
+
+def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
+    """Pass ``frames`` on and call ``tell`` after each."""
+    for frame in frames:
+        yield frame
+        tell()
+
+
+# ---- as a file -------------------------------------------------------------------------------------
+
+
+def _export(parsed: argparse.Namespace, show: Show) -> int:
+    film = b"".join(write_film(*show))
+    size = write_page("--export", parsed.export, film)
+    if parsed.json != STDOUT:
+        print(f"page: {parsed.export} ({size:,} bytes); it opens in any browser, also without a network")
+    if parsed.json is not None:
+        result = {
+            "page": parsed.export,
+            "bytes": size,
+            "film_bytes": len(film),
+            "title": show.header["title"],
+        }
+        options.write_json(parsed.json, result)
+    return 0
+
+
+# ---- as a server -----------------------------------------------------------------------------------
+
+
+def _serve(parsed: argparse.Namespace, show: Show) -> int:
+    """Serve until interrupted; an error in making the film ends it too."""
+    film, failures = Feed(), list[BaseException]()
+    with _server(parsed, film) as server:
+        filling = threading.Thread(target=_fill, args=(film, show, server, failures), daemon=True)
+        _announce(parsed, server)
+        filling.start()
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            print("\nterritorial watch: stopped", file=sys.stderr)
+        finally:
+            film.close(is_whole=False)
+        filling.join()
+    if failures:
+        raise failures[0]
+    return 0
+
+
+def _server(parsed: argparse.Namespace, film: Feed) -> PageServer:
+    try:
+        return PageServer(page(), film, parsed.host, parsed.port)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(
+            f"arguments --host, --port: cannot serve on {parsed.host!r}, port {parsed.port}: {error}; "
+            "--port 0 takes a free port"
+        ) from None
+
+
+def _announce(parsed: argparse.Namespace, server: PageServer) -> None:
+    if parsed.json is not None:
+        options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1]})
+    if parsed.json != STDOUT:
+        print(f"watch at {server.url} (Ctrl-C stops)")
+    sys.stdout.flush()
+    if not server.is_loopback:
+        print(
+            f"territorial watch: everybody who can reach this machine can see the game ({parsed.host})",
+            file=sys.stderr,
+        )
+    if parsed.open:
+        webbrowser.open(server.url)
+
+
+def _fill(film: Feed, show: Show, server: PageServer, failures: list[BaseException]) -> None:
+    """Make the film; where that fails, stop the server."""
+    try:
+        for piece in write_film(*show):
+            if not film.append(piece):
+                return
+        film.close()
+    except BaseException as error:
+        failures.append(error)
+        film.close(is_whole=False)
+        server.shutdown()

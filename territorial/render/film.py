@@ -1,0 +1,225 @@
+"""A film: a game as a compressed stream of frames, which the page in a browser plays.
+
+docs/watching.md describes the format, bit by bit. Every frame can be decoded as soon as the bytes that
+:meth:`FilmWriter.write` returned for it have arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import GameConfig
+from territorial.constants import BLOCKED, NEUTRAL
+from territorial.render import owner_colors, render_board
+from territorial.replay import Frame
+
+FILM_VERSION = 1
+LARGEST_TROOPS = 2**52 - 1
+"""A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
+
+MOST_FRAMES = 2000
+"""About as many as a game is shown in, unless asked for otherwise."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+def usual_distance(config: GameConfig) -> int:
+    """Return the ticks from one frame to the next: a decision, or more of them in a very long game."""
+    decisions = -(-config.max_ticks // config.decision_every)
+    return config.decision_every * -(-decisions // MOST_FRAMES)
+
+
+def film_header(
+    config: GameConfig,
+    names: Sequence[str],
+    title: str,
+    *,
+    terrain: str = "water",
+    map_kind: str | None = None,
+) -> dict[str, Any]:
+    """Return what a film of a game of ``config`` begins with.
+
+    ``names`` has one entry per seat, ``terrain`` says what blocked cells are, "water" or "mountains", and
+    ``map_kind`` what map it is; None: one of its own. Colours are lists of P + 2 texts "#rrggbb": neutral,
+    seats 1..P, blocked; ``border_colors`` are those of the sides of cells where the owner changes. Raises
+    ValueError for a wrong number of names and for another terrain.
+    """
+    if len(names) != config.num_players:
+        raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
+    return {
+        "format": "territorial-film",
+        "version": FILM_VERSION,
+        "title": title,
+        "map": map_kind or "a map of its own",
+        "height": config.height,
+        "width": config.width,
+        "num_players": config.num_players,
+        "names": list(names),
+        "max_ticks": config.max_ticks,
+        "win_percent": config.win_percent,
+        "colors": _hex_colors(_cell_colors(config.num_players, terrain)),
+        "border_colors": _hex_colors(_border_colors(config.num_players, terrain)),
+    }
+
+
+def _codes(num_players: int) -> npt.NDArray[np.uint8]:
+    """All owner codes of a game: neutral, the seats, blocked."""
+    return np.array([*range(num_players + 1), BLOCKED], np.uint8)
+
+
+def _cell_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
+    return owner_colors(num_players, terrain)[_codes(num_players)]
+
+
+def _border_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
+    """The colours of borders, read off a picture in which every owner borders on neutral land."""
+    codes = _codes(num_players)
+    board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
+    return render_board(board, num_players, 1, terrain)[:, 0]
+
+
+def _hex_colors(colors: npt.NDArray[np.uint8]) -> list[str]:
+    return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colors.tolist()]
+
+
+class FilmWriter:
+    """Turns frames into the bytes of a film, one after another.
+
+    ``header`` comes from :func:`film_header`.
+    """
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self._shape = (header["height"], header["width"])
+        self._num_players: int = header["num_players"]
+        self._is_code = np.zeros(256, np.bool_)
+        self._is_code[_codes(self._num_players)] = True
+        self._waiting = _block(json.dumps(header, separators=(",", ":")).encode())
+        self._deflate = zlib.compressobj(9)
+        self._num_frames = 0
+        self._tick = 0
+        self._owner = np.zeros(self._shape, np.uint8)
+        self._land = np.zeros(256, np.int64)
+        self._land[NEUTRAL] = self._owner.size
+        self._troops = np.zeros(self._num_players, np.int64)
+        self._alive = np.zeros(self._num_players, np.bool_)
+
+    def write(self, frame: Frame) -> bytes:
+        """Return the bytes that show ``frame``, those of the header before the first one.
+
+        Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or
+        types, codes or troops out of range, a tick that does not come after the last, and land that
+        is not the number of cells on the board.
+        """
+        self._check(frame)
+        changed = np.flatnonzero(frame.owner != self._owner)
+        codes = frame.owner.ravel()[changed]
+        land = self._checked_land(frame, changed, codes)
+        alive = frame.alive.astype(np.bool_)
+        flips = np.flatnonzero(alive != self._alive) + 1
+        head = np.array([frame.tick - self._tick, len(flips)], np.int64)
+        troops = frame.troops.astype(np.int64)
+        runs = _runs(changed, codes, self._shape[1])
+        numbers = np.concatenate([head, flips, _unsigned(troops - self._troops), runs])
+        self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
+        self._troops, self._alive = troops, alive
+        self._num_frames += 1
+        data, self._waiting = self._waiting + _block(_varints(numbers)), b""
+        return self._deflate.compress(data) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
+
+    def close(self) -> bytes:
+        """Return the bytes that end the film; it takes no more frames then."""
+        if not self._num_frames:
+            raise ValueError("the film has no frame; it needs one at least")
+        return self._deflate.compress(_block(b"")) + self._deflate.flush()
+
+    def _check(self, frame: Frame) -> None:
+        if frame.owner.shape != self._shape or frame.owner.dtype != np.uint8:
+            raise ValueError(
+                f"owner of the frame at tick {frame.tick} is a {frame.owner.dtype} array of shape "
+                f"{frame.owner.shape}; this film has uint8, {self._shape}"
+            )
+        for name in ("land", "troops", "alive"):
+            shape = getattr(frame, name).shape
+            if shape != (self._num_players,):
+                raise ValueError(
+                    f"{name} of the frame at tick {frame.tick} has shape {shape}; this film has "
+                    f"one entry per seat, ({self._num_players},)"
+                )
+        if frame.tick < 0 or (self._num_frames and frame.tick <= self._tick):
+            after = f"more than {self._tick}, that of the frame before" if self._num_frames else "0 or more"
+            raise ValueError(f"the tick of a frame is {frame.tick}; it must be {after}")
+        if not 0 <= frame.troops.min() <= frame.troops.max() <= LARGEST_TROOPS:
+            raise ValueError(
+                f"troops of the frame at tick {frame.tick} go from {frame.troops.min()} to "
+                f"{frame.troops.max()}; they must be from 0 to {LARGEST_TROOPS}"
+            )
+
+    def _checked_land(self, frame: Frame, changed: Numbers, codes: npt.NDArray[np.uint8]) -> Numbers:
+        """Return the cells of all owner codes, (256,), from those before and what has changed."""
+        if not self._is_code[codes].all():
+            wrong = codes[~self._is_code[codes]][0]
+            raise ValueError(
+                f"owner of the frame at tick {frame.tick} holds the code {wrong}; it must be from 0 to "
+                f"{self._num_players}, or {BLOCKED}"
+            )
+        lost = np.bincount(self._owner.ravel()[changed], minlength=256)
+        land: Numbers = self._land + np.bincount(codes, minlength=256) - lost
+        is_wrong = land[1 : self._num_players + 1] != frame.land
+        if is_wrong.any():
+            seat = int(is_wrong.argmax()) + 1
+            raise ValueError(
+                f"land of seat {seat} at tick {frame.tick} is {frame.land[seat - 1]}; the board has "
+                f"{land[seat]} cells of it"
+            )
+        return land
+
+
+def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[bytes]:
+    """Yield the bytes of a film of ``frames``, as soon as each can be shown."""
+    writer = FilmWriter(header)
+    for frame in frames:
+        yield writer.write(frame)
+    yield writer.close()
+
+
+def _runs(cells: Numbers, codes: npt.NDArray[np.uint8], width: int) -> Numbers:
+    """The numbers that say that ``cells``, rising, now have the owners ``codes``."""
+    goes_on = (np.diff(cells) == 1) & (codes[1:] == codes[:-1]) & (cells[1:] % width != 0)
+    starts = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(cells)])
+    lengths = np.diff(starts, append=len(cells))
+    order = codes[starts].argsort(kind="stable")
+    rows, columns = np.divmod(cells[starts][order], width)
+    steps = [_unsigned(np.diff(rows, prepend=0)), _unsigned(np.diff(columns, prepend=0))]
+    runs = np.stack([*steps, lengths[order]], axis=1)
+    owners, counts = np.unique(codes[starts], return_counts=True)
+    table = np.stack([owners.astype(np.int64), counts], axis=1)
+    return np.concatenate([[len(owners)], table.ravel(), runs.ravel()])
+
+
+def _block(content: bytes) -> bytes:
+    return _varints(np.array([len(content)])) + content
+
+
+def _unsigned(numbers: Numbers) -> Numbers:
+    """Map 0, -1, 1, -2 ... to 0, 1, 2, 3 ..., so that small numbers of either sign stay small."""
+    return (numbers << 1) ^ (numbers >> 63)
+
+
+_SHIFTS = np.arange(0, 63, 7)
+
+
+def _varints(numbers: Numbers) -> bytes:
+    """The LEB128 bytes of ``numbers``, which are not negative."""
+    groups = numbers[:, None] >> _SHIFTS
+    has_more = np.zeros(groups.shape, np.bool_)
+    has_more[:, :-1] = groups[:, 1:] > 0
+    is_there = np.ones(groups.shape, np.bool_)
+    is_there[:, 1:] = has_more[:, :-1]
+    encoded = (groups & 127).astype(np.uint8) | has_more * np.uint8(128)
+    return encoded[is_there].tobytes()

@@ -1,0 +1,178 @@
+"use strict";
+// The board: cells painted on a canvas, which is then moved and scaled as a whole.
+
+/** Paints owner codes as squares with darker sides where the owner changes, as render_board does. */
+class Painter {
+  constructor(canvas, height, width) {
+    const side = Math.max(height, width);
+    this.size = Math.max(2, Math.min(8, Math.floor(1024 / side))); // pixels of a cell
+    this.height = height;
+    this.width = width;
+    canvas.width = width * this.size;
+    canvas.height = height * this.size;
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.image = this.context.createImageData(canvas.width, canvas.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.painted = new Uint8Array(height * width);
+    this.isStale = new Uint8Array(height * width);
+    this.stale = []; // the cells that are, in any order
+    this.fill = this.side = null;
+  }
+
+  /** Takes colours by owner code; all cells are painted anew with them. */
+  setColors(fill, side) {
+    this.fill = fill;
+    this.side = side;
+    for (let cell = 0; cell < this.isStale.length; cell++) this.#mark(cell);
+  }
+
+  #mark(cell) {
+    if (this.isStale[cell]) return;
+    this.isStale[cell] = 1;
+    this.stale.push(cell);
+  }
+
+  /** Makes the canvas show `board`. */
+  paint(board) {
+    const { painted, width } = this;
+    for (let cell = 0; cell < board.length; cell++) {
+      if (board[cell] === painted[cell]) continue;
+      const column = cell % width;
+      this.#mark(cell);
+      if (column > 0) this.#mark(cell - 1);
+      if (column < width - 1) this.#mark(cell + 1);
+      if (cell >= width) this.#mark(cell - width);
+      if (cell + width < board.length) this.#mark(cell + width);
+    }
+    if (!this.stale.length) return;
+    painted.set(board);
+    this.#show(this.#paintStale(board));
+    this.stale.length = 0;
+  }
+
+  /** Paints the stale cells; returns the first and last column of those in every strip of rows. */
+  #paintStale(board) {
+    const strips = new Map();
+    for (const cell of this.stale) {
+      this.isStale[cell] = 0;
+      const row = Math.floor(cell / this.width), column = cell - row * this.width;
+      this.#paintCell(board, cell, row, column);
+      const strip = row >> 4, range = strips.get(strip);
+      if (!range) strips.set(strip, [column, column]);
+      else if (column < range[0]) range[0] = column;
+      else if (column > range[1]) range[1] = column;
+    }
+    return strips;
+  }
+
+  #paintCell(board, cell, row, column) {
+    const { size, width, height } = this, owner = board[cell];
+    this.#box(row, column, 0, 0, size, size, this.fill[owner]);
+    if (owner === NEUTRAL) return;
+    const line = Math.max(1, size >> 2), far = size - line, side = this.side[owner];
+    if (row > 0 && board[cell - width] !== owner) this.#box(row, column, 0, 0, line, size, side);
+    if (row < height - 1 && board[cell + width] !== owner) this.#box(row, column, far, 0, line, size, side);
+    if (column > 0 && board[cell - 1] !== owner) this.#box(row, column, 0, 0, size, line, side);
+    if (column < width - 1 && board[cell + 1] !== owner) this.#box(row, column, 0, far, size, line, side);
+  }
+
+  /** Fills a box within a cell: its first line and column, its height and width in pixels. */
+  #box(row, column, top, left, height, width, color) {
+    const stride = this.width * this.size;
+    let at = (row * this.size + top) * stride + column * this.size + left;
+    for (let y = 0; y < height; y++, at += stride) {
+      for (let x = 0; x < width; x++) this.pixels[at + x] = color;
+    }
+  }
+
+  #show(strips) {
+    const size = this.size;
+    for (const [strip, [first, last]] of strips) {
+      const width = (last - first + 1) * size;
+      this.context.putImageData(this.image, 0, 0, first * size, strip * 16 * size, width, 16 * size);
+    }
+  }
+}
+
+/** Where the board lies in the window: zoom, pan, and which cell is under the pointer. */
+class View {
+  constructor(box, canvas, painter) {
+    Object.assign(this, { box, canvas, painter, scale: 1, x: 0, y: 0, isFitted: true });
+    this.fit();
+  }
+
+  get #fitScale() {
+    return Math.min(this.box.clientWidth / this.painter.width, this.box.clientHeight / this.painter.height);
+  }
+
+  /** Shows the whole board. */
+  fit() {
+    this.isFitted = true;
+    this.scale = this.#fitScale;
+    this.x = (this.box.clientWidth - this.painter.width * this.scale) / 2;
+    this.y = (this.box.clientHeight - this.painter.height * this.scale) / 2;
+    this.#place();
+  }
+
+  /** Keeps what is seen after the window has changed its size. */
+  resize() {
+    if (this.isFitted || this.scale < this.#fitScale) this.fit();
+    else this.#place();
+  }
+
+  /** Zooms by `factor` and leaves the point (px, py) of the window where it is. */
+  zoom(factor, px = this.box.clientWidth / 2, py = this.box.clientHeight / 2) {
+    const scale = Math.min(64, this.scale * factor);
+    if (scale <= this.#fitScale) {
+      this.fit();
+      return;
+    }
+    this.x = px - ((px - this.x) * scale) / this.scale;
+    this.y = py - ((py - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.isFitted = false;
+    this.#place();
+  }
+
+  pan(dx, dy) {
+    this.x += dx;
+    this.y += dy;
+    this.#place();
+  }
+
+  /** Goes a part of the way, up to 1, towards having the point (row, column) in the middle. */
+  approach(row, column, part) {
+    const dx = this.box.clientWidth / 2 - this.x - column * this.scale;
+    const dy = this.box.clientHeight / 2 - this.y - row * this.scale;
+    this.pan(dx * part, dy * part);
+  }
+
+  /** Shows the board where it is, once the middle of the window lies on it. */
+  #place() {
+    const keep = (at, size, room) => Math.min(room / 2, Math.max(room / 2 - size * this.scale, at));
+    this.x = keep(this.x, this.painter.width, this.box.clientWidth);
+    this.y = keep(this.y, this.painter.height, this.box.clientHeight);
+    const factor = this.scale / this.painter.size;
+    this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
+    this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";
+  }
+
+  /** Returns {row, column, cell} at the point (px, py) of the window, or null beside the board. */
+  cellAt(px, py) {
+    const row = Math.floor((py - this.y) / this.scale), column = Math.floor((px - this.x) / this.scale);
+    const { height, width } = this.painter;
+    if (row < 0 || column < 0 || row >= height || column >= width) return null;
+    return { row, column, cell: row * width + column };
+  }
+}
+
+/** Returns the mean row and column of the cells of `owner`, or null if it has none. */
+function centerOf(board, width, owner) {
+  let count = 0, rows = 0, columns = 0;
+  for (let cell = board.indexOf(owner); cell >= 0; cell = board.indexOf(owner, cell + 1)) {
+    count++;
+    rows += Math.floor(cell / width);
+    columns += cell % width;
+  }
+  return count ? { row: rows / count + 0.5, column: columns / count + 0.5 } : null;
+}

@@ -1,0 +1,149 @@
+"use strict";
+// Land and troops over the whole game; what is still to come lies under a veil.
+
+const AXIS = 14; // pixels below a plot, for the ticks
+
+/** What both charts share: a canvas of its own size, the axis of ticks, the veil, the pointer. */
+class Chart {
+  constructor(section, film, palette) {
+    Object.assign(this, { film, palette, seat: 0 });
+    this.plot = section.querySelector(".plot");
+    this.canvas = section.querySelector("canvas");
+    this.future = section.querySelector(".future");
+    this.context = this.canvas.getContext("2d");
+  }
+
+  get width() { return this.plot.clientWidth; }
+  get height() { return this.plot.clientHeight - AXIS; }
+
+  /** Draws the chart anew; `seat` (0: nobody) stands out. */
+  draw(seat) {
+    const { context } = this, ratio = devicePixelRatio;
+    this.canvas.width = Math.round(this.plot.clientWidth * ratio);
+    this.canvas.height = Math.round(this.plot.clientHeight * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.seat = seat;
+    this.samples = this.#samples();
+    this.drawPlot();
+    this.#drawAxis();
+  }
+
+  /** Returns the frames that are drawn, not more than two a pixel, with their places x. */
+  #samples() {
+    const { film, width } = this, all = film.length, few = Math.min(all, 2 * width);
+    const frames = Array.from({ length: few }, (_, n) => Math.round((n * (all - 1)) / Math.max(1, few - 1)));
+    return frames.map((frame) => ({ frame, x: (width * film.ticks[frame]) / Math.max(1, film.lastTick) }));
+  }
+
+  #drawAxis() {
+    const { context, film, width } = this;
+    context.fillStyle = getComputedStyle(this.plot).getPropertyValue("--faint");
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "bottom";
+    context.textAlign = "left";
+    context.fillText("tick 0", 0, this.height + AXIS);
+    context.textAlign = "right";
+    context.fillText(count(film.lastTick), width, this.height + AXIS);
+  }
+
+  /** Lifts the veil up to `tick`. */
+  lift(tick) {
+    this.future.style.left = `${(100 * tick) / Math.max(1, this.film.lastTick)}%`;
+  }
+
+  tickAt(x) { return Math.min(1, Math.max(0, x / this.width)) * this.film.lastTick; }
+}
+
+/** Bands as wide as everybody's share of the land, the last one's winner at the bottom. */
+class LandChart extends Chart {
+  drawPlot() {
+    const { context, film, height } = this;
+    this.order = film.standings(film.length - 1); // from the bottom up
+    const tops = this.samples.map(() => 0), whole = film.numLand;
+    context.fillStyle = this.palette.texts[NEUTRAL];
+    context.fillRect(0, 0, this.width, height);
+    const bands = this.order.map((seat) => {
+      this.samples.forEach(({ frame }, n) => { tops[n] += film.land[frame][seat] / whole; });
+      return { seat, tops: tops.slice() };
+    });
+    for (const band of bands.reverse()) this.#drawBand(band); // each over those that lie above it
+  }
+
+  #drawBand({ seat, tops }) {
+    const { context, height } = this;
+    context.beginPath();
+    context.moveTo(0, height);
+    this.samples.forEach(({ x }, n) => context.lineTo(x, height * (1 - tops[n])));
+    context.lineTo(this.width, height);
+    context.fillStyle = cssOf(this.palette.pixels(this.seat).fill[seat]);
+    context.fill();
+  }
+
+  /** Returns the seat whose band is at (x, y) of the plot, or 0. */
+  seatAt(x, y) {
+    const land = this.film.land[this.film.frameAt(this.tickAt(x))];
+    let room = (1 - y / this.height) * this.film.numLand;
+    return this.order.find((seat) => (room -= land[seat]) < 0) ?? 0;
+  }
+}
+
+/** A line of everybody's troops, each tenfold as far up as the one before. */
+class TroopsChart extends Chart {
+  drawPlot() {
+    const { context, film } = this;
+    context.clearRect(0, 0, this.width, this.height + AXIS);
+    const most = this.samples.reduce((top, { frame }) => Math.max(top, ...film.troops[frame]), 1000);
+    this.top = Math.log10(most * 1.3);
+    this.#drawGrid();
+    for (const seat of film.standings(film.length - 1).reverse()) this.#drawLine(seat);
+    if (this.seat) this.#drawLine(this.seat);
+  }
+
+  /** The y of a number of troops: 100 and less at the bottom. */
+  #y(troops) { return this.height * (1 - (Math.log10(Math.max(100, troops)) - 2) / (this.top - 2)); }
+
+  #drawGrid() {
+    const { context } = this, style = getComputedStyle(this.plot);
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "left";
+    context.textBaseline = "bottom";
+    context.lineWidth = 1;
+    context.strokeStyle = style.getPropertyValue("--line");
+    context.fillStyle = style.getPropertyValue("--faint");
+    for (let power = 3; power < this.top; power++) {
+      const y = Math.round(this.#y(10 ** power)) + 0.5;
+      context.beginPath();
+      context.moveTo(0, y);
+      context.lineTo(this.width, y);
+      context.stroke();
+      context.fillText(["1K", "10K", "100K", "1M", "10M", "100M"][power - 3] ?? `1e${power}`, 2, y);
+    }
+  }
+
+  #drawLine(seat) {
+    const { context, film } = this;
+    context.beginPath();
+    for (const { frame, x } of this.samples) {
+      if (film.alive[frame][seat]) context.lineTo(x, this.#y(film.troops[frame][seat]));
+    }
+    context.globalAlpha = this.seat && seat !== this.seat ? 0.25 : 1;
+    context.lineWidth = seat === this.seat ? 3 : 1.25;
+    context.strokeStyle = this.palette.texts[seat];
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  /** Returns the seat whose line is nearest to (x, y) of the plot and within 12 pixels, or 0. */
+  seatAt(x, y) {
+    const frame = this.film.frameAt(this.tickAt(x)), { alive, troops } = this.film;
+    let nearest = 0, distance = 12;
+    for (let seat = 1; seat < troops[frame].length; seat++) {
+      const away = Math.abs(this.#y(troops[frame][seat]) - y);
+      if (alive[frame][seat] && away < distance) [nearest, distance] = [seat, away];
+    }
+    return nearest;
+  }
+}
+
+/** Returns a pixel as a colour of CSS. */
+const cssOf = (pixel) => `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;

@@ -1,0 +1,42 @@
+"use strict";
+// Colours: those of the film, as texts for charts and lists and as numbers for pixels.
+
+/** Colours by owner code, in full or, but for one owner, faded. */
+class Palette {
+  constructor(header) {
+    this.texts = byCode(header.colors);
+    this.fill = Uint32Array.from(this.texts, pixelOf);
+    this.side = Uint32Array.from(byCode(header.border_colors), pixelOf);
+  }
+
+  /** Returns {fill, side}, pixels by owner code, in which `seat` (0: nobody) stands out. */
+  pixels(seat) {
+    if (!seat) return { fill: this.fill, side: this.side };
+    return { fill: fadedBut(this.fill, seat), side: fadedBut(this.side, seat) };
+  }
+}
+
+/** Spreads the colours of neutral land, seats 1, 2 ... and blocked cells over all 256 owner codes. */
+function byCode(colors) {
+  const texts = new Array(256).fill("#000000");
+  colors.slice(0, -1).forEach((text, code) => { texts[code] = text; });
+  texts[BLOCKED] = colors[colors.length - 1];
+  return texts;
+}
+
+/** Returns a colour "#rrggbb" as a pixel of an image: A, B, G, R from the highest byte. */
+function pixelOf(text) {
+  const rgb = parseInt(text.slice(1), 16);
+  return ((255 << 24) | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+}
+
+/** Returns pixels with all seats but one nearly grey; land and water stay what they are. */
+function fadedBut(pixels, seat) {
+  return pixels.map((pixel, code) => {
+    if (code === seat || code === NEUTRAL || code === BLOCKED) return pixel;
+    const bytes = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+    const grey = 90 + (bytes[0] * 0.3 + bytes[1] * 0.59 + bytes[2] * 0.11) * 0.3;
+    const [r, g, b] = bytes.map((byte) => Math.round(grey + (byte - grey) * 0.15));
+    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  });
+}

@@ -1,0 +1,200 @@
+"use strict";
+// Buttons, keys, pointers: all of them call the page.
+
+/** Shows `text` beside the pointer; nothing for an empty one. */
+function tip(text, event) {
+  const box = element("tip");
+  box.hidden = !text;
+  if (!text) return;
+  put(box, text);
+  const x = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 4);
+  const y = event.clientY + 22 + box.offsetHeight > innerHeight ? event.clientY - 30 : event.clientY + 16;
+  box.style.transform = `translate(${Math.max(0, x)}px, ${y}px)`;
+}
+
+/** Returns the place of a pointer within `box`. */
+function within(box, event) {
+  const { left, top } = box.getBoundingClientRect();
+  return [event.clientX - left, event.clientY - top];
+}
+
+function connectButtons(page) {
+  const speed = element("speed");
+  for (const value of SPEEDS) speed.add(new Option(`${value} ticks/s`, value));
+  page.setSpeed(page.speed);
+  speed.addEventListener("change", () => page.setSpeed(Number(speed.value)));
+  element("play").addEventListener("click", () => page.play());
+  element("back").addEventListener("click", () => page.step(-1));
+  element("forth").addEventListener("click", () => page.step(1));
+  element("seek").addEventListener("input", (event) => page.seek(Number(event.target.value)));
+  element("help").addEventListener("click", () => element("manual").showModal());
+  element("theme").addEventListener("click", () => toggleTheme(page));
+  element("followed").querySelector("button").addEventListener("click", () => page.follow(0));
+  element("zoom").addEventListener("click", ({ target }) => {
+    if (target.value === "in") page.view.zoom(1.5);
+    if (target.value === "out") page.view.zoom(1 / 1.5);
+    if (target.value === "fit") page.view.fit();
+  });
+}
+
+function toggleTheme(page) {
+  page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+}
+
+// ---- keys ----------------------------------------------------------------------------------------
+
+const KEYS = {
+  " ": (page) => page.play(),
+  ArrowLeft: (page, event) => page.step(event.shiftKey ? -10 : -1),
+  ArrowRight: (page, event) => page.step(event.shiftKey ? 10 : 1),
+  Home: (page) => page.seek(0),
+  End: (page) => page.seek(page.film.lastTick),
+  "[": (page) => changeSpeed(page, -1),
+  "]": (page) => changeSpeed(page, 1),
+  ArrowUp: (page) => page.followNext(-1),
+  ArrowDown: (page) => page.followNext(1),
+  l: (page) => page.follow(page.film.standings(page.frame)[0]),
+  Escape: (page) => page.follow(0),
+  "+": (page) => page.view.zoom(1.5),
+  "=": (page) => page.view.zoom(1.5),
+  "-": (page) => page.view.zoom(1 / 1.5),
+  0: (page) => page.view.fit(),
+  t: (page) => toggleTheme(page),
+  "?": () => element("manual").showModal(),
+};
+
+function changeSpeed(page, by) {
+  const place = SPEEDS.indexOf(page.speed) + by;
+  if (place in SPEEDS) page.setSpeed(SPEEDS[place]);
+}
+
+function connectKeys(page) {
+  document.addEventListener("keydown", (event) => {
+    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const isOwn = event.target.matches("select") || (event.key === " " && event.target.matches("button"));
+    const isBusy = element("manual").open || event.ctrlKey || event.metaKey || event.altKey;
+    if (!act || isOwn || isBusy || !page.painter) return;
+    event.preventDefault();
+    act(page, event);
+  });
+}
+
+// ---- pointers over the board -----------------------------------------------------------------------
+
+/** Fingers and buttons that are down over the board, and whether they have moved it. */
+class Drag {
+  constructor(page, box) {
+    Object.assign(this, { page, box, points: new Map(), hasMoved: false });
+  }
+
+  down(event) {
+    if (event.button !== 0 || event.target.closest("button")) return;
+    if (!this.points.size) this.hasMoved = false;
+    this.points.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    this.box.setPointerCapture(event.pointerId);
+  }
+
+  move(event) {
+    const point = this.points.get(event.pointerId);
+    if (!point) {
+      this.#point(event);
+      return;
+    }
+    const dx = event.clientX - point.x, dy = event.clientY - point.y;
+    if (!this.hasMoved && Math.hypot(dx, dy) < 4) return;
+    this.hasMoved = true;
+    this.box.classList.add("is-dragging");
+    tip("");
+    const other = [...this.points].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) this.#pinch(point, other, event);
+    else this.page.dragged(dx, dy);
+    Object.assign(point, { x: event.clientX, y: event.clientY });
+  }
+
+  /** Two fingers: what is between them grows as their distance does. */
+  #pinch(before, other, now) {
+    const distance = (point) => Math.hypot(point.x - other.x, point.y - other.y);
+    const after = { x: now.clientX, y: now.clientY };
+    const { left, top } = this.box.getBoundingClientRect();
+    const middle = [(after.x + other.x) / 2 - left, (after.y + other.y) / 2 - top];
+    this.page.view.zoom(distance(after) / Math.max(1, distance(before)), ...middle);
+  }
+
+  up(event) {
+    if (!this.points.delete(event.pointerId)) return;
+    if (!this.points.size) this.box.classList.remove("is-dragging");
+    if (this.hasMoved || event.type === "pointercancel") return;
+    const { seat } = this.page.spotAt(...within(this.box, event));
+    this.page.follow(seat === this.page.followed ? 0 : seat);
+  }
+
+  #point(event) {
+    if (event.target.closest("p")) {
+      tip("");
+      return;
+    }
+    const { seat, text } = this.page.spotAt(...within(this.box, event));
+    tip(text, event);
+    this.page.standings.mark(this.page.followed, seat);
+  }
+}
+
+function connectBoard(page) {
+  const box = element("view"), drag = new Drag(page, box);
+  const whenReady = (act) => (event) => { if (page.painter) act(event); };
+  box.addEventListener("pointerdown", whenReady((event) => drag.down(event)));
+  box.addEventListener("pointermove", whenReady((event) => drag.move(event)));
+  box.addEventListener("pointerup", whenReady((event) => drag.up(event)));
+  box.addEventListener("pointercancel", whenReady((event) => drag.up(event)));
+  box.addEventListener("pointerleave", whenReady(() => {
+    tip("");
+    page.standings.mark(page.followed, page.hovered);
+  }));
+  box.addEventListener("wheel", whenReady((event) => {
+    event.preventDefault();
+    const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+    const strength = event.ctrlKey ? 0.01 : 0.0015; // pinching a touchpad comes as small steps with ctrl
+    page.view.zoom(Math.exp(-event.deltaY * lines * strength), ...within(box, event));
+  }), { passive: false });
+}
+
+// ---- pointers over the charts ----------------------------------------------------------------------
+
+function connectCharts(page) {
+  ["land", "troops"].forEach((id, number) => {
+    const plot = element(id).querySelector(".plot");
+    const go = (event) => page.seek(page.charts[number].tickAt(within(plot, event)[0]));
+    plot.addEventListener("pointerdown", (event) => {
+      if (!page.charts || event.button !== 0) return;
+      plot.setPointerCapture(event.pointerId);
+      go(event);
+    });
+    plot.addEventListener("pointermove", (event) => {
+      if (!page.charts) return;
+      if (event.buttons & 1) go(event);
+      tip(chartTip(page, page.charts[number], ...within(plot, event)), event);
+    });
+    plot.addEventListener("pointerleave", () => tip(""));
+  });
+}
+
+/** Returns what a chart shows at a point of it. */
+function chartTip(page, chart, x, y) {
+  const { film } = page, tick = chart.tickAt(x), frame = film.frameAt(tick), seat = chart.seatAt(x, y);
+  const when = `tick ${count(film.ticks[frame])}`;
+  if (!seat) return when;
+  const land = percent(film.land[frame][seat], film.numLand), troops = short(film.troops[frame][seat]);
+  return `${when}, ${film.name(seat)}: ${land} of the land, ${troops} troops`;
+}
+
+// ---- beginning -------------------------------------------------------------------------------------
+
+const page = new Page();
+page.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+connectButtons(page);
+connectKeys(page);
+connectBoard(page);
+connectCharts(page);
+new ResizeObserver(() => page.resize()).observe(element("view"));
+new ResizeObserver(() => page.resize()).observe(element("land"));
+page.open();

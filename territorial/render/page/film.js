@@ -1,0 +1,200 @@
+"use strict";
+// Films: what territorial/render/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
+
+const NEUTRAL = 0, BLOCKED = 255;
+
+/** One block of a film as numbers, from the first to the last. */
+class Numbers {
+  constructor(bytes) { this.bytes = bytes; this.at = 0; }
+
+  next() {
+    let number = 0, unit = 1;
+    for (;;) {
+      if (this.at >= this.bytes.length) throw new Error("a block of the film ends within a number");
+      const byte = this.bytes[this.at++];
+      number += (byte & 127) * unit; // no shifts: those have 32 bits
+      if (byte < 128) return number;
+      unit *= 128;
+    }
+  }
+
+  nextSigned() {
+    const number = this.next();
+    return number % 2 ? -(number + 1) / 2 : number / 2;
+  }
+}
+
+/** Cuts bytes, in pieces of any length, into blocks. */
+class Blocks {
+  #rest = new Uint8Array(0);
+
+  /** Returns the blocks that are complete with `bytes`. */
+  push(bytes) {
+    const all = new Uint8Array(this.#rest.length + bytes.length), blocks = [];
+    all.set(this.#rest);
+    all.set(bytes, this.#rest.length);
+    let start = 0;
+    for (;;) {
+      let length = 0, unit = 1, at = start, byte = 128;
+      while (byte >= 128 && at < all.length) {
+        byte = all[at++];
+        length += (byte & 127) * unit;
+        unit *= 128;
+      }
+      if (byte >= 128 || at + length > all.length) break;
+      blocks.push(all.subarray(at, at + length));
+      start = at + length;
+    }
+    this.#rest = all.slice(start);
+    return blocks;
+  }
+}
+
+/** A game as far as it has arrived: one entry a frame in `ticks`, `land`, `troops`, `alive`. */
+class Film {
+  header = null;
+  isComplete = false;
+  ticks = [];
+  land = [];    // Int32Array by owner code: cells
+  troops = [];  // Float64Array by seat, 0 unused
+  alive = [];   // Uint8Array by seat, 0 unused
+  diedAt = [];  // by seat: the tick of the first frame in which it is out, or undefined
+  #blocks = new Blocks();
+  #changes = [];  // by frame: cells and their new owners
+  #keys = [];     // whole boards, so far apart that as many cells changed between as a board has
+  #sinceKey = 0;
+  #board = null;  // of the last frame
+
+  get length() { return this.ticks.length; }
+  get lastTick() { return this.length ? this.ticks[this.length - 1] : 0; }
+
+  /** Takes the next bytes, decompressed. */
+  push(bytes) {
+    for (const block of this.#blocks.push(bytes)) {
+      if (!this.header) this.#begin(JSON.parse(new TextDecoder().decode(block)));
+      else if (!block.length) this.isComplete = true;
+      else this.#add(new Numbers(block));
+    }
+  }
+
+  #begin(header) {
+    if (header.format !== "territorial-film" || header.version !== 1) {
+      throw new Error(`this page shows films of version 1, and this is ${header.format} ${header.version}`);
+    }
+    this.header = header;
+    this.numCells = header.height * header.width;
+    this.#board = new Uint8Array(this.numCells);
+    this.#sinceKey = this.numCells;  // the first frame becomes a key
+  }
+
+  #add(numbers) {
+    const seats = this.header.num_players, index = this.length;
+    const before = index - 1;
+    const alive = index ? this.alive[before].slice() : new Uint8Array(seats + 1);
+    const troops = index ? this.troops[before].slice() : new Float64Array(seats + 1);
+    const land = index ? this.land[before].slice() : new Int32Array(256);
+    if (!index) land[NEUTRAL] = this.numCells;
+    const tick = this.lastTick + numbers.next();
+    for (let n = numbers.next(); n > 0; n--) {
+      const seat = numbers.next();
+      alive[seat] ^= 1;
+      this.diedAt[seat] = alive[seat] ? undefined : tick;
+    }
+    for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
+    this.#changes.push(this.#take(numbers, land));
+    this.ticks.push(tick);
+    this.alive.push(alive);
+    this.troops.push(troops);
+    this.land.push(land);
+    this.#keepKey(index);
+  }
+
+  /** Reads who gained which cells, plays it on the board and counts it in `land`. */
+  #take(numbers, land) {
+    const owners = [], width = this.header.width, cells = [], codes = [];
+    for (let n = numbers.next(); n > 0; n--) owners.push([numbers.next(), numbers.next()]);
+    let row = 0, column = 0;
+    for (const [code, runs] of owners) {
+      for (let n = 0; n < runs; n++) {
+        row += numbers.nextSigned();
+        column += numbers.nextSigned();
+        const first = row * width + column, end = first + numbers.next();
+        for (let cell = first; cell < end; cell++) {
+          land[this.#board[cell]]--;
+          land[code]++;
+          this.#board[cell] = code;
+          cells.push(cell);
+          codes.push(code);
+        }
+      }
+    }
+    return { cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) };
+  }
+
+  #keepKey(index) {
+    this.#sinceKey += this.#changes[index].cells.length;
+    if (this.#sinceKey < this.numCells) return;
+    this.#keys.push({ index, board: this.#board.slice() });
+    this.#sinceKey = 0;
+  }
+
+  /** Returns the frame that shows `tick`: the last one that is not after it. */
+  frameAt(tick) {
+    let low = 0, high = this.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.ticks[middle] <= tick) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Makes `board`, which shows frame `from` (-1: none), show frame `to`. */
+  move(board, from, to) {
+    const key = this.#keys.findLast((key) => key.index <= to);
+    if (to < from || key.index > from) {
+      board.set(key.board);
+      from = key.index;
+    }
+    for (let index = from + 1; index <= to; index++) {
+      const { cells, codes } = this.#changes[index];
+      for (let n = 0; n < cells.length; n++) board[cells[n]] = codes[n];
+    }
+  }
+
+  /** Returns all seats in the order of the standings at `frame`. */
+  standings(frame) {
+    const land = this.land[frame], troops = this.troops[frame], alive = this.alive[frame];
+    const seats = Array.from(troops.keys()).slice(1);
+    const died = (seat) => (alive[seat] ? Infinity : this.diedAt[seat] ?? 0);
+    const order = (a, b) => died(b) - died(a) || land[b] - land[a] || troops[b] - troops[a] || a - b;
+    return seats.sort((a, b) => order(a, b) || a - b);
+  }
+
+  name(seat) { return `P${seat} ${this.header.names[seat - 1]}`; }
+  get numLand() { return this.numCells - this.land[0][BLOCKED]; }
+}
+
+/** Fills `film` from the page itself, or from where the page came from; calls `arrived` now and then. */
+async function load(film, arrived) {
+  if (typeof DecompressionStream === "undefined") {
+    throw new Error("this browser cannot decompress; Chrome 97, Firefox 113, Safari 16.4 and later can");
+  }
+  const reader = (await openFilm()).pipeThrough(new DecompressionStream("deflate")).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    film.push(value);
+    arrived();
+  }
+  if (!film.isComplete) throw new Error("the film breaks off");
+}
+
+/** Returns the compressed bytes as a stream. */
+async function openFilm() {
+  const embedded = document.getElementById("film").textContent.trim();
+  if (embedded) return new Blob([Uint8Array.from(atob(embedded), (c) => c.charCodeAt(0))]).stream();
+  const response = await fetch("film", { cache: "no-store" });
+  if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
+  return response.body;
+}

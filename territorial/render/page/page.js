@@ -1,0 +1,262 @@
+"use strict";
+// The page: what is shown when, and what buttons, keys and pointers do.
+
+const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
+const LIST_PERIOD = 125; // milliseconds from one change of the standings to the next while playing
+const CHART_PERIOD = 400; // the same for charts, while the film is loading
+
+const element = (id) => document.getElementById(id);
+
+/** The film and the moment of it that is shown. */
+class Page {
+  film = new Film();
+  tick = 0;          // the moment, with fractions
+  frame = -1;        // the frame that shows it
+  followed = 0;      // a seat, or 0
+  hovered = 0;
+  isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  speed = 200;
+  error = null;
+  #listDue = 0;
+  #chartsAreStale = false;
+  #chartsDue = 0;  // not before this time, while the film is loading
+  #isScheduled = false;
+  #now = 0;
+  #movesAlong = true;  // the view follows the seat, until dragged
+  #hasMoved = false;   // another frame or seat than when the view last followed
+
+  // ---- loading -----------------------------------------------------------------------------------
+
+  /** Loads the film and shows it from the first frame on. */
+  async open() {
+    document.body.classList.toggle("is-playing", this.isPlaying);
+    try {
+      await load(this.film, () => this.#arrived());
+    } catch (error) {
+      this.error = error;
+    }
+    this.#arrived();
+    this.#showStatus();
+  }
+
+  /** Sees to it that what has come in is shown, and can be reached. */
+  #arrived() {
+    if (!this.film.length) return;
+    if (!this.painter) this.#begin();
+    element("seek").max = this.film.lastTick;
+    this.#chartsAreStale = true;
+    this.wake();
+  }
+
+  /** Sets everything up that needs the header. */
+  #begin() {
+    const { film } = this, { header } = film;
+    document.title = element("title").textContent = header.title;
+    element("about").textContent =
+      `${header.num_players} players on ${header.height} x ${header.width} cells, ${header.map}`;
+    element("goal").textContent =
+      `Who holds ${header.win_percent} % of the land, or is left alone, has won; ` +
+      `after ${count(header.max_ticks)} ticks the game is stopped, and most land wins.`;
+    this.palette = new Palette(header);
+    this.board = new Uint8Array(film.numCells);
+    this.painter = new Painter(element("cells"), header.height, header.width);
+    this.view = new View(element("view"), element("cells"), this.painter);
+    const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
+    const hover = (seat) => this.hover(seat);
+    this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);
+    this.charts = [
+      new LandChart(element("land"), film, this.palette),
+      new TroopsChart(element("troops"), film, this.palette),
+    ];
+    this.#color();
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------
+
+  /** Sees to it that the next frame of the browser shows what is due. */
+  wake() {
+    if (this.#isScheduled || !this.painter) return;
+    this.#isScheduled = true;
+    requestAnimationFrame((now) => this.#animate(now));
+  }
+
+  #animate(now) {
+    this.#isScheduled = false;
+    const elapsed = Math.min(100, now - this.#now); // not the time that the page was hidden
+    this.#now = now;
+    if (this.isPlaying) this.#advance(elapsed);
+    this.#show(now);
+    if (this.isPlaying || this.#chartsAreStale) this.wake();
+  }
+
+  #advance(elapsed) {
+    this.tick = Math.min(this.film.lastTick, this.tick + (this.speed * elapsed) / 1000);
+    const isAtEnd = this.tick >= this.film.lastTick && (this.film.isComplete || this.error);
+    if (isAtEnd) this.play(false);
+  }
+
+  #show(now) {
+    const frame = this.film.frameAt(this.tick), isNew = frame !== this.frame;
+    if (isNew) {
+      this.film.move(this.board, this.frame, frame);
+      this.frame = frame;
+      this.#hasMoved = true;
+    }
+    this.painter.paint(this.board);
+    this.#showClock();
+    if (!this.isPlaying || now >= this.#listDue) {
+      this.standings.show(frame);
+      this.#showFollowed();
+      if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
+      this.#listDue = now + LIST_PERIOD;
+    }
+    this.#showCharts(now);
+    if (this.followed && this.#movesAlong) this.#moveAlong();
+  }
+
+  #showClock() {
+    const { film } = this, tick = film.ticks[this.frame], slider = element("seek");
+    put(element("clock"), `tick ${count(tick)} of ${count(film.lastTick)}`);
+    if (slider.value !== String(tick)) slider.value = tick;
+    for (const chart of this.charts) chart.lift(tick);
+    this.#showStatus();
+  }
+
+  #showStatus() {
+    const { film, error } = this, status = element("status"), isLast = this.frame === film.length - 1;
+    let text = "";
+    if (!film.length) text = error ? `Nothing can be shown: ${error.message}.` : "loading ...";
+    else if (error && isLast) text = `The film ends here: ${error.message}.`;
+    else if (film.isComplete && isLast) text = this.#outcome();
+    else if (!film.isComplete && isLast) text = "The game is still being played ...";
+    put(status, text);
+    status.hidden = !text;
+  }
+
+  #outcome() {
+    const { film } = this, last = film.length - 1, [first] = film.standings(last);
+    return `The end: ${film.name(first)} is first with ${percent(film.land[last][first], film.numLand)} of the land.`;
+  }
+
+  #showCharts(now) {
+    const isLoading = !this.film.isComplete && !this.error;
+    if (!this.#chartsAreStale || (isLoading && now < this.#chartsDue)) return;
+    for (const chart of this.charts) {
+      chart.draw(this.followed || this.hovered);
+      chart.lift(this.film.ticks[this.frame]);
+    }
+    this.#chartsAreStale = false;
+    this.#chartsDue = now + CHART_PERIOD;
+  }
+
+  /** Keeps the followed seat in the middle, smoothly while playing. */
+  #moveAlong() {
+    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved)) return;
+    const center = centerOf(this.board, this.painter.width, this.followed);
+    if (center) this.view.approach(center.row, center.column, this.isPlaying ? 0.12 : 1);
+    this.#hasMoved = false;
+  }
+
+  // ---- what can be done --------------------------------------------------------------------------
+
+  play(isPlaying = !this.isPlaying) {
+    const { film } = this;
+    if (isPlaying && film.isComplete && this.tick >= film.lastTick) this.tick = 0;
+    this.isPlaying = isPlaying;
+    this.#now = performance.now();
+    document.body.classList.toggle("is-playing", isPlaying);
+    this.wake();
+  }
+
+  seek(tick) {
+    this.tick = Math.min(this.film.lastTick, Math.max(0, tick));
+    this.#listDue = 0;
+    this.wake();
+  }
+
+  /** Stops and goes `frames` on, or back. */
+  step(frames) {
+    const frame = Math.min(this.film.length - 1, Math.max(0, this.frame + frames));
+    this.play(false);
+    this.seek(this.film.ticks[frame]);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    element("speed").value = speed;
+  }
+
+  /** Makes `seat` stand out everywhere; 0 follows nobody. */
+  follow(seat) {
+    this.followed = seat;
+    this.#movesAlong = this.#hasMoved = true;
+    this.#color();
+    if (seat) this.standings.reveal(seat);
+  }
+
+  /** Makes `seat` stand out while nobody is followed; 0 ends that. */
+  hover(seat) {
+    if (seat === this.hovered) return;
+    this.hovered = seat;
+    this.#color();
+  }
+
+  /** Follows whom the standings have `places` below the followed seat; nobody is above the first. */
+  followNext(places) {
+    const { order } = this.standings, place = order.indexOf(this.followed);
+    const next = place < 0 ? 0 : Math.min(order.length - 1, Math.max(0, place + places));
+    this.follow(order[next]);
+  }
+
+  #color() {
+    const { fill, side } = this.palette.pixels(this.followed || this.hovered);
+    if (fill !== this.painter.fill) this.painter.setColors(fill, side);
+    this.standings.mark(this.followed, this.hovered);
+    this.#showFollowed();
+    this.#redraw();
+  }
+
+  /** Charts are to be drawn anew at once. */
+  #redraw() {
+    this.#chartsAreStale = true;
+    this.#chartsDue = 0;
+    this.wake();
+  }
+
+  #showFollowed() {
+    const box = element("followed"), { film, followed, frame } = this;
+    box.hidden = !followed;
+    if (!followed || frame < 0) return;
+    box.querySelector(".swatch").style.background = this.palette.texts[followed];
+    const land = `${percent(film.land[frame][followed], film.numLand)} of the land`;
+    const facts = film.alive[frame][followed]
+      ? `${land}, ${short(film.troops[frame][followed])} troops`
+      : `out at tick ${count(film.diedAt[followed] ?? 0)}`;
+    put(box.querySelector(".text"), `${film.name(followed)}: ${facts}`);
+  }
+
+  setTheme(theme) {
+    document.documentElement.dataset.theme = theme;
+    this.#redraw();
+  }
+
+  resize() {
+    this.view?.resize();
+    this.#redraw();
+  }
+
+  /** The user moved the board: it no longer moves by itself until somebody else is followed. */
+  dragged(dx, dy) {
+    this.#movesAlong = false;
+    this.view.pan(dx, dy);
+  }
+
+  /** Returns what is under a point of the board's window: {seat, text}. */
+  spotAt(x, y) {
+    const cell = this.view.cellAt(x, y);
+    if (!cell) return { seat: 0, text: "" };
+    const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
+    const who = isSeat ? this.film.name(owner) : owner === NEUTRAL ? "free land" : "nobody can go here";
+    return { seat: isSeat ? owner : 0, text: `${who} (row ${cell.row}, column ${cell.column})` };
+  }
+}

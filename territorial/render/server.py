@@ -1,0 +1,180 @@
+"""A small web server for one page and its film, which may still be growing; standard library alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from ipaddress import ip_address
+from socketserver import TCPServer, ThreadingMixIn
+from typing import Any
+
+SECONDS_WITHOUT_PROGRESS = 30
+"""After these a connection on which nothing moves is given up."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Feed:
+    """Bytes that one thread appends while any number of others read them, each from the beginning."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._is_closed = self._is_whole = False
+        self._changed = threading.Condition()
+
+    def append(self, piece: bytes) -> bool:
+        """Add bytes at the end; False, and nothing is added, if the feed has been closed."""
+        with self._changed:
+            if not self._is_closed:
+                self._pieces.append(piece)
+                self._changed.notify_all()
+            return not self._is_closed
+
+    def close(self, *, is_whole: bool = True) -> None:
+        """Say that nothing more will come; ``is_whole`` is False if something is missing.
+
+        Only the first call counts.
+        """
+        with self._changed:
+            if not self._is_closed:
+                self._is_closed, self._is_whole = True, is_whole
+                self._changed.notify_all()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will."""
+        at = 0
+        while new := self._wait_beyond(at):
+            at += len(new)
+            yield b"".join(new)
+        if not self._is_whole:
+            raise ConnectionAbortedError("the film was given up")
+
+    def _wait_beyond(self, at: int) -> list[bytes]:
+        """Return the pieces from number ``at`` on once there are any; none at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or len(self._pieces) > at)
+            return self._pieces[at:]
+
+
+class PageServer(ThreadingMixIn, TCPServer):
+    """Serves ``page`` at ``/`` and ``film`` at ``/film``, to GET and HEAD, and nothing else.
+
+    Requests must name this very server in their Host header, or the pages of other sites could read
+    what is served here once their name is made to lead here (DNS rebinding): a server on a
+    loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
+    nobody can make lead elsewhere. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
+    """
+
+    allow_reuse_address = os.name != "nt"  # there it would share the port with whoever has it
+    daemon_threads = True
+
+    def __init__(self, page: bytes, film: Feed, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.page, self.film, self.host = page, film, host
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        self.address_family = family
+        super().__init__((str(address[0]), port), _Handler)
+        self.is_loopback = ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{name}:{self.server_address[1]}/"
+
+    def is_own_name(self, host: str) -> bool:
+        """Whether the Host header ``host`` can only mean this server."""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        name = name.removeprefix("[").removesuffix("]").lower()
+        if name in ("localhost", self.host.lower()):
+            return True
+        try:
+            return ip_address(name).is_loopback or not self.is_loopback
+        except ValueError:
+            return False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over connections that the other side closed or that ran out of time."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, one request."""
+
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    timeout = SECONDS_WITHOUT_PROGRESS
+
+    def version_string(self) -> str:
+        return "territorial"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name it has there)
+        pass
+
+    def end_headers(self) -> None:
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def __getattr__(self, name: str) -> Any:
+        """The method of a request is looked up as ``do_`` and its name, whatever that is."""
+        if name in ("do_GET", "do_HEAD"):
+            return self._answer
+        if name.startswith("do_"):
+            return self._refuse
+        raise AttributeError(name)
+
+    def _answer(self) -> None:
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not self.server.is_own_name(hosts[0]):
+            self.send_error(HTTPStatus.FORBIDDEN, "Not the name of this server")
+        elif self.path == "/":
+            self._send_page()
+        elif self.path == "/film":
+            self._send_film()
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def _refuse(self) -> None:
+        self.send_response(HTTPStatus.METHOD_NOT_ALLOWED)
+        self.send_header("Allow", "GET, HEAD")
+        self._end({"Content-Length": "0"})
+
+    def _send_page(self) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self._end({"Content-Length": str(len(self.server.page))})
+        if self.command != "HEAD":
+            self.wfile.write(self.server.page)
+
+    def _send_film(self) -> None:
+        """Send what there is of the film, and the rest as it comes, in chunks for those who know them."""
+        is_chunked = self.request_version >= "HTTP/1.1"
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "application/octet-stream")
+        self._end({"Transfer-Encoding": "chunked"} if is_chunked else {})
+        if self.command == "HEAD":
+            return
+        for piece in self.server.film.pieces():
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+        if is_chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _end(self, headers: dict[str, str]) -> None:
+        """Send the last headers; what the client may send after this request is not read."""
+        for name, value in {"Connection": "close", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()

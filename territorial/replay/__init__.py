@@ -1,0 +1,22 @@
+"""Replays: games kept as a seed and everybody's launches, in files of a few KB, and played again."""
+
+from territorial.replay.errors import DivergedError, ReplayError
+from territorial.replay.file_format import FORMAT_VERSION, Checkpoint
+from territorial.replay.frames import Frame, FrameSource, LiveGame, frame_of
+from territorial.replay.player import Player
+from territorial.replay.recorder import Recorder
+from territorial.replay.replay import Replay
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Checkpoint",
+    "DivergedError",
+    "Frame",
+    "FrameSource",
+    "LiveGame",
+    "Player",
+    "Recorder",
+    "Replay",
+    "ReplayError",
+    "frame_of",
+]

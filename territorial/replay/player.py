@@ -1,0 +1,86 @@
+"""Playing a replay again: from its beginning, or from positions kept on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from territorial.arguments import whole_number
+from territorial.engine import Snapshot, VecGame
+from territorial.replay.errors import DivergedError, ReplayError
+from territorial.seats import EXTERNAL
+
+if TYPE_CHECKING:
+    from territorial.replay.replay import Replay
+
+SNAPSHOT_EVERY = 256
+"""Ticks between two positions that a Player keeps, at least."""
+SNAPSHOT_BYTES = 2**28
+"""Memory that the positions of one Player may take."""
+
+
+def begin(replay: Replay) -> VecGame:
+    """Return the game of a replay at tick 0: a batch of one, every seat driven by the caller."""
+    try:
+        game = VecGame(
+            replay.config,
+            1,
+            seats=[EXTERNAL] * replay.config.num_players,
+            autoreset="disabled",
+            observe=False,
+        )
+    except ValueError as error:  # such as a map that has no room for all spawns
+        raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
+    game.reset(seeds=[replay.seed])
+    return game
+
+
+def play_to(game: VecGame, replay: Replay, tick: int) -> None:
+    """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
+    now, ticks = int(game.state.tick[0]), replay.launches[:, 0]
+    if now == tick:
+        return
+    if not game.state.over[0]:
+        first, end = np.searchsorted(ticks, (now, tick))
+        game.play(0, replay.launches[first:end], tick)
+    if game.state.tick[0] != tick:
+        raise DivergedError(
+            f"the game is over at tick {game.state.tick[0]}; the one recorded went on to tick "
+            f"{replay.num_ticks}"
+        )
+
+
+class Player:
+    """Takes the game of a replay to any tick, back and forth.
+
+    Positions are kept on the way, every SNAPSHOT_EVERY ticks or as many as fit into ``snapshot_bytes``,
+    so that no later call plays more ticks than lie between two of them.
+    """
+
+    def __init__(self, replay: Replay, snapshot_bytes: int = SNAPSHOT_BYTES) -> None:
+        self._replay = replay
+        self.game = begin(replay)
+        """The game as it stands; the same object all the time, to be looked at and not to be changed."""
+        start = self.game.save(0)
+        room = max(1, snapshot_bytes // sum(block.nbytes for block in start.blocks))
+        self._spacing = max(SNAPSHOT_EVERY, -(-replay.num_ticks // room))
+        self._kept: dict[int, Snapshot] = {0: start}
+
+    @property
+    def tick(self) -> int:
+        """Where the game stands."""
+        return int(self.game.state.tick[0])
+
+    def seek(self, tick: int) -> VecGame:
+        """Return the game at ``tick``, from 0 to the replay's ``num_ticks``."""
+        tick = whole_number("tick", tick, 0, self._replay.num_ticks)
+        nearest = max(kept for kept in self._kept if kept <= tick)
+        if not nearest <= self.tick <= tick:
+            self.game.restore(0, self._kept[nearest])
+        while self.tick < tick:
+            corner = (self.tick // self._spacing + 1) * self._spacing
+            play_to(self.game, self._replay, min(corner, tick))
+            if self.tick == corner and corner not in self._kept:
+                self._kept[corner] = self.game.save(0)
+        return self.game

@@ -1,0 +1,330 @@
+"""Recorder: makes a replay of every game that is played in a batch, or of some of them."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.arguments import whole_number
+from territorial.config import GameConfig
+from territorial.engine import VecGame
+from territorial.landmask import LandMask
+from territorial.replay.errors import ReplayError
+from territorial.replay.file_format import Checkpoint
+from territorial.replay.replay import SUFFIX, Replay, checked_names
+from territorial.seats import shown_names
+from territorial.state import digest, view
+from territorial.tape import LOG_STEPS, last_position
+
+CHECKPOINT_EVERY = 5_000
+"""Ticks from one digest to the next; one costs as much as ten steps of a game."""
+DRAIN_EVERY = LOG_STEPS // 2
+"""Steps from one look at the logs to the next: what is more than half full is emptied."""
+
+Names = Sequence[str] | Callable[[int], Sequence[str]]
+Destination = str | os.PathLike[str] | Callable[[int, Replay], Any]
+
+
+@dataclass
+class _Reel:
+    """What is known of the game that a slot of the batch plays."""
+
+    seed: int
+    episode: int
+    seats: tuple[str, ...]
+    names: tuple[str, ...]
+    map_id: int
+    next_checkpoint: int
+    pieces: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    """Launches (n, 4), those of the log not among them."""
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    replay: Replay | None = None
+    """Once the game is over."""
+
+
+class Recorder:
+    """Records the games of a batch while they are played, by ``step``, ``tick`` or ``play``.
+
+    Every game that is played gives one replay: when it is over, or when it is left before its end
+    (``is_over`` is False then) because a new one takes its place or the recorder is closed. A game that
+    ``set_position`` or ``restore`` put elsewhere does not follow from its seed any more and gives none.
+    What is written into ``state`` by hand goes unnoticed; ``Replay.verify`` finds out.
+
+    What it costs is a digest every ``checkpoint_every`` ticks and at the end of a game, and packing the
+    replay; what the kernels log is next to nothing. Works as a context manager. Copies of the batch are not
+    recorded.
+
+    Args:
+        game: the batch; of a PettingZoo environment it is ``env.game``. Games at tick 0, and all that begin
+            later, are recorded.
+        to: a folder that gets one file per replay, named by seed and digest, or a function that is called
+            with the number of the game in the batch and the replay. If that fails, the error comes out of
+            the call that ended the game, and the replay is given out again with the next one.
+            None: only ``replay`` gives them.
+        games: which games of the batch; None: all.
+        names: what the seats are called in the replays, or a function that is asked for it when game k
+            begins, such as for the opponents that a league has drawn. None: bots by their names, agents
+            ``player_i``.
+        checkpoint_every: ticks from one digest to the next; the last one is always that of the end.
+
+    Raises ValueError if the batch has a recorder already, or for arguments out of range.
+
+    """
+
+    def __init__(
+        self,
+        game: VecGame,
+        to: Destination | None = None,
+        *,
+        games: Iterable[int] | None = None,
+        names: Names | None = None,
+        checkpoint_every: int = CHECKPOINT_EVERY,
+    ) -> None:
+        self._game, self._to = game, to if to is None or callable(to) else Path(to)
+        players = game.config.num_players
+        self._names = names if names is None or callable(names) else checked_names("names", names, players)
+        self._every = whole_number("checkpoint_every", checkpoint_every, 1)
+        recorded = _recorded_games(games, game.num_games)
+        if isinstance(self._to, Path):
+            self._to.mkdir(parents=True, exist_ok=True)
+        self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
+        self._finished: deque[tuple[int, Replay]] = deque()
+        self._configs: dict[int, GameConfig] = {}
+        self._results, self._tape = game.watch(self, recorded)
+        # Views, always current, as looking them up by name takes longer than all else in a step.
+        names = ("tick", "episode", "seed", "map_id", "seats")
+        self._ticks, self._episodes, self._seeds, self._map_ids, self._codes = (
+            view(game.blocks, name) for name in names
+        )
+        self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._steps_to_drain = DRAIN_EVERY
+        self._steps_to_checkpoint = 1
+        if game.has_begun:
+            self._begin_all()
+
+    def replay(self, k: int = 0) -> Replay:
+        """Return the replay of game ``k`` as far as it has been played; ReplayError if it is not recorded."""
+        if k not in self._reels:
+            raise ReplayError(f"game {k!r} is not recorded: this recorder has {_listed(self._reels)}")
+        reel = self._reels[k]
+        if reel is not None and reel.replay is not None:
+            return reel.replay
+        reel = self._drained(k)
+        if reel is None:
+            raise ReplayError(
+                f"game {k} is not recorded from its beginning: it was put into another position, or had "
+                "begun before the recorder came, or a step was interrupted; the next game is recorded again"
+            )
+        return self._replay_of(reel, self._tick(k), self._game.digest(k), is_over=False)
+
+    def close(self) -> None:
+        """Give out the replays of games that are not over, and record nothing more."""
+        try:
+            self.before_reset()
+        finally:
+            self._reels = {}
+            self._game.unwatch()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what the batch tells ---------------------------------------------------------------------
+
+    def before_reset(self) -> None:
+        """All games are about to be replaced: those that have been played are given out as they stand."""
+        for k in self._reels:
+            reel, tick = self._drained(k), self._tick(k)
+            if reel is not None and tick > 0:
+                self._finish(k, reel, tick, self._game.digest(k), is_over=False)
+        self._give_out()
+
+    def after_reset(self) -> None:
+        """All games have just begun."""
+        self._begin_all()
+
+    def after_step(self) -> None:
+        """A step was played: nearly always there is nothing to do."""
+        self._steps_to_drain -= 1
+        if self._steps_to_drain == 0:
+            self._drain_all()
+        results = self._results
+        has_ends = np.count_nonzero(results.ended) or np.count_nonzero(results.was_reset)
+        if has_ends:
+            self._finish_ended()
+        self._steps_to_checkpoint -= 1
+        if self._steps_to_checkpoint == 0:
+            self._take_checkpoints()
+        if has_ends:
+            self._give_out()
+
+    def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
+        """Game ``k`` played ticks with ``launches``."""
+        reel = self._drained(k)
+        if reel is None:
+            return
+        # A player's launches change only what is the player's own: their order among seats means nothing.
+        by_seat = launches[np.lexsort((launches[:, 1], launches[:, 0]))]
+        reel.pieces.append(by_seat.astype(np.int32))
+        self._take_checkpoint(k, reel)
+        if self._game.state.over[k]:
+            self._finish(k, reel, self._tick(k), self._game.digest(k), is_over=True)
+            self._give_out()
+
+    def after_placing(self, k: int) -> None:
+        """Game ``k`` no longer follows from its seed and the launches."""
+        if k in self._reels:
+            self._reels[k] = None
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _begin_all(self) -> None:
+        for k in self._reels:
+            self._begin(k)
+        self._steps_to_drain = DRAIN_EVERY
+        self._take_checkpoints()
+
+    def _begin(self, k: int) -> None:
+        """Record game ``k`` if it is at its first tick."""
+        self._tape.counts[self._tape.slots[k]] = 0
+        self._reels[k] = None
+        if self._ticks[k] == 0:
+            seats, names = self._seats_and_names(k)
+            self._reels[k] = _Reel(
+                seed=int(self._seeds[k]),
+                episode=int(self._episodes[k]),
+                seats=seats,
+                names=names,
+                map_id=int(self._map_ids[k]),
+                next_checkpoint=self._every,
+            )
+
+    def _seats_and_names(self, k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return who plays game ``k``, and what they are called; most games have the same seats."""
+        codes = self._codes[k].tobytes()
+        if codes not in self._shown:
+            seats = self._game.seats_of(k)
+            self._shown[codes] = seats, shown_names(seats)
+        seats, names = self._shown[codes]
+        if callable(self._names):
+            return seats, checked_names("names", self._names(k), len(seats))
+        return seats, self._names or names
+
+    def _tick(self, k: int) -> int:
+        return int(self._ticks[k])
+
+    def _drain_all(self) -> None:
+        """Empty the logs that could be full before the next look: a step adds at most one launch per seat."""
+        if max(self._tape.counts.tolist(), default=0) > self._tape.launches.shape[1] // 2:
+            for k in self._reels:
+                self._drained(k)
+        self._steps_to_drain = DRAIN_EVERY
+
+    def _drained(self, k: int, *, is_replaced: bool = False) -> _Reel | None:
+        """Move what is logged of game ``k`` to its reel and return that; None if it is over or not recorded.
+
+        Where Ctrl-C came in between a step and the recorder, the game may have been replaced, or its log
+        have run over: such a game is given up.
+        """
+        reel, slot = self._reels.get(k), self._tape.slots[k]
+        if reel is None or reel.replay is not None:
+            return None
+        count = int(self._tape.counts[slot])
+        is_same = int(self._episodes[k]) - is_replaced == reel.episode
+        if not is_same or count > self._tape.launches.shape[1]:
+            self._reels[k] = None
+            return None
+        if count > 0:
+            reel.pieces.append(self._tape.launches[slot, :count].copy())
+            self._tape.counts[slot] = 0
+        return reel
+
+    def _take_checkpoints(self) -> None:
+        """Take the digests that are due, and work out after how many steps the next can be."""
+        next_ones = [self._take_checkpoint(k, reel) for k, reel in self._reels.items() if reel is not None]
+        ticks = min([self._every, *next_ones])
+        self._steps_to_checkpoint = max(1, -(-ticks // self._game.config.decision_every))
+
+    def _take_checkpoint(self, k: int, reel: _Reel) -> int:
+        """Take the digest of game ``k`` if it is due; return the ticks from now to the next."""
+        tick = self._tick(k)
+        if tick >= reel.next_checkpoint and reel.replay is None:
+            reel.checkpoints.append(Checkpoint(tick, self._game.digest(k)))
+            reel.next_checkpoint = (tick // self._every + 1) * self._every
+        return reel.next_checkpoint - tick if reel.replay is None else self._every
+
+    def _finish_ended(self) -> None:
+        """Give out the games that ended in this step, or were replaced, and begin those in their place."""
+        results = self._results
+        for k in np.flatnonzero(results.ended | results.was_reset).tolist():
+            reel = self._drained(k, is_replaced=bool(results.was_reset[k]))
+            if reel is not None:
+                last = digest(reel.seed, last_position(self._tape, k))
+                self._finish(k, reel, int(results.final_length[k]), last, is_over=bool(results.ended[k]))
+            if k in self._reels and results.was_reset[k]:
+                self._begin(k)
+
+    def _finish(self, k: int, reel: _Reel, tick: int, last: bytes, *, is_over: bool) -> None:
+        """Make the replay of a game that is over, or left, at ``tick``; it is still to be given out."""
+        reel.replay = self._replay_of(reel, tick, last, is_over=is_over)
+        reel.pieces.clear()
+        if self._to is not None:
+            self._finished.append((k, reel.replay))
+
+    def _give_out(self) -> None:
+        """Write finished replays into the folder, or hand them over; what fails stays in line."""
+        while self._finished:
+            k, replay = self._finished[0]
+            if isinstance(self._to, Path):
+                replay.save(self._to / f"{replay.seed:016x}-{replay.digest.hex()}{SUFFIX}")
+            elif self._to is not None:
+                self._to(k, replay)
+            self._finished.popleft()
+
+    def _replay_of(self, reel: _Reel, tick: int, last: bytes, *, is_over: bool) -> Replay:
+        """Return the replay of a game that stands at ``tick``, where its digest is ``last``."""
+        on_the_way = [checkpoint for checkpoint in reel.checkpoints if checkpoint.tick < tick]
+        kind = self._game.config.map
+        return Replay(
+            config=self._config_on(reel.map_id),
+            map_kind=None if isinstance(kind, LandMask) else kind,
+            seed=reel.seed,
+            seats=reel.seats,
+            names=reel.names,
+            launches=np.concatenate([np.zeros((0, 4), np.int32), *reel.pieces]),
+            checkpoints=(*on_the_way, Checkpoint(tick, last)),
+            num_ticks=tick,
+            is_over=is_over,
+        )
+
+    def _config_on(self, map_id: int) -> GameConfig:
+        """Return the batch's config with the one map that a game is played on."""
+        if map_id not in self._configs:
+            config, land = self._game.config, self._game.maps[map_id]
+            seed = (config.map_seed + map_id) % 2**64
+            self._configs[map_id] = config.replace(map=land, map_seed=seed, num_maps=1)
+        return self._configs[map_id]
+
+
+def _recorded_games(games: Iterable[int] | None, num_games: int) -> npt.NDArray[np.bool_]:
+    """Return bool (E,), which games are recorded."""
+    if games is None:
+        return np.ones(num_games, np.bool_)
+    recorded = np.zeros(num_games, np.bool_)
+    for k in games:
+        recorded[whole_number("one of games", k, 0, num_games - 1)] = True
+    return recorded
+
+
+def _listed(games: Iterable[int]) -> str:
+    listed = sorted(games)
+    return ", ".join(map(str, listed[:10])) + (" ..." if len(listed) > 10 else "") or "none"

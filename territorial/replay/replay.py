@@ -1,0 +1,323 @@
+"""Replay: one game as all that is needed to play it again: the setting, the seed, everybody's launches."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial._version import __version__
+from territorial.arguments import true_or_false, whole_number
+from territorial.config import GameConfig
+from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
+from territorial.engine import VecGame
+from territorial.landmask import LandMask, check_is_mask
+from territorial.obs_layout import OBS_VERSION
+from territorial.replay.errors import DivergedError, ReplayError
+from territorial.replay.file_format import (
+    MAX_FILE,
+    Checkpoint,
+    Sections,
+    pack,
+    pack_checkpoints,
+    pack_launches,
+    unpack,
+    unpack_checkpoints,
+    unpack_launches,
+)
+from territorial.replay.frames import Frame, frame_of, terrain_of
+from territorial.replay.player import Player, begin, play_to
+
+SUFFIX = ".replay"
+LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """One game from its beginning on, as it was recorded; immutable.
+
+    A :class:`Recorder` makes them, :meth:`load` reads them. Bots are not needed to play it again: their
+    launches are in it like everybody's. Building one checks that it could be a game; that it is the game
+    which was recorded is what :meth:`verify` finds out.
+    """
+
+    config: GameConfig
+    """Rules, size and the map that was played, as a LandMask whoever drew it."""
+    seed: int
+    """Seed of the game."""
+    seats: tuple[str, ...]
+    """Who played, one name per seat: "agent", "external" or a bot."""
+    names: tuple[str, ...]
+    """What the seats are called."""
+    launches: npt.NDArray[np.int32]
+    """(N, 4), read-only: tick, seat 1..P, owner code of the target 0..P, 1024ths of the balance.
+
+    In the order of ticks, then of seats; those that were not legal are among them.
+    """
+    checkpoints: tuple[Checkpoint, ...]
+    """Digests on the way; the last one is that of the end."""
+    num_ticks: int
+    """Ticks played."""
+    is_over: bool
+    """The game came to its end; False if it was left before."""
+    map_kind: str | None = None
+    """The kind of map, such as "lakes"; None for a map of the user's own."""
+    library_version: str = __version__
+    """The release that recorded it."""
+    obs_version: int = OBS_VERSION
+    """The version of observations that agents had then."""
+
+    def __post_init__(self) -> None:
+        check_is_mask("the map of a replay", self.config.map)
+        limits = {"seed": LARGEST_SEED, "num_ticks": self.config.max_ticks, "obs_version": 2**31 - 1}
+        for name, high in limits.items():
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, high))
+        object.__setattr__(self, "is_over", true_or_false("is_over", self.is_over))
+        for name in ("seats", "names"):
+            object.__setattr__(self, name, checked_names(name, getattr(self, name), self.config.num_players))
+        for name in ("library_version", "map_kind"):
+            if getattr(self, name) is not None and not _is_name(getattr(self, name)):
+                _refuse_name(name, getattr(self, name))
+        object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
+        _check_checkpoints(self.checkpoints, self.num_ticks)
+
+    # ---- files ------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Replay:
+        """Return the replay in the file at ``path``.
+
+        Raises OSError if it cannot be read, and ReplayError if it is no replay, cut short, altered, or
+        of another version of the format or of the rules.
+        """
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+        try:
+            if len(data) > MAX_FILE:
+                raise ReplayError(f"the file has more than the {MAX_FILE:,} bytes that a replay may take")
+            return cls.from_bytes(data)
+        except ReplayError as error:
+            raise ReplayError(f"{str(path)!r}: {error}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Replay:
+        """Return the replay that ``to_bytes`` made ``data`` of; ReplayError if it is none."""
+        sections = unpack(data)
+        rules, library = (str(sections.header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
+        if rules != str(RULES_VERSION):
+            raise ReplayError(
+                f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
+                f"this library plays version {RULES_VERSION}"
+            )
+        try:
+            return cls(**_fields_of(sections))
+        except ReplayError:
+            raise
+        except KeyError as error:
+            raise ReplayError(f"the header of the replay has no {error}") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ReplayError(f"the replay holds what cannot be: {error}") from None
+
+    def to_bytes(self) -> bytes:
+        """Return what ``save`` writes, as docs/replays.md describes it."""
+        config = self.config
+        header = {
+            "library": self.library_version,
+            "rules": RULES_VERSION,
+            "observations": self.obs_version,
+            "config": _config_fields(config),
+            "map_kind": self.map_kind,
+            "seed": self.seed,
+            "seats": self.seats,
+            "names": self.names,
+            "ticks": self.num_ticks,
+            "over": self.is_over,
+        }
+        launches = pack_launches(self.launches, config.num_players, config.decision_every)
+        return pack(Sections(header, self.land.bits, launches, pack_checkpoints(self.checkpoints)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the replay to ``path``: wholly or, if that fails, not at all."""
+        target, data = Path(path), self.to_bytes()
+        draft = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
+        try:
+            draft.write_bytes(data)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Replay.from_bytes, (self.to_bytes(),)
+
+    # ---- looking ----------------------------------------------------------------------------------
+
+    @property
+    def land(self) -> LandMask:
+        """The map."""
+        assert isinstance(self.config.map, LandMask)
+        return self.config.map
+
+    @property
+    def terrain(self) -> str:
+        """What blocked cells are: "water" or "mountains"."""
+        return terrain_of(self.map_kind)
+
+    @property
+    def num_land(self) -> int:
+        """Land cells of the map, M in the rules."""
+        return self.land.num_land
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of the game at its end, 8 bytes."""
+        return self.checkpoints[-1].digest
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"Replay({config.height} x {config.width}, {config.num_players} players, seed {self.seed}, "
+            f"{self.num_ticks} ticks, {len(self.launches)} launches)"
+        )
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    def game(self, tick: int = 0) -> VecGame:
+        """Return a new VecGame of this one game at ``tick``, to play on with as one likes.
+
+        Every seat is "external": driven by the actions given to ``step``. Its ``config`` is the replay's.
+        """
+        game = begin(self)
+        play_to(game, self, whole_number("tick", tick, 0, self.num_ticks))
+        return game
+
+    @cached_property
+    def _player(self) -> Player:
+        return Player(self)
+
+    def seek(self, tick: int) -> VecGame:
+        """Return the game at ``tick``, 0 to ``num_ticks``, for a look at ``state``, ``digest`` and the like.
+
+        It is the same VecGame every time, moved to where it is wanted: to play on, take :meth:`game`.
+        Positions are kept on the way, so that going back and forth is quick. One thread at a time; a
+        ``Player`` of one's own is independent of this one.
+        """
+        return self._player.seek(tick)
+
+    def frames(self, every: int = 10, start: int = 0, end: int | None = None) -> Iterator[Frame]:
+        """Yield the game at tick ``start``, then every ``every`` ticks, and at ``end`` (None: its last)."""
+        last = self.num_ticks if end is None else whole_number("end", end, 0, self.num_ticks)
+        start, every = whole_number("start", start, 0, last), whole_number("every", every, 1)
+        game = begin(self)
+        for tick in (*range(start, last, every), last):
+            play_to(game, self, tick)
+            yield frame_of(game)
+
+    def verify(self) -> None:
+        """Play the game again and compare it at all checkpoints; DivergedError names the first to differ."""
+        game = begin(self)
+        for checkpoint in self.checkpoints:
+            play_to(game, self, checkpoint.tick)
+            found = game.digest(0)
+            if found != checkpoint.digest:
+                raise DivergedError(
+                    f"the game differs at tick {checkpoint.tick}: its digest is {found.hex()}, the one "
+                    f"recorded was {checkpoint.digest.hex()}"
+                )
+        if bool(game.state.over[0]) != self.is_over:
+            is_over, was_over = ("over" if over else "not over" for over in (not self.is_over, self.is_over))
+            raise DivergedError(
+                f"the game is {is_over} at tick {self.num_ticks}; the one recorded was {was_over}"
+            )
+
+
+# ---- reading and checking --------------------------------------------------------------------------
+
+
+def _config_fields(config: GameConfig) -> dict[str, Any]:
+    """Return all fields but the map, as JSON has them."""
+    return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "map"}
+
+
+def _fields_of(sections: Sections) -> dict[str, Any]:
+    """Return the arguments of Replay that a file holds, unchecked but for the config."""
+    header = sections.header
+    config = _config_of(header["config"], sections.land)
+    return {
+        "config": config,
+        "seed": header["seed"],
+        "seats": header["seats"],
+        "names": header["names"],
+        "launches": unpack_launches(sections.launches, config.num_players, config.decision_every),
+        "checkpoints": unpack_checkpoints(sections.checkpoints),
+        "num_ticks": header["ticks"],
+        "is_over": header["over"],
+        "map_kind": header["map_kind"],
+        "library_version": header["library"],
+        "obs_version": header["observations"],
+    }
+
+
+def _config_of(values: Any, land: bytes) -> GameConfig:
+    if not isinstance(values, Mapping):
+        raise TypeError("config is no JSON object")
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    wanted = {spec.name for spec in dataclasses.fields(GameConfig)} - {"map"}
+    if fields.keys() != wanted:
+        names = ", ".join(sorted(fields.keys() ^ wanted))
+        raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
+    return GameConfig(map=LandMask(fields["height"], fields["width"], land), **fields)
+
+
+def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
+    """Return ``names`` as a tuple; ValueError unless they are one short printable string per seat."""
+    if not isinstance(names, (list, tuple)) or len(names) != num_players:
+        raise ValueError(f"{what} must be {num_players} strings, one per seat")
+    for i, name in enumerate(names):
+        if not _is_name(name):
+            _refuse_name(f"{what}[{i}]", name)
+    return tuple(names)
+
+
+def _is_name(name: Any) -> bool:
+    """Return whether ``name`` is short and can be printed: no control characters for a terminal."""
+    return isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _refuse_name(what: str, name: Any) -> NoReturn:
+    raise ValueError(
+        f"{what} is {str(name)[:80]!r}; it must be a string of 1 to {LONGEST_NAME} printable characters"
+    )
+
+
+def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.NDArray[np.int32]:
+    """Return ``launches`` as int32 (N, 4), read-only; ValueError names the first that cannot be."""
+    table = np.asarray(launches).reshape(-1, 4)
+    low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
+    ticks = table[:, 0]
+    is_wrong = ((table < low) | (table > high)).any(axis=1) | (ticks % config.decision_every != 0)
+    is_wrong[1:] |= ticks[1:] < ticks[:-1]
+    if is_wrong.any():
+        i = int(is_wrong.argmax())
+        raise ValueError(
+            f"launch {i} is {table[i].tolist()}; it must be from {list(low)} to {list(high)}, at a multiple "
+            f"of {config.decision_every} ticks, and not before the one in front of it"
+        )
+    checked = table.astype(np.int32)
+    checked.flags.writeable = False
+    return checked
+
+
+def _check_checkpoints(checkpoints: tuple[Checkpoint, ...], num_ticks: int) -> None:
+    ticks = [checkpoint.tick for checkpoint in checkpoints]
+    if not ticks or ticks[-1] != num_ticks or sorted(set(ticks)) != ticks:
+        raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")

@@ -1,0 +1,43 @@
+"""Films of games, for the page to show."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import territorial
+from territorial.render.film import film_header, write_film
+from territorial.replay import Frame, LiveGame
+from territorial.replay.frames import terrain_of
+
+FULL = territorial.GameConfig()
+FULL_SEATS = territorial.LINEUPS["mixed-1"].seats
+SMALL = territorial.GameConfig(height=40, width=56, num_players=5, map="mountains", max_ticks=3000)
+SMALL_SEATS = ("metronome", "banker", "turtle", "novice", "random")
+
+
+def frames_of(config: territorial.GameConfig, seats: tuple[str, ...], seed: int = 0) -> list[Frame]:
+    """Return a game, frame by frame."""
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed])
+    return list(LiveGame(game).frames(10))
+
+
+def film_of(config: territorial.GameConfig, names: tuple[str, ...], frames: list[Frame]) -> bytes:
+    """Return the film of these frames."""
+    kind = str(config.map)
+    header = film_header(config, names, "mixed-1, seed 0", terrain=terrain_of(kind), map_kind=kind)
+    return b"".join(write_film(header, frames))
+
+
+@cache
+def full_game() -> tuple[list[Frame], bytes]:
+    """Return the game of 32 bots on 256 x 256 cells that ``make run`` plays, and its film."""
+    frames = frames_of(FULL, FULL_SEATS)
+    return frames, film_of(FULL, FULL_SEATS, frames)
+
+
+@cache
+def small_game() -> tuple[list[Frame], bytes]:
+    """Return a game of five bots among mountains, and its film."""
+    frames = frames_of(SMALL, SMALL_SEATS, seed=1)
+    return frames, film_of(SMALL, SMALL_SEATS, frames)

@@ -1,0 +1,565 @@
+"""The page in a real browser: it shows what was played, asks for nothing else, and is smooth."""
+
+import base64
+import re
+import sys
+import threading
+import zlib
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from territorial.render import owner_colors, render_board
+from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
+from territorial.render.server import Feed, PageServer
+from territorial.render.web import page, write_page
+from territorial.replay import Frame
+from tests.browser import chromium
+from tests.browser.films import FULL, FULL_SEATS, SMALL, SMALL_SEATS, film_of, full_game, small_game
+from tests.browser.frame_times import SCRIPT, play_through
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium.Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """A function that opens a film from disk, waits until it has been loaded, and stops it at its start."""
+    tabs = []
+
+    def open_film(film, first="", **size):
+        path = tmp_path / f"{len(tabs)}.html"
+        write_page(path, film)
+        tab = browser.open(path.as_uri(), first, **size)
+        tabs.append(tab)
+        tab.wait_for("page.film.isComplete || page.error !== null")
+        tab.evaluate("page.play(false), page.seek(0), new Promise(requestAnimationFrame)")
+        return tab
+
+    yield open_film
+    for tab in tabs:
+        assert tab.complaints() == []
+        assert {address.partition("#")[0] for address in tab.requests()} <= {
+            (tmp_path / f"{n}.html").as_uri() for n in range(len(tabs))
+        }
+        tab.call("Page.close")
+
+
+@pytest.fixture
+def full(show):
+    return show(full_game()[1])
+
+
+@pytest.fixture
+def small(show):
+    return show(small_game()[1])
+
+
+def settle(tab, expression="0"):
+    """Evaluate, then wait until its effects have been shown."""
+    tab.evaluate(expression)
+    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def text_of(tab, selector):
+    return tab.evaluate(f"document.querySelector({selector!r}).textContent").strip()
+
+
+def rows_of(tab):
+    """The standings as (seat, class, texts), from the top."""
+    rows = tab.evaluate(
+        "[...document.querySelectorAll('.rows .row')].map((row) => "
+        "[Number(row.dataset.seat), row.className, [...row.children].map((child) => child.textContent)])"
+    )
+    return [(seat, kind, [text for text in texts if text]) for seat, kind, texts in rows]
+
+
+def pixels_of(tab):
+    """The canvas as uint8 (height, width, 3)."""
+    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
+    width, height, data = tab.evaluate("""(() => {
+        const { width, height } = element("cells"), copy = new OffscreenCanvas(width, height);
+        const context = copy.getContext("2d", { willReadFrequently: true });
+        context.drawImage(element("cells"), 0, 0);
+        const bytes = context.getImageData(0, 0, width, height).data;
+        return [width, height, btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))];
+    })()""")
+    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
+
+
+def board_of(tab, config):
+    text = tab.evaluate("btoa(Array.from(page.board, (code) => String.fromCharCode(code)).join(''))")
+    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(config.height, config.width)
+
+
+def place_of(tab, row, column):
+    """The middle of a cell, in pixels of the window."""
+    return tab.evaluate(
+        f"[page.view.x + {column + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().left, "
+        f"page.view.y + {row + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().top]"
+    )
+
+
+# ---- what is shown ---------------------------------------------------------------------------------
+
+
+def test_it_opens_from_disk_and_says_what_it_is(full):
+    assert text_of(full, "#title") == full.evaluate("document.title") == "mixed-1, seed 0"
+    assert text_of(full, "#about") == "32 players on 256 x 256 cells, lakes"
+    assert text_of(full, "#clock") == "tick 0 of 6,056"
+    assert len(rows_of(full)) == 32
+    assert "Who holds 90 % of the land" in text_of(full, "#manual")
+
+
+def test_any_moment_can_be_sought_back_and_forth(full):
+    frames, _ = full_game()
+    keys = full.evaluate("page.film.length")
+    assert keys == len(frames)
+    rng = np.random.default_rng(0)
+    for index in [*rng.integers(0, len(frames), 25), len(frames) - 1, 0, 1, 0]:
+        settle(full, f"page.seek({frames[index].tick})")
+        np.testing.assert_array_equal(board_of(full, FULL), frames[index].owner)
+        assert text_of(full, "#clock") == f"tick {frames[index].tick:,} of 6,056"
+        assert full.evaluate("Number(element('seek').value)") == frames[index].tick
+    settle(full, "page.seek(1239)")  # between two frames: the one before
+    assert text_of(full, "#clock") == "tick 1,230 of 6,056"
+
+
+def test_whole_boards_that_change_are_found_too(show):
+    """Boards of noise, so that the page keeps many of them and goes back to the nearest."""
+    rng = np.random.default_rng(1)
+    frames = []
+    for number in range(40):
+        owner = rng.choice(np.array([0, 1, 2, 3, 4, 5, 255], np.uint8), (40, 56))
+        land = np.bincount(owner.ravel(), minlength=256)[1:6]
+        troops = rng.choice(np.array([0, 1, 2**31, 2**32, LARGEST_TROOPS]), 5)
+        frames.append(Frame(7 * number, owner, land, troops, rng.random(5) < 0.8))
+    tab = show(film_of(SMALL, SMALL_SEATS, frames))
+    for index in rng.integers(0, 40, 30):
+        settle(tab, f"page.seek({7 * index})")
+        np.testing.assert_array_equal(board_of(tab, SMALL), frames[index].owner)
+        land, troops, alive = tab.evaluate(
+            "[[...page.film.land[page.frame]].slice(1, 6), [...page.film.troops[page.frame]].slice(1), "
+            "[...page.film.alive[page.frame]].slice(1)]"
+        )
+        assert (land, troops) == (frames[index].land.tolist(), frames[index].troops.tolist())
+        assert alive == frames[index].alive.astype(int).tolist()
+
+
+def test_the_board_looks_as_in_the_pictures(small):
+    frames, _ = small_game()
+    size = small.evaluate("page.painter.size")
+    for index in (0, 40, len(frames) // 2, len(frames) - 1, 3):
+        settle(small, f"page.seek({frames[index].tick})")
+        picture = render_board(frames[index].owner, 5, size, "mountains")
+        np.testing.assert_array_equal(pixels_of(small), picture)
+
+
+def test_the_standings_are_those_of_the_game(full):
+    frames, _ = full_game()
+    for index in (0, 60, 200, len(frames) - 1):
+        frame = frames[index]
+        settle(full, f"page.seek({frame.tick})")
+        land, troops, alive = frame.land.tolist(), frame.troops.tolist(), frame.alive
+        living = sorted(np.flatnonzero(alive), key=lambda p: (-land[p], -troops[p], p))
+        num_land = int((frame.owner != 255).sum())
+        rows = rows_of(full)
+        assert [seat - 1 for seat, _, _ in rows[: len(living)]] == living
+        for place, (seat, kind, texts) in enumerate(rows[: len(living)], start=1):
+            share = 1000 * land[seat - 1] // num_land / 10
+            assert texts[:3] == [str(place), f"P{seat} {FULL_SEATS[seat - 1]}", f"{share:.1f} %"]
+            assert kind == "row"
+        died = {p: next(f.tick for f in frames if not f.alive[p]) for p in np.flatnonzero(~alive)}
+        out = rows[len(living) :]
+        assert [texts[1:] for _, _, texts in out] == [["out at", f"{died[seat - 1]:,}"] for seat, _, _ in out]
+        assert all(a >= b for a, b in pairwise(died[seat - 1] for seat, _, _ in out))
+        assert text_of(full, "#left") == f"{len(living)} of 32 players"
+
+
+def test_charts_show_everybodys_land_and_troops(full):
+    frames, _ = full_game()
+    settle(full, "page.seek(3000)")
+    box = full.evaluate(
+        "JSON.parse(JSON.stringify(element('land').querySelector('canvas').getBoundingClientRect()))"
+    )
+    colors = {tuple(color) for color in owner_colors(32)[:33].tolist()}
+    column = full.evaluate(
+        "[canvas = page.charts[0].canvas] && [...canvas.getContext('2d').getImageData("
+        "Math.round(canvas.width / 2), 0, 1, page.charts[0].height).data]"
+    )
+    seen = [tuple(column[at : at + 3]) for at in range(0, len(column), 4)]
+    assert len(set(seen) & colors) > 5
+    frame = frames[full.evaluate("page.film.frameAt(page.film.lastTick / 2)")]
+    leader = int(frame.land.argmax())
+    share = frame.land[leader] / (frame.owner != 255).sum()
+    count = seen.count(tuple(owner_colors(32)[leader + 1].tolist()))
+    assert abs(count - share * len(seen)) <= 2  # a band as wide as its share
+    full.click(box["left"] + box["width"] / 2, box["top"] + 20)
+    full.wait_for("Math.abs(page.tick - page.film.lastTick / 2) < 20")  # a click goes there
+    full.mouse("mouseMoved", box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
+    assert "P7 metronome: " in full.wait_for("!element('tip').hidden && element('tip').textContent")
+
+
+# ---- playing ---------------------------------------------------------------------------------------
+
+
+def test_it_plays_a_whole_game_smoothly(show, capsys):
+    """Tells the frame times. The limit is that of 60 pictures a second, for the median: machines get busy."""
+    tab = show(full_game()[1], SCRIPT)
+    times = play_through(tab, 800)
+    with capsys.disabled():
+        sys.stdout.write(f"\nframe times in ms, 256 x 256 cells, 32 players, 800 ticks/s: {times}\n")
+    assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4 % of the land."
+    assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
+    np.testing.assert_array_equal(board_of(tab, FULL), full_game()[0][-1].owner)
+    assert times["script"]["number"] > 60
+    assert times["script"]["median"] < 16.7
+    assert times["whole"]["median"] < 16.7
+
+
+def test_it_begins_to_play_by_itself(browser, tmp_path):
+    write_page(tmp_path / "game.html", small_game()[1])
+    tab = browser.open((tmp_path / "game.html").as_uri())
+    tab.wait_for("page.tick > 20")
+    assert tab.evaluate("document.body.classList.contains('is-playing')")
+    tab.call("Page.close")
+
+
+def test_keys(full):
+    full.press(" ", "Space")
+    full.wait_for("page.isPlaying && page.tick > 0")
+    full.press(" ", "Space")
+    full.wait_for("!page.isPlaying")
+    full.press("End")
+    full.wait_for("page.frame === page.film.length - 1")
+    full.press("ArrowLeft")
+    full.wait_for("page.frame === page.film.length - 2")
+    full.press("ArrowLeft", shift=True)
+    full.wait_for("page.frame === page.film.length - 12")
+    full.press("ArrowRight")
+    full.wait_for("page.frame === page.film.length - 11")
+    full.press("Home")
+    full.wait_for("page.frame === 0")
+    full.press("]")
+    assert full.wait_for("page.speed === 400 && element('speed').value") == "400"
+    full.press("[")
+    full.press("[")
+    full.wait_for("page.speed === 100")
+    full.press("l")
+    leader = full.wait_for("page.followed")
+    assert rows_of(full)[0][0] == leader
+    full.press("ArrowDown")
+    assert full.wait_for(f"page.followed !== {leader} && page.followed") == rows_of(full)[1][0]
+    full.press("ArrowUp")
+    full.wait_for(f"page.followed === {leader}")
+    full.press("Escape")
+    full.wait_for("page.followed === 0")
+    scale = full.evaluate("page.view.scale")
+    full.press("+")
+    full.wait_for(f"page.view.scale > {scale}")
+    full.press("-")
+    full.wait_for(f"page.view.scale === {scale} && page.view.isFitted")
+    full.press("+")
+    full.press("0")
+    full.wait_for(f"page.view.scale === {scale}")
+    theme = full.evaluate("document.documentElement.dataset.theme")
+    full.press("t")
+    full.wait_for(f"document.documentElement.dataset.theme !== {theme!r}")
+    full.press("?")
+    full.wait_for("element('manual').open")
+    full.press("End")  # belongs to the dialog
+    full.press("Escape")
+    full.wait_for("!element('manual').open")
+    assert full.evaluate("page.frame") == 0
+
+
+def test_buttons(full):
+    def press(selector):
+        x, y = full.evaluate(
+            f"[box = document.querySelector({selector!r}).getBoundingClientRect()] && "
+            "[box.left + box.width / 2, box.top + box.height / 2]"
+        )
+        full.click(x, y)
+
+    press("#forth")
+    full.wait_for("page.frame === 1")
+    press("#back")
+    full.wait_for("page.frame === 0")
+    press("#play")
+    full.wait_for("page.isPlaying && page.frame > 0")
+    press("#play")
+    full.wait_for("!page.isPlaying")
+    press("#seek")
+    full.wait_for("Math.abs(page.tick - page.film.lastTick / 2) < 100")
+    scale = full.evaluate("page.view.scale")
+    press("#zoom [value=in]")
+    full.wait_for(f"page.view.scale > {scale}")
+    press("#zoom [value=fit]")
+    full.wait_for(f"page.view.scale === {scale}")
+    press(".rows .row")
+    full.wait_for("page.followed")
+    press("#followed button")
+    full.wait_for("!page.followed && element('followed').hidden")
+    press("#help")
+    full.wait_for("element('manual').open")
+    full.evaluate("element('manual').close()")
+    full.evaluate("element('speed').value = '3200', element('speed').dispatchEvent(new Event('change'))")
+    assert full.evaluate("page.speed") == 3200
+
+
+def test_playing_again_at_the_end_begins_anew(small):
+    settle(small, "page.seek(1e9)")
+    small.evaluate("page.setSpeed(10), page.play(true)")
+    small.wait_for("page.frame >= 0 && page.frame < 5")
+
+
+# ---- following, zooming ----------------------------------------------------------------------------
+
+
+def middle_of(owner, seat):
+    """Some cell well within a seat's land."""
+    cells = np.argwhere(owner == seat)
+    return min(cells.tolist(), key=lambda cell: np.abs(cells - cell).sum())
+
+
+def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
+    frames, _ = small_game()
+    frame = frames[len(frames) // 3]
+    settle(small, f"page.seek({frame.tick})")
+    usual = pixels_of(small)
+    seat = int(frame.land.argmax()) + 1
+    row, column = middle_of(frame.owner, seat)
+    small.click(*place_of(small, row, column))
+    small.wait_for(f"page.followed === {seat}")
+    settle(small)
+    paled, size = pixels_of(small), small.evaluate("page.painter.size")
+    is_own = np.kron(np.isin(frame.owner, [seat, 0, 255]), np.ones((size, size), bool))
+    np.testing.assert_array_equal(paled[is_own], usual[is_own])
+    assert (paled[~is_own] != usual[~is_own]).any(axis=1).all()
+    share = 1000 * frame.land[seat - 1] // (frame.owner != 255).sum() / 10
+    assert text_of(small, "#followed .text").startswith(
+        f"P{seat} {SMALL_SEATS[seat - 1]}: {share:.1f} % of the land, "
+    )
+    assert [number for number, kind, _ in rows_of(small) if "is-followed" in kind] == [seat]
+    small.click(*place_of(small, row, column))  # again: nobody
+    small.wait_for("page.followed === 0")
+    settle(small)
+    np.testing.assert_array_equal(pixels_of(small), usual)
+
+
+def test_the_followed_row_stays_in_sight(full):
+    for tick in (0, 900, 6000, 1500, 100):
+        settle(full, f"page.seek({tick}), page.followed || page.follow(27)")
+        assert full.evaluate("""(() => {
+            const row = document.querySelector(".is-followed").getBoundingClientRect();
+            const list = element("standings").getBoundingClientRect();
+            const head = document.querySelector(".row.head").getBoundingClientRect();
+            return row.top >= head.bottom - 1 && row.bottom <= list.bottom + 1;
+        })()""")
+
+
+def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
+    frames, _ = small_game()
+    frame = frames[len(frames) // 3]
+    settle(small, f"page.seek({frame.tick})")
+    kinds = {0: "free land", 255: "nobody can go here", 3: "P3 turtle"}
+    for code in (code for code in kinds if (frame.owner == code).any()):
+        row, column = middle_of(frame.owner, code)
+        small.mouse("mouseMoved", *place_of(small, row, column))
+        text = f"{kinds[code]} (row {row}, column {column})"
+        small.wait_for(f"element('tip').textContent === {text!r} && !element('tip').hidden")
+    seat, _, _ = rows_of(small)[1]
+    x, y = small.evaluate(
+        "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && "
+        "[box.left + 50, box.top + 9]"
+    )
+    small.mouse("mouseMoved", x, y)
+    small.wait_for(f"page.hovered === {seat} && element('tip').hidden")
+
+
+def spot_at(tab, x, y):
+    """The row and column under a point of the window, with fractions."""
+    return tab.evaluate(
+        "[box = page.view.box.getBoundingClientRect()] && "
+        f"[({y} - box.top - page.view.y) / page.view.scale, ({x} - box.left - page.view.x) / page.view.scale]"
+    )
+
+
+def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):
+    x, y = 270, 310
+    spot = spot_at(full, x, y)
+    for _ in range(4):
+        full.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
+    full.wait_for("page.view.scale > 16")
+    assert spot_at(full, x, y) == pytest.approx(spot, abs=0.01)
+    full.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    for step in range(1, 6):
+        full.mouse("mouseMoved", x - 10 * step, y + 4 * step, button="left", buttons=1)
+    full.mouse("mouseReleased", x - 50, y + 20, button="left", clickCount=1)
+    assert spot_at(full, x - 50, y + 20) == pytest.approx(spot, abs=0.01)
+    assert full.evaluate("page.followed") == 0  # that was no click
+    for _ in range(9):
+        full.mouse("mouseWheel", x, y, deltaX=0, deltaY=900)
+    full.wait_for("page.view.isFitted")
+
+
+def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
+    settle(full, "page.seek(2000), page.view.zoom(4), page.follow(7)")
+    settle(full, "page.seek(4000)")
+    middle = full.evaluate("centerOf(page.board, 256, 7)")
+    x, y = place_of(full, middle["row"] - 0.5, middle["column"] - 0.5)
+    box = full.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
+    assert abs(x - box["left"] - box["width"] / 2) < 5
+    assert abs(y - box["top"] - box["height"] / 2) < 5
+    before = full.evaluate("[page.view.x, page.view.y]")
+    full.evaluate("page.setSpeed(1600), page.play(true)")
+    full.wait_for("page.tick > 5500")
+    assert full.evaluate("[page.view.x, page.view.y]") != before
+    full.evaluate("page.dragged(40, 0)")
+    before = full.evaluate("[page.view.x, page.view.y]")
+    full.wait_for("!page.isPlaying")
+    assert full.evaluate("[page.view.x, page.view.y]") == before
+
+
+@pytest.mark.parametrize(("width", "height"), [(1600, 1000), (1280, 800), (800, 500), (390, 844)])
+def test_it_fits_every_window(full, width, height):
+    full.resize(width, height)
+    full.wait_for(f"innerWidth === {width} && page.view.isFitted")
+    settle(full)
+    boxes = full.evaluate(
+        "Object.fromEntries(['cells', 'view', 'play', 'seek', 'clock', 'title', 'speed'].map((id) => "
+        "[id, JSON.parse(JSON.stringify(element(id).getBoundingClientRect()))]))"
+    )
+    cells, view = boxes["cells"], boxes["view"]
+    assert min(cells["width"] - view["width"], cells["height"] - view["height"]) <= 0.5
+    assert max(cells["width"] - view["width"], cells["height"] - view["height"]) <= 0.5
+    assert cells["width"] > 200
+    for box in boxes.values():
+        assert box["left"] >= -0.5
+        assert box["right"] <= width + 0.5
+        assert box["bottom"] <= height + 0.5
+    assert full.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_light_and_dark(full):
+    seen = {}
+    for theme in ("light", "dark"):
+        settle(full, f"page.setTheme('{theme}')")
+        style = "getComputedStyle(document.body)"
+        color, back = (
+            np.array([int(part) for part in re.findall(r"\d+", full.evaluate(f"{style}.{name}"))[:3]])
+            for name in ("color", "backgroundColor")
+        )
+        assert abs(int(color.mean()) - int(back.mean())) > 150
+        seen[theme] = back.mean()
+    assert seen["light"] > 200
+    assert seen["dark"] < 60
+    full.evaluate("toggleTheme(page)")
+    assert full.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+# ---- over HTTP -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(feed):
+    with PageServer(page(), feed) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_live_game_is_shown_as_it_comes_in(browser):
+    frames, _ = small_game()
+    writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
+    for frame in frames[:20]:
+        feed.append(writer.write(frame))
+    with serving(feed) as url:
+        tab = browser.open(url)
+        tab.wait_for("page.film.length === 20 && page.frame === 19")
+        assert text_of(tab, "#status") == "The game is still being played ..."
+        np.testing.assert_array_equal(board_of(tab, SMALL), frames[19].owner)
+        assert tab.evaluate("page.isPlaying")  # it waits
+        for frame in frames[20:60]:
+            feed.append(writer.write(frame))
+        tab.wait_for("page.film.length === 60 && page.frame > 25")
+        tab.evaluate("page.setSpeed(3200)")
+        for frame in frames[60:]:
+            feed.append(writer.write(frame))
+        feed.append(writer.close())
+        feed.close()
+        tab.wait_for("page.film.isComplete && !page.isPlaying")
+        assert text_of(tab, "#status").startswith("The end: P")
+        np.testing.assert_array_equal(board_of(tab, SMALL), frames[-1].owner)
+        assert sorted(set(tab.requests())) == [url, f"{url}film"]
+        assert tab.complaints() == []
+        tab.call("Page.close")
+
+
+# ---- films that are not as they should be ----------------------------------------------------------
+
+
+def status_of(show, film):
+    tab = show(film)
+    return text_of(tab, "#status"), tab
+
+
+def test_a_film_that_breaks_off_is_shown_as_far_as_it_goes(show):
+    frames, _ = small_game()
+    pieces = list(write_film(film_header(SMALL, SMALL_SEATS, ""), frames))
+    _, tab = status_of(show, b"".join(pieces[:30]) + pieces[30][:3])
+    assert tab.evaluate("page.film.length") == 30
+    settle(tab, "page.seek(1e9)")
+    assert text_of(tab, "#status").startswith("The film ends here: ")
+    np.testing.assert_array_equal(board_of(tab, SMALL), frames[29].owner)
+
+
+@pytest.mark.parametrize(
+    "film", [b"no film", zlib.compress(b"\x02{]"), zlib.compress(b""), small_game()[1][:9]]
+)
+def test_what_is_no_film_is_said_to_be_none(show, film):
+    text, _ = status_of(show, film)
+    assert text.startswith("Nothing can be shown: ")
+
+
+def test_a_film_of_another_version_is_not_guessed_at(show):
+    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 2}
+    text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
+    assert text == "Nothing can be shown: this page shows films of version 1, and this is territorial-film 2."
+
+
+def test_a_server_without_a_film_is_said_to_have_none(browser):
+    feed = Feed()
+    feed.close(is_whole=False)
+    with serving(feed) as url:
+        tab = browser.open(url)
+        tab.wait_for("page.error !== null")
+        assert text_of(tab, "#status").startswith("Nothing can be shown: ")
+        assert tab.events("Runtime.exceptionThrown") == []
+        tab.call("Page.close")
+
+
+def test_names_are_text(show):
+    bad = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+    frames, _ = small_game()
+    film = b"".join(write_film(film_header(SMALL, [bad] * 5, bad), frames[:5]))
+    tab = show(film)
+    settle(tab, "page.follow(1)")
+    assert text_of(tab, "#title") == bad
+    assert text_of(tab, "#followed .text").startswith(f"P1 {bad}: ")
+    assert rows_of(tab)[0][2][1].endswith(bad)
+    assert tab.evaluate("document.querySelectorAll('img').length") == 0

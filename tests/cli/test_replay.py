@@ -1,0 +1,181 @@
+"""``territorial play --replay`` and ``territorial replay``: what they write, print, refuse and return."""
+
+import dataclasses
+import json
+import struct
+
+import pytest
+
+from territorial import Replay, cli
+from tests.cli.test_cli import SMALL, run
+
+
+@pytest.fixture
+def game(tmp_path, monkeypatch, capsys):
+    """What ``play --replay`` says of a game, in a folder where its replay is."""
+    monkeypatch.chdir(tmp_path)
+    arguments = ["play", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    return json.loads(out)
+
+
+def spoil(path, **changes):
+    """Change a replay so that it is a good file of another game."""
+    dataclasses.replace(Replay.load(path), **changes).save(path)
+
+
+# ---- play ------------------------------------------------------------------------------------------
+
+
+def test_play_leaves_a_replay_of_its_game(game, tmp_path):
+    assert game["replay"] == "territorial-5.replay"
+    assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]
+    replay = Replay.load(tmp_path / "territorial-5.replay")
+    assert (replay.seed, replay.num_ticks, replay.is_over) == (5, game["ticks"], True)
+    assert replay.digest.hex() == game["game_digest"]
+    assert replay.map_kind == "lakes"
+    replay.verify()
+
+
+def test_play_says_where_the_replay_is_and_takes_a_name(capsys, tmp_path):
+    path = tmp_path / "mine.replay"
+    code, out, _ = run(capsys, "play", "--no-picture", "--replay", str(path), *SMALL)
+    assert code == 0
+    assert f"replay: {path}" in out.splitlines()
+    assert Replay.load(path).seed == 0
+
+
+def test_play_without_the_option_leaves_no_replay(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = json.loads(run(capsys, "play", "--no-picture", "--json", *SMALL)[1])
+    assert result["replay"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- replay ----------------------------------------------------------------------------------------
+
+
+def test_it_says_what_game_it_is(game, capsys):
+    code, out, err = run(capsys, "replay", "territorial-5.replay")
+    assert (code, err) == (0, "")
+    for text in ("32 x 48, map lakes, 4 seats, seed 5", "200, to the end", game["game_digest"], "rules 1"):
+        assert text in out
+    assert "max_ticks=200" in out
+    result = json.loads(run(capsys, "replay", "territorial-5.replay", "--json")[1])
+    assert result["ticks"] == 200
+    assert result["config"]["width"] == 48
+    assert result["checkpoints"] == [[200, game["game_digest"]]]
+    assert result["seats"] == [row["bot"] for row in sorted(game["standings"], key=lambda row: row["seat"])]
+    assert "standings" not in result
+    assert "verified" not in result
+
+
+def test_it_verifies(game, capsys):
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify")
+    assert (code, out.startswith("verified: 200 ticks, 1 checkpoints")) == (0, True)
+    result = json.loads(run(capsys, "replay", "territorial-5.replay", "--verify", "--json")[1])
+    assert result["verified"] is True
+    assert "config" not in result
+
+
+def test_a_game_that_comes_out_differently_is_exit_code_1(game, capsys):
+    spoil("territorial-5.replay", seed=6)
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify")
+    assert (code, "NOT the same: the game differs at tick 200" in out) == (1, True)
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify", "--json")
+    result = json.loads(out)
+    assert (code, result["verified"], "at tick 200" in result["difference"]) == (1, False, True)
+
+
+def test_standings_are_those_of_the_game(game, capsys):
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--standings", "--json")
+    assert code == 0
+    assert json.loads(out)["standings"] == game["standings"]
+    table = run(capsys, "replay", "territorial-5.replay", "--standings")[1]
+    assert len([line for line in table.splitlines() if " P" in line]) == 4
+
+
+def test_a_moment_is_a_table_and_a_picture(game, capsys, tmp_path):
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--at", "110")
+    assert code == 0
+    assert "tick 110" in out
+    assert "picture: territorial-5-110.png" in out
+    png = (tmp_path / "territorial-5-110.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    assert width > height == 16 * 32
+    arguments = ["replay", "territorial-5.replay", "--at", "110", "--out", "then.png", "--json"]
+    result = json.loads(run(capsys, *arguments)[1])
+    assert (tmp_path / "then.png").read_bytes() == png
+    assert result["picture"] == "then.png"
+    then = Replay.load("territorial-5.replay").seek(110).state
+    assert [row["land"] for row in sorted(result["standings"], key=lambda row: row["seat"])] == then.land[
+        0, 1:
+    ].tolist()
+    places = [row["place"] for row in result["standings"]]
+    assert sum(places) == 1 + 2 + 3 + 4
+    assert places == sorted(places)
+
+
+def test_no_picture_means_none(game, capsys, tmp_path):
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--at", "0", "--no-picture")
+    assert (code, "tick 0" in out) == (0, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]
+    assert out.count("  2.5 ") == 4, "at the start all seats share the places 1 to 4"
+
+
+def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
+    arguments = ["--info", "--verify", "--standings", "--at", "50", "--json", "all.json"]
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", *arguments)
+    result = json.loads((tmp_path / "all.json").read_text())
+    assert code == 0
+    assert result.keys() >= {"config", "verified", "standings", "picture"}
+    for text in ("launches", "verified: ", "tick 50", "picture: "):
+        assert text in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["missing.replay"], ["FILE", "'missing.replay'", "No such file"]),
+        (["territorial-5.replay", "--at", "201"], ["--at", "201", "0 to 200"]),
+        (["territorial-5.replay", "--at", "-1"], ["--at", "-1", "0 to 200"]),
+        (["territorial-5.replay", "--at", "5", "--out", "a.jpg"], ["--out", "'a.jpg'", ".png"]),
+        (["territorial-5.replay", "--out", "a.png"], ["--out", "'a.png'", "--at"]),
+        (["territorial-5.replay", "--json", "no/such/folder"], ["--json", "no such folder"]),
+        ([], ["FILE"]),
+    ],
+)
+def test_a_wrong_argument_is_named(game, capsys, arguments, parts):
+    code, out, err = run(capsys, "replay", *arguments)
+    assert (code, out) == (2, "")
+    for part in parts:
+        assert part in err.splitlines()[-1]
+
+
+def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_path):
+    data = (tmp_path / "territorial-5.replay").read_bytes()
+    for content, reason in (
+        (data[:-3], "cut short or altered"),
+        (data[:40] + b"?" + data[41:], "cut short or altered"),
+        (data[:8] + b"\2" + data[9:], "version 2 of the format"),
+        (b"GIF89a", "does not begin as replays do"),
+    ):
+        (tmp_path / "bad.replay").write_bytes(content)
+        code, out, err = run(capsys, "replay", "bad.replay", "--verify")
+        assert (code, out, len(err.splitlines())) == (1, "", 1)
+        assert reason in err
+        assert "'bad.replay'" in err
+
+
+def test_a_place_for_the_replay_is_looked_for_before_the_game(capsys):
+    code, _, err = run(capsys, "play", "--replay", "/no/such/folder/a.replay", *SMALL)
+    assert (code, "--replay" in err, "no such folder" in err) == (2, True, True)
+
+
+def test_help_names_every_option(capsys):
+    assert cli.main(["replay", "--help"]) == 0
+    out = capsys.readouterr().out
+    for option in ("--verify", "--standings", "--at", "--info", "--json", "examples:"):
+        assert option in out

@@ -1,0 +1,262 @@
+"""``territorial watch``: the page with a game in it, from disk and from a server that a Ctrl-C stops."""
+
+import base64
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import cli
+from territorial.replay import DivergedError, Replay, frame_of
+from tests.render.film_reader import read_film
+
+SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
+SEATS = territorial.LINEUPS["mixed-1"].seats[::8]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(["watch", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def film_of(page: bytes) -> bytes:
+    held = re.search(rb'<script id="film" type="text/plain">([^<]*)</script>', page)
+    assert held is not None
+    return base64.b64decode(held[1])
+
+
+def check_film(film: bytes, seed: int) -> None:
+    """Compare a film with the game of ``seed``, played here and now."""
+    header, frames, is_whole = read_film(film)
+    assert is_whole
+    assert header["names"] == list(SEATS)
+    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=400)
+    game = territorial.VecGame(config, 1, seats=SEATS, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed])
+    for frame in frames:
+        assert frame["tick"] == game.state.tick[0]
+        np.testing.assert_array_equal(np.array(frame["owner"]), game.state.owner[0, 1:-1, 1:-1])
+        assert frame["troops"] == game.state.troops[0, 1:].tolist()
+        if not game.state.over[0]:
+            game.step()
+    assert game.state.over[0]
+
+
+# ---- as a file -------------------------------------------------------------------------------------
+
+
+def test_export_writes_a_page_with_the_whole_game(capsys, tmp_path):
+    path = tmp_path / "game.html"
+    code, out, err = run(capsys, "--export", str(path), "--seed", "5", *SMALL)
+    assert code == 0
+    assert f"page: {path} ({path.stat().st_size:,} bytes)" in out
+    assert "tick 400 of 400 [####################]" in err
+    check_film(film_of(path.read_bytes()), 5)
+
+
+def test_export_tells_json_what_it_wrote(capsys, tmp_path):
+    path = tmp_path / "game.html"
+    code, out, _ = run(capsys, "live", "--export", str(path), "--every", "50", *SMALL, "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["page"] == str(path)
+    assert result["bytes"] == path.stat().st_size
+    assert result["film_bytes"] == len(film_of(path.read_bytes()))
+    header, frames, _ = read_film(film_of(path.read_bytes()))
+    assert header["title"] == result["title"] == "4 players, seed 0"
+    assert [frame["tick"] for frame in frames] == list(range(0, 401, 50))
+
+
+# ---- replays ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def replay(tmp_path, capsys):
+    path = tmp_path / "game.replay"
+    assert cli.main(["play", "--no-picture", "--replay", str(path), "--seed", "5", *SMALL]) == 0
+    capsys.readouterr()
+    return path
+
+
+def test_a_replay_gives_the_page_of_the_game_that_was_played(capsys, tmp_path, replay):
+    for name, source in {"live.html": ["--seed", "5", *SMALL], "replay.html": [str(replay)]}.items():
+        assert run(capsys, "--export", str(tmp_path / name), *source)[0] == 0
+    assert (tmp_path / "live.html").read_bytes() == (tmp_path / "replay.html").read_bytes()
+    check_film(film_of((tmp_path / "replay.html").read_bytes()), 5)
+
+
+def test_a_damaged_replay_is_refused_with_the_reason(capsys, tmp_path, replay):
+    replay.write_bytes(replay.read_bytes()[:-5])
+    code, out, err = run(capsys, str(replay), "--export", str(tmp_path / "no.html"))
+    assert (code, out) == (1, "")
+    assert err.startswith(f"territorial watch: {str(replay)!r}: ")
+    assert not (tmp_path / "no.html").exists()
+
+
+@pytest.mark.parametrize("how", [["--export", "no.html"], ["--port", "0"]])
+def test_a_replay_that_turns_out_differently_is_no_show(capsys, tmp_path, monkeypatch, replay, how):
+    def frames(self, every):
+        yield frame_of(self.seek(0))
+        raise DivergedError("the game is over at tick 7")
+
+    monkeypatch.setattr(Replay, "frames", frames)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, str(replay), *how)
+    assert code == 1
+    assert err == "territorial watch: the game is over at tick 7\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["game.replay"]
+
+
+def test_a_file_that_is_not_there_is_an_error(capsys, tmp_path):
+    code, _, err = run(capsys, str(tmp_path / "none.replay"))
+    assert code == 2
+    assert "argument FILE_OR_LIVE: " in err
+    assert "none.replay' cannot be read: " in err
+
+
+@pytest.mark.parametrize(
+    "option", [["--seed", "1"], ["--seats", "banker"], ["--height", "32"], ["--set", "deaths=false"]]
+)
+def test_a_replay_takes_no_other_game(capsys, replay, option):
+    code, _, err = run(capsys, str(replay), *option)
+    assert code == 2
+    assert f"argument {option[0]}: {str(replay)!r} is a replay" in err
+
+
+# ---- as a server -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def watching(*arguments: str):
+    """A running ``territorial watch --port 0 --json``, and the host and port that it told."""
+    home = str(Path(territorial.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "territorial", "watch", *arguments, "--port", "0", "--json"],
+        env=os.environ | {"PYTHONPATH": home},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        address = urlsplit(told["url"])
+        assert address.port == told["port"]
+        yield process, (address.hostname, address.port)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def fetch(address: tuple[str, int], path: str) -> bytes:
+    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    body = answer.read()
+    connection.close()
+    return body
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
+def test_it_serves_a_live_game_until_it_is_interrupted():
+    with watching("--seed", "6", *SMALL) as (process, address):
+        assert address[0] == "127.0.0.1"
+        assert film_of(fetch(address, "/")) == b""
+        check_film(fetch(address, "/film"), 6)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert err.endswith("territorial watch: stopped\n")
+        assert "Traceback" not in err
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address, timeout=20)
+
+
+def test_it_serves_a_replay(replay):
+    with watching(str(replay)) as (_, address):
+        check_film(fetch(address, "/film"), 5)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
+def test_an_interrupt_stops_it_in_the_middle_of_a_game():
+    long = ["--height", "512", "--width", "512", "--set", "max_ticks=10000000", "--set", "win_percent=100"]
+    with watching(*long, "--every", "10") as (process, address):
+        connection = http.client.HTTPConnection(*address, timeout=60)
+        connection.request("GET", "/film")
+        answer = connection.getresponse()
+        assert answer.read(100)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            answer.read()
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+
+
+def test_a_game_that_fails_stops_the_server_and_is_told(capsys, monkeypatch):
+    def broken(*args):
+        yield b"x"
+        raise RuntimeError("the game broke")
+
+    monkeypatch.setattr(cli.watch, "write_film", broken)
+    with pytest.raises(RuntimeError, match="the game broke"):
+        run(capsys, "--port", "0", *SMALL)
+    assert "watch at http://127.0.0.1:" in capsys.readouterr().out
+
+
+def test_it_says_when_others_can_watch_too(capsys, monkeypatch):
+    def interrupted(server, poll_interval):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", interrupted)
+    code, out, err = run(capsys, "--port", "0", *SMALL)
+    assert code == 0
+    assert re.search(r"watch at http://127\.0\.0\.1:\d+/ \(Ctrl-C stops\)", out)
+    assert "everybody" not in err
+    code, _, err = run(capsys, "--port", "0", "--host", "0.0.0.0", *SMALL)
+    assert "everybody who can reach this machine can see the game (0.0.0.0)" in err
+
+
+# ---- errors ----------------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken_is_an_error_with_a_way_out(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        code, _, err = run(capsys, "--port", str(port), *SMALL)
+    assert code == 2
+    assert f"cannot serve on '127.0.0.1', port {port}" in err
+    assert "--port 0 takes a free port" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),
+        (["--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
+        (["--host", ""], ["--host", "''"]),
+        (["--every", "0"], ["--every", "'0' is not a whole number from 1"]),
+        (["--export", "no/such/folder.html"], ["--export", "there is no such folder"]),
+        (["--export", "."], ["--export", "is a folder"]),
+        (["--seats", "nobody"], ["--seats", "'nobody' is no bot"]),
+    ],
+)
+def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, *arguments, *SMALL)
+    assert code == 2
+    for part in parts:
+        assert part in err
+    assert list(tmp_path.iterdir()) == []

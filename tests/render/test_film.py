@@ -1,0 +1,182 @@
+"""Films: a plain decoder gives back, bit for bit, what the writer was given, wherever a film is cut."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import territorial
+from territorial.render import owner_colors, render_board
+from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, usual_distance, write_film
+from territorial.replay import Frame, LiveGame, frame_of
+from tests.render.film_reader import read_film
+
+SMALL = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
+SEATS = ("metronome", "banker", "turtle", "novice", "random")
+
+
+def play(config=SMALL, seats=SEATS, seed=1, every=10):
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed])
+    return list(LiveGame(game).frames(every))
+
+
+def check(frames, decoded):
+    assert len(frames) == len(decoded)
+    for frame, found in zip(frames, decoded, strict=True):
+        assert found["tick"] == frame.tick
+        np.testing.assert_array_equal(np.array(found["owner"]), frame.owner)
+        assert found["troops"] == frame.troops.tolist()
+        assert found["alive"] == frame.alive.tolist()
+        cells = np.bincount(np.ravel(found["owner"]), minlength=256)
+        np.testing.assert_array_equal(cells[1 : len(frame.land) + 1], frame.land)
+
+
+def test_a_game_comes_back_as_it_was():
+    frames = play()
+    assert not frames[-1].alive.all()  # somebody has died
+    header = film_header(SMALL, SEATS, "a title")
+    found, decoded, is_whole = read_film(b"".join(write_film(header, frames)))
+    assert found == header
+    assert is_whole
+    check(frames, decoded)
+
+
+def test_every_piece_shows_its_frame_at_once():
+    frames = play()[:40]
+    pieces = list(write_film(film_header(SMALL, SEATS, ""), frames))
+    assert len(pieces) == 41
+    for count in (1, 2, 17, 40):
+        _, decoded, is_whole = read_film(b"".join(pieces[:count]))
+        check(frames[:count], decoded)
+        assert not is_whole
+
+
+def test_a_whole_film_is_one_whole_zlib_stream():
+    stream = zlib.decompressobj()
+    stream.decompress(b"".join(write_film(film_header(SMALL, SEATS, ""), play()[:3])))
+    assert stream.eof
+    assert stream.unused_data == b""
+
+
+@given(st.data())
+def test_any_boards_in_any_order_come_back(data):
+    height, width, seats = data.draw(st.integers(16, 20)), data.draw(st.integers(16, 70)), 3
+    config = territorial.GameConfig(height=height, width=width, num_players=seats)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    frames, tick = [], 0
+    for _ in range(data.draw(st.integers(1, 5))):
+        coarse = rng.choice(np.array([0, 1, 2, 3, 255], np.uint8), (height, -(-width // 9)))
+        owner = np.repeat(coarse, 9, axis=1)[:, :width].copy()
+        land = np.array([(owner == seat).sum() for seat in (1, 2, 3)])
+        troops = rng.integers(0, data.draw(st.sampled_from([2, 300, LARGEST_TROOPS + 1])), 3)
+        frames.append(Frame(tick, owner, land, troops, rng.random(3) < 0.5))
+        tick += int(rng.integers(1, 10_000))
+    _, decoded, is_whole = read_film(b"".join(write_film(film_header(config, "abc", ""), frames)))
+    assert is_whole
+    check(frames, decoded)
+
+
+def test_a_game_of_32_bots_at_full_size_takes_less_than_120_kb():
+    config = territorial.GameConfig()
+    seats = territorial.LINEUPS["mixed-1"].seats
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[0])
+    film = b"".join(write_film(film_header(config, seats, ""), LiveGame(game).frames(10)))
+    assert 6000 < game.state.tick[0] < 6200
+    assert len(film) < 120_000
+
+
+def test_frames_are_taken_at_the_distance_asked_for_and_at_the_end():
+    ticks = [frame.tick for frame in play(every=10)]
+    assert ticks == [*range(0, ticks[-1], 10), ticks[-1]]
+    first_beyond = [next(tick for tick in ticks if tick >= corner) for corner in range(0, ticks[-1], 95)]
+    assert [frame.tick for frame in play(every=95)] == sorted({*first_beyond, ticks[-1]})
+
+
+def test_frames_are_copies():
+    game = territorial.VecGame(SMALL, 1, seats=SEATS, observe=False)
+    game.reset(seeds=[1])
+    first = frame_of(game)
+    before = [np.array(part) for part in first]
+    for _ in range(30):
+        game.step()
+    for part, was in zip(first, before, strict=True):
+        np.testing.assert_array_equal(part, was)
+
+
+@pytest.mark.parametrize(
+    ("changes", "distance"),
+    [({}, 10), ({"decision_every": 1}, 5), ({"max_ticks": 1}, 10), ({"max_ticks": 1_000_000}, 500)],
+)
+def test_long_games_are_shown_in_fewer_frames(changes, distance):
+    config = territorial.GameConfig(**changes)
+    assert usual_distance(config) == distance
+    assert config.max_ticks / distance <= 2000
+
+
+def test_the_colours_are_those_of_the_pictures():
+    for terrain in ("water", "mountains"):
+        header = film_header(SMALL, SEATS, "", terrain=terrain)
+        colors = owner_colors(5, terrain)[[0, 1, 2, 3, 4, 5, 255]]
+        assert header["colors"] == [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in colors.tolist()]
+        for code, text in zip([1, 2, 3, 4, 5, 255], header["border_colors"][1:], strict=True):
+            picture = render_board(np.array([[code, code, 0]], np.uint8), 5, 8, terrain)
+            assert text == "#" + bytes(picture[4, 15].tolist()).hex()  # the right side of the second cell
+    assert header["border_colors"][0] == header["colors"][0]  # free land has no borders
+
+
+def test_headers_are_json_whatever_the_names():
+    names = ["</script><script>alert(1)</script>", "\u2028\"'", "é" * 40, "", "x"]
+    film = b"".join(write_film(film_header(SMALL, names, "<b>"), play()[:1]))
+    header, _, _ = read_film(film)
+    assert header["names"] == names
+    assert json.loads(json.dumps(header)) == header
+    with pytest.raises(ValueError, match="names has 4 entries; this game has num_players = 5"):
+        film_header(SMALL, names[:4], "")
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+def frame(**changes):
+    owner = np.zeros((40, 56), np.uint8)
+    owner[0, :3] = 1, 2, 255
+    land, five = np.array([1, 1, 0, 0, 0]), np.arange(5)
+    return Frame(0, owner, land, five, five > 1)._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"owner": np.zeros((56, 40), np.uint8)}, r"shape \(56, 40\); this film has uint8, \(40, 56\)"),
+        ({"owner": np.zeros((40, 56), np.int64)}, "int64 array"),
+        ({"land": np.zeros(4, np.int64)}, r"land of the frame at tick 0 has shape \(4,\)"),
+        ({"troops": np.zeros((5, 1), np.int64)}, r"troops of the frame at tick 0 has shape \(5, 1\)"),
+        ({"alive": np.zeros(6, bool)}, r"alive of the frame at tick 0 has shape \(6,\)"),
+        ({"tick": -1}, "the tick of a frame is -1; it must be 0 or more"),
+        ({"troops": np.array([0, 0, -1, 0, 0])}, "go from -1 to 0; they must be from 0 to"),
+        ({"troops": np.full(5, LARGEST_TROOPS + 1)}, f"must be from 0 to {LARGEST_TROOPS}"),
+        ({"owner": np.full((40, 56), 6, np.uint8)}, "holds the code 6; it must be from 0 to 5, or 255"),
+        ({"land": np.array([1, 2, 0, 0, 0])}, "land of seat 2 at tick 0 is 2; the board has 1 cells of it"),
+    ],
+)  # fmt: skip
+def test_frames_that_cannot_be_are_refused_and_leave_the_film_whole(changes, message):
+    writer = FilmWriter(film_header(SMALL, SEATS, ""))
+    with pytest.raises(ValueError, match=message):
+        writer.write(frame(**changes))
+    first = writer.write(frame())
+    with pytest.raises(ValueError, match="the tick of a frame is 0; it must be more than 0"):
+        writer.write(frame())
+    film = first + writer.write(frame(tick=7)) + writer.close()
+    _, decoded, is_whole = read_film(film)
+    assert is_whole
+    check([frame(), frame(tick=7)], decoded)
+
+
+def test_a_film_without_frames_is_none():
+    with pytest.raises(ValueError, match="the film has no frame"):
+        FilmWriter(film_header(SMALL, SEATS, "")).close()

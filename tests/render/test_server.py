@@ -1,0 +1,253 @@
+"""The server of the page: what it hands out, to whom, and what it refuses. Raw bytes on real sockets."""
+
+import http.client
+import socket
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from territorial.render.server import Feed, PageServer
+
+PAGE = b"<!doctype html><p>the page</p>"
+
+
+@contextmanager
+def serving(feed=None, host="127.0.0.1"):
+    with PageServer(PAGE, feed or closed_feed(b"film"), host) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def closed_feed(*pieces):
+    feed = Feed()
+    for piece in pieces:
+        assert feed.append(piece)
+    feed.close()
+    return feed
+
+
+def ask(server, request):
+    """The whole answer to the bytes of a request, as status, headers and body."""
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        connection.sendall(request)
+        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
+        answer.begin()
+        return answer.status, dict(answer.headers), answer.read()
+
+
+def get(server, path="/", host=None, method="GET", version="1.1"):
+    name = f"127.0.0.1:{server.server_address[1]}" if host is None else host
+    return ask(server, f"{method} {path} HTTP/{version}\r\nHost: {name}\r\n\r\n".encode())
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as server:
+        yield server
+
+
+def test_it_listens_on_loopback_unless_told_otherwise(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.is_loopback
+    assert server.url == f"http://127.0.0.1:{server.server_address[1]}/"
+
+
+def test_it_serves_the_page_and_the_film(server):
+    status, headers, body = get(server)
+    assert (status, body) == (200, PAGE)
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    status, headers, body = get(server, "/film")
+    assert (status, body) == (200, b"film")
+    assert headers["Transfer-Encoding"] == "chunked"
+    for sent in (get(server)[1], headers, get(server, "/none")[1]):
+        assert sent["Connection"] == "close"
+        assert sent["Cache-Control"] == "no-store"
+        assert sent["X-Content-Type-Options"] == "nosniff"
+        assert sent["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert sent["Content-Security-Policy"] == "frame-ancestors 'none'"
+        assert "Access-Control-Allow-Origin" not in sent
+        assert sent["Server"] == "territorial"  # and no versions
+
+
+def test_old_clients_get_the_film_in_one_piece(server):
+    status, headers, body = get(server, "/film", version="1.0")
+    assert (status, body) == (200, b"film")
+    assert "Transfer-Encoding" not in headers
+
+
+@pytest.mark.parametrize("path", ["/", "/film"])
+def test_head_gives_headers_alone(server, path):
+    status, _, body = get(server, path, method="HEAD")
+    assert (status, body) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/index.html", "/film/", "/film?x=1", "/?", "/page.html", "/../pyproject.toml", "/%2e%2e/film",
+     "/page/page.js", "/favicon.ico", "http://127.0.0.1/", "film", "*", "/\x7f"],
+)  # fmt: skip
+def test_there_is_nothing_else(server, path):
+    status, _, body = get(server, path)
+    assert status == 404
+    assert PAGE not in body
+
+
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"]
+)
+def test_other_methods_are_refused(server, method):
+    status, headers, body = get(server, method=method)
+    assert (status, headers["Allow"], body) == (405, "GET, HEAD", b"")
+
+
+def test_a_body_is_not_taken_for_another_request(server):
+    inner = b"GET /film HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(inner) + inner
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        connection.sendall(request)
+        received = b""
+        try:
+            while data := connection.recv(4096):
+                received += data
+        except ConnectionResetError:  # it closes without reading on
+            pass
+    assert received.count(b"HTTP/1.1") <= 1
+    assert b"film" not in received
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:80", "localhost", "LocalHost:1234", "127.9.9.9", "[::1]", "[::1]:99"]
+)
+def test_names_of_this_machine_are_its_own(server, host):
+    assert get(server, host=host)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.example", "evil.example:8765", "localhost.evil.example", "127.0.0.1.evil.example",
+     "localhost.", "10.0.0.1", "0.0.0.0", "[2001:db8::1]", "127.0.0.1@evil.example", "2130706433", "0x7f.1",
+     "localhost:x", "[::1", "::", ":80"],
+)  # fmt: skip
+def test_other_names_are_refused(server, host):
+    for path in ("/", "/film", "/none"):
+        status, _, body = get(server, path, host=host)
+        assert status == 403
+        assert PAGE not in body
+        assert b"film" not in body
+
+
+def test_requests_with_no_name_or_two_are_refused(server):
+    assert ask(server, b"GET / HTTP/1.1\r\n\r\n")[0] == 403
+    assert ask(server, b"GET / HTTP/1.0\r\n\r\n")[0] == 403
+    assert ask(server, b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "request_", [b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\r\n\r\n"]
+)
+def test_what_is_no_request_does_no_harm(server, request_):
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        connection.sendall(request_)
+        connection.shutdown(socket.SHUT_WR)
+        assert PAGE not in connection.recv(4096)
+    assert get(server)[0] == 200
+
+
+def test_a_server_for_others_takes_every_numeric_address_and_its_own_name():
+    with serving(host="0.0.0.0") as server:
+        assert not server.is_loopback
+        for host in ("10.0.0.1:8765", "0.0.0.0", "localhost", "[2001:db8::1]"):
+            assert get(server, host=host)[0] == 200
+        assert get(server, host="evil.example")[0] == 403
+
+
+def test_it_can_be_called_by_the_name_it_was_given():
+    with serving(host="localhost") as server:
+        assert server.is_loopback
+        assert server.url.startswith("http://localhost:")
+        assert get(server, host=server.url[len("http://") : -1])[0] == 200
+
+
+def test_it_can_serve_on_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as error:
+        pytest.skip(f"this machine has no IPv6: {error}")
+    with serving(host="::1") as server:
+        assert server.is_loopback
+        assert server.url == f"http://[::1]:{server.server_address[1]}/"
+        assert get(server, host=server.url[len("http://") : -1])[0] == 200
+
+
+def test_a_second_server_cannot_take_the_port(server):
+    with pytest.raises(OSError, match=r"."):
+        PageServer(PAGE, Feed(), port=server.server_address[1])
+
+
+# ---- films that are still growing ------------------------------------------------------------------
+
+
+def test_a_film_is_sent_as_it_grows():
+    feed = Feed()
+    feed.append(b"one ")
+    with serving(feed) as server:
+        connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+        connection.request("GET", "/film")
+        answer = connection.getresponse()
+        assert answer.read(4) == b"one "  # before there is any more
+        feed.append(b"two ")
+        assert answer.read(4) == b"two "
+        feed.append(b"three")
+        feed.close()
+        assert answer.read() == b"three"
+        connection.close()
+        assert get(server, "/film")[2] == b"one two three"  # again, from the beginning
+
+
+def test_any_number_watch_at_once():
+    feed, films = Feed(), []
+    with serving(feed) as server:
+        watchers = [threading.Thread(target=lambda: films.append(get(server, "/film")[2])) for _ in range(8)]
+        for watcher in watchers:
+            watcher.start()
+        for number in range(300):
+            feed.append(b"%d." % number)
+        feed.close()
+        for watcher in watchers:
+            watcher.join(20)
+    assert films == [b"".join(b"%d." % number for number in range(300))] * 8
+
+
+def test_a_film_that_was_given_up_does_not_look_whole():
+    feed = Feed()
+    feed.append(b"half a ")
+    feed.close(is_whole=False)
+    with serving(feed) as server, pytest.raises(http.client.IncompleteRead):
+        get(server, "/film")
+
+
+def test_a_closed_feed_takes_nothing():
+    feed = closed_feed(b"all")
+    assert not feed.append(b"more")
+    feed.close(is_whole=False)  # only the first counts
+    assert list(feed.pieces()) == [b"all"]
+
+
+def test_a_watcher_that_leaves_does_no_harm(capfd):
+    feed = Feed()
+    feed.append(b"x")
+    with serving(feed) as server:
+        with socket.create_connection(server.server_address[:2]) as connection:
+            connection.sendall(b"GET /film HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.recv(10)
+        for _ in range(200):
+            feed.append(bytes(10_000))
+        feed.close()
+        assert len(get(server, "/film")[2]) == 2_000_001
+    assert capfd.readouterr() == ("", "")  # no tracebacks

@@ -1,0 +1,47 @@
+"""docs/watching.md: its Python runs, and its decoder reads what is written."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial import cli
+from tests.render.film_reader import read_film
+
+pytestmark = pytest.mark.checkout
+
+PAGE = Path(__file__).parents[2] / "docs/watching.md"
+TEXT = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def test_its_python_makes_a_page_and_reads_the_film_of_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for source in BLOCKS:
+        exec(compile(source, str(PAGE), "exec"), names)
+    assert (tmp_path / "four.html").stat().st_size > 50_000
+    header, frames, _ = read_film(names["film"])
+    mine = names["read_film"](names["film"])
+    assert next(mine) == header
+    for (tick, board, troops, alive), frame in zip(mine, frames, strict=True):
+        assert (tick, troops[1:], alive[1:]) == (frame["tick"], frame["troops"], frame["alive"])
+        np.testing.assert_array_equal(np.reshape(board, (64, 64)), frame["owner"])
+
+
+def test_its_commands_are_understood():
+    lines = re.findall(r"^territorial (.*?)\s*(?:#.*)?$", TEXT, re.MULTILINE)
+    assert len(lines) == 5
+    for line in lines:
+        cli.make_parser(with_plugins=False).parse_args(line.split())
+
+
+def test_the_header_is_described_whole():
+    exec(compile(BLOCKS[1].partition("film = ")[0], str(PAGE), "exec"), names := {})
+    for field in names["header"]:
+        assert f"`{field}`" in TEXT
+
+
+def test_its_picture_is_there_and_small():
+    assert (PAGE.parent / "images/watch.png").stat().st_size < 200_000

@@ -1,0 +1,458 @@
+"""Recording: whatever is played, by whom and how, gives a replay that plays out the same."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, parallel_env
+from territorial.constants import STREAM_EPISODE
+from territorial.reference.rng import H
+from territorial.replay import Checkpoint, ReplayError
+from territorial.tape import LOG_STEPS
+from tests.engine.support import interpreted
+from tests.engine.support import random_actions as legal_actions
+from tests.replay.support import (
+    BOTS,
+    SMALL,
+    random_actions,
+    random_setting,
+    recorded_game,
+    same_replay,
+)
+
+COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "place2", "fronts", "death_tick")
+
+
+class Shelf:
+    """A destination that keeps what it is given."""
+
+    def __init__(self):
+        self.replays = []
+
+    def __call__(self, k, replay):
+        self.replays.append((k, replay))
+
+    def of(self, k):
+        return [replay for game, replay in self.replays if game == k]
+
+
+def play_random_game(rng, max_steps):
+    """Play a random game with random actions, for a while or to its end; return it and its replay."""
+    config, seats = random_setting(rng)
+    game = VecGame(config, 1, int(rng.integers(2**63)), seats=seats, autoreset="disabled", observe=False)
+    recorder = Recorder(game, checkpoint_every=int(rng.integers(1, 300)))
+    game.reset()
+    share = rng.random()
+    for _ in range(int(rng.integers(1, max_steps))):
+        game.step(random_actions(game, rng, share))
+        if game.state.over[0]:
+            break
+    return game, recorder.replay()
+
+
+def check(game, replay, k=0):
+    """Assert that a replay is that of game ``k`` as it stands: read from a file, played again, verified."""
+    read = Replay.from_bytes(replay.to_bytes())
+    read.verify()
+    again = read.seek(read.num_ticks)
+    assert again.digest(0) == game.digest(k) == read.digest
+    for name in COUNTS:
+        values = game.blocks.ledger[k] if name == "ledger" else getattr(game.state, name)[k]
+        found = again.blocks.ledger[0] if name == "ledger" else getattr(again.state, name)[0]
+        assert np.array_equal(found, values), name
+    assert read.is_over == bool(game.state.over[k])
+    assert read.num_ticks == game.state.tick[k]
+
+
+# ---- the same game again ---------------------------------------------------------------------------
+
+
+def test_200_random_games_of_random_sizes_are_recorded_and_verified():
+    launches = []
+    for seed in range(200):
+        game, replay = play_random_game(np.random.default_rng(seed), max_steps=120)
+        check(game, replay)
+        launches.append(len(replay.launches))
+    assert np.median(launches) > 10
+    assert sum(launches) > 5000
+
+
+@pytest.mark.verify
+def test_2000_longer_random_games_are_recorded_and_verified():
+    for seed in range(2000):
+        check(*play_random_game(np.random.default_rng([seed, 1]), max_steps=400))
+
+
+def test_every_launch_is_recorded_those_that_are_not_legal_too():
+    rng = np.random.default_rng(3)
+    game, replay = recorded_game(seats=None, actions=lambda game: random_actions(game, rng, share=1))
+    assert game.state.illegal[0].sum() > 100
+    assert game.state.raised[0].sum() > 10
+    check(game, replay)
+    steps = -(-replay.num_ticks // 10)
+    assert steps * 2 < len(replay.launches) <= steps * 4
+
+
+def test_recording_changes_nothing():
+    plain, recorded = (VecGame(SMALL, 5, seed=4, seats=BOTS) for _ in range(2))
+    Recorder(recorded, checkpoint_every=10)
+    for game in (plain, recorded):
+        game.reset()
+        for _ in range(150):
+            game.step()
+    assert [plain.digest(k) for k in range(5)] == [recorded.digest(k) for k in range(5)]
+    assert plain.observations.planes.tobytes() == recorded.observations.planes.tobytes()
+
+
+def test_a_batch_without_a_recorder_logs_nothing():
+    game = VecGame(SMALL, 3, seats=BOTS)
+    assert sum(array.nbytes for array in game._tape) == game._tape.slots.nbytes
+    recorder = Recorder(game)
+    assert sum(array.nbytes for array in game._tape) > 3 * LOG_STEPS * 4 * 16
+    recorder.close()
+    game.reset()
+    game.step()
+    assert sum(array.nbytes for array in game._tape) == game._tape.slots.nbytes
+
+
+# ---- batches ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_every_game_of_a_batch_gives_one_replay(num_threads):
+    shelf, ends = Shelf(), np.zeros(6, int)
+    game = VecGame(SMALL, 6, seed=5, num_threads=num_threads, seats=BOTS, observe=False)
+    with Recorder(game, shelf, checkpoint_every=100) as recorder:
+        game.reset()
+        expected = {k: [] for k in range(6)}
+        for _ in range(250):
+            seeds = game.state.seed.copy()
+            info = game.step()[-1]
+            for k in np.flatnonzero(info["ended"]).tolist():
+                ends[k] += 1
+                expected[k].append((int(seeds[k]), int(info["final_length"][k])))
+        assert [len(shelf.of(k)) for k in range(6)] == ends.tolist()
+        going_on = [recorder.replay(k) for k in range(6)]
+    assert ends.min() >= 2
+    for k in range(6):
+        finished, last = shelf.of(k)[:-1], shelf.of(k)[-1]
+        assert [(replay.seed, replay.num_ticks) for replay in finished] == expected[k]
+        assert all(replay.is_over for replay in finished)
+        assert same_replay(last, going_on[k])
+        assert not last.is_over
+        for replay in shelf.of(k):
+            alone = recorded_game(seed=replay.seed, steps=-(-replay.num_ticks // 10), checkpoint_every=100)[1]
+            assert same_replay(replay, alone)
+            replay.verify()
+
+
+def test_a_folder_gets_a_file_for_every_game(tmp_path):
+    folder, game = tmp_path / "a" / "b", VecGame(SMALL, 3, seats=BOTS, observe=False)
+    with Recorder(game, folder, games=[0, 2]):
+        game.reset()
+        for _ in range(100):
+            game.step()
+    replays = [Replay.load(path) for path in folder.iterdir()]
+    assert len(replays) >= 4
+    for path, replay in zip(folder.iterdir(), replays, strict=True):
+        assert path.name == f"{replay.seed:016x}-{replay.digest.hex()}.replay"
+        replay.verify()
+    seeds = {H(0, STREAM_EPISODE, k, episode) for k in (0, 2) for episode in range(9)}
+    assert {replay.seed for replay in replays} <= seeds
+
+
+def test_the_log_is_emptied_before_it_is_full():
+    """All seats launch in every step of a game that is longer than its log."""
+    rng = np.random.default_rng(0)
+    config = SMALL.replace(deaths=False, win_percent=100, decision_every=1, max_ticks=3 * LOG_STEPS + 5)
+    game = VecGame(config, 2, autoreset="disabled", observe=False)
+    recorder = Recorder(game)
+    game.reset()
+    everybody = 1 + rng.integers(0, 5, (3 * LOG_STEPS + 5, 2, 4))
+    for what in everybody:
+        game.step(np.stack([what, np.zeros_like(what)], axis=-1))
+    for k in range(2):
+        assert len(recorder.replay(k).launches) == 4 * len(everybody)
+        check(game, recorder.replay(k), k)
+
+
+def test_a_game_left_by_its_agents_is_not_over():
+    shelf = Shelf()
+    seats = ("agent", *BOTS[1:])
+    game = VecGame(SMALL, 4, 1, seats=seats, end_when="no_agents", observe=False)
+    Recorder(game, shelf)
+    game.reset()
+    left = 0
+    for _ in range(300):
+        info = game.step()[-1]
+        left += int((info["was_reset"] & ~info["ended"]).sum())
+    assert left > 0
+    assert sum(not replay.is_over for _, replay in shelf.replays) == left
+    for _, replay in shelf.replays:
+        replay.verify()
+
+
+def test_each_game_of_a_bank_of_maps_is_played_on_its_own():
+    shelf = Shelf()
+    config = SMALL.replace(num_maps=5, map_seed=2**64 - 2, map="mountains")
+    game = VecGame(config, 4, seats=BOTS, observe=False)
+    with Recorder(game, shelf):
+        game.reset()
+        maps = [game.maps[i] for i in game.state.map_id]
+        game.step()
+    assert len({land.hexdigest for land in maps}) > 1
+    for k, replay in shelf.replays:
+        assert replay.land == maps[k]
+        assert (replay.config.num_maps, replay.map_kind, replay.terrain) == (1, "mountains", "mountains")
+        assert territorial.maps.generate("mountains", 24, 24, replay.config.map_seed) == replay.land
+        replay.verify()
+
+
+def test_a_map_of_ones_own_is_recorded():
+    land = LandMask.from_text("\n".join(["." * 20] * 10 + ["#" * 10 + "." * 10] * 10))
+    _, replay = recorded_game(GameConfig.for_map(land, num_players=4, max_ticks=300))
+    assert replay.config == GameConfig.for_map(land, num_players=4, max_ticks=300)
+    assert (replay.map_kind, replay.terrain, replay.num_land) == (None, "water", 300)
+    Replay.from_bytes(replay.to_bytes()).verify()
+
+
+# ---- other ways to play ----------------------------------------------------------------------------
+
+
+def test_ticks_and_plays_are_recorded_like_steps():
+    rng = np.random.default_rng(1)
+    game = VecGame(SMALL, 1, seats=("agent", *BOTS[1:]), autoreset="disabled")
+    recorder = Recorder(game, checkpoint_every=7)
+    game.reset()
+    for _ in range(12):
+        game.step(legal_actions(game, rng))
+        game.tick(0, [(3, 0, 500), (1, 0, 20), (1, 0, 30)])
+        for _ in range(int(rng.integers(0, 9))):
+            game.tick(0)
+        game.step()  # to the next decision
+        now = int(game.state.tick[0])
+        game.play(0, [(now, 2, 0, 100), (now + 10, 1, 0, 64), (now + 10, 1, 2, 64)], now + 13)
+        game.step()
+        assert game.state.tick[0] % 10 == 0
+    check(game, recorder.replay())
+    assert len(recorder.replay().checkpoints) > 12
+
+
+def test_a_game_that_ends_with_a_tick_gives_its_replay():
+    shelf, game = Shelf(), VecGame(SMALL.replace(max_ticks=25), 2, seats=BOTS)
+    Recorder(game, shelf)
+    game.reset()
+    game.step()
+    for _ in range(15):
+        game.tick(1)
+    ((k, replay),) = shelf.replays
+    assert (k, replay.num_ticks, replay.is_over) == (1, 25, True)
+    replay.verify()
+
+
+def test_an_environment_is_recorded(tmp_path):
+    shelf, rng = Shelf(), np.random.default_rng(2)
+    env = parallel_env(config=SMALL, seats=("agent", "agent", "turtle", "banker"), max_cycles=30)
+    with Recorder(env.game, shelf):
+        for seed in (1, 2):
+            observations, _ = env.reset(seed=seed)
+            while env.agents:
+                actions = {
+                    name: env.action_space(name).sample(mask=observations[name]["action_mask"])
+                    for name in env.agents
+                }
+                observations = env.step(actions)[0]
+                rng.random()
+        last = env.game.digest(0)
+    assert [replay.is_over for _, replay in shelf.replays] == [False, False], "cut by max_cycles"
+    assert shelf.replays[-1][1].digest == last
+    assert shelf.replays[0][1].names == ("player_0", "player_1", "turtle", "banker")
+    for _, replay in shelf.replays:
+        assert replay.num_ticks == 300
+        replay.verify()
+
+
+def test_kernels_that_run_as_plain_python_record_the_same():
+    script = """
+from tests.replay.support import SMALL, recorded_game
+replay = recorded_game(SMALL.replace(max_ticks=150))[1]
+replay.verify()
+print(replay.to_bytes().hex())
+"""
+    assert interpreted(script).strip() == recorded_game(SMALL.replace(max_ticks=150))[1].to_bytes().hex()
+
+
+# ---- what is not recorded --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["set_position", "restore", "it came too late"])
+def test_a_game_put_elsewhere_gives_no_replay_but_the_next_one_does(how):
+    shelf, game = Shelf(), VecGame(SMALL, 2, seats=BOTS)
+    game.reset()
+    saved = game.save(0)
+    if how == "it came too late":
+        game.step()
+    recorder = Recorder(game, shelf)
+    game.step()
+    if how == "set_position":
+        game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
+    elif how == "restore":
+        game.restore(0, saved)
+    game.step()
+    with pytest.raises(ReplayError, match="game 0 is not recorded from its beginning"):
+        recorder.replay(0)
+    game.reset()
+    assert [k for k, _ in shelf.replays] == ([] if how == "it came too late" else [1])
+    game.step()
+    check(game, recorder.replay(0))
+
+
+def test_a_recorder_that_comes_before_the_first_tick_is_in_time():
+    game = VecGame(SMALL, 1, seats=BOTS, autoreset="disabled")
+    game.reset()
+    recorder = Recorder(game)
+    game.step()
+    check(game, recorder.replay())
+
+
+def test_copies_are_not_recorded():
+    shelf, game = Shelf(), VecGame(SMALL, 1, seats=BOTS)
+    recorder = Recorder(game, shelf)
+    game.reset()
+    game.step()
+    for copy in (game.clone(), pickle.loads(pickle.dumps(game))):
+        for _ in range(200):
+            copy.step()
+        Recorder(copy)  # may have one of its own
+    assert shelf.replays == []
+    game.step()
+    check(game, recorder.replay())
+
+
+def test_a_batch_has_one_recorder_at_a_time():
+    game = VecGame(SMALL, 1, seats=BOTS)
+    first = Recorder(game)
+    with pytest.raises(ValueError, match="close\\(\\) that recorder first"):
+        Recorder(game)
+    first.close()
+    Recorder(game).close()
+
+
+def test_a_replay_of_no_ticks_is_one():
+    game = VecGame(SMALL, 1, seats=BOTS)
+    shelf = Shelf()
+    with Recorder(game, shelf) as recorder:
+        game.reset()
+        replay = recorder.replay()
+    assert (replay.num_ticks, len(replay.launches), replay.is_over) == (0, 0, False)
+    assert replay.checkpoints == (Checkpoint(0, game.digest(0)),)
+    Replay.from_bytes(replay.to_bytes()).verify()
+    assert [frame.tick for frame in replay.frames()] == [0]
+    assert shelf.replays == [], "a game that nobody played is not given out"
+
+
+# ---- trouble ---------------------------------------------------------------------------------------
+
+
+def test_a_replay_that_cannot_be_given_out_is_given_out_later():
+    given, game = [], VecGame(SMALL.replace(max_ticks=50), 3, seats=BOTS, observe=False)
+
+    def full_disk(k, replay):
+        if len(given) == 1 and not is_repaired:
+            raise OSError("no space left")
+        given.append((k, replay))
+
+    is_repaired = False
+    recorder = Recorder(game, full_disk)
+    game.reset()
+    for _ in range(4):
+        game.step()
+    with pytest.raises(OSError, match="no space left"):
+        game.step()
+    assert (game.state.tick == 0).all(), "the step was played"
+    is_repaired = True
+    for _ in range(5):
+        game.step()
+    assert [k for k, _ in given] == [0, 1, 2, 0, 1, 2]
+    for _, replay in given:
+        assert (replay.num_ticks, replay.is_over) == (50, True)
+        replay.verify()
+    recorder.close()
+
+
+@pytest.mark.parametrize("is_end_missed", [False, True])
+def test_a_step_that_is_interrupted_costs_no_wrong_replay(monkeypatch, is_end_missed):
+    """Ctrl-C may come between a step and the recorder."""
+    shelf, game = Shelf(), VecGame(SMALL.replace(max_ticks=100), 2, seats=BOTS, observe=False)
+    recorder = Recorder(game, shelf, checkpoint_every=20)
+    game.reset()
+    for step in range(1, 31):
+        if step == (10 if is_end_missed else 5):
+            with monkeypatch.context() as patch:
+                patch.setattr(game, "_watcher", None)
+                game.step()
+        else:
+            game.step()
+    for _, replay in shelf.replays:
+        assert (replay.num_ticks, replay.is_over) == (100, True)
+        replay.verify()
+    assert len(shelf.replays) == (2 if is_end_missed else 6)
+    recorder.close()
+
+
+def test_what_a_callback_asks_of_the_batch_is_answered():
+    seen, game = [], VecGame(SMALL.replace(max_ticks=30), 2, seats=BOTS)
+
+    def look(k, replay):
+        seen.append((k, game.digest(k), game.save(k).config_digest, recorder.replay(k).num_ticks))
+
+    recorder = Recorder(game, look)
+    game.reset()
+    for _ in range(3):
+        game.step()
+    assert [row[0] for row in seen] == [0, 1]
+    assert [row[3] for row in seen] == [0, 0]
+
+
+# ---- arguments -------------------------------------------------------------------------------------
+
+
+def test_names_may_be_given_for_all_games_or_asked_for_when_one_begins():
+    drawn = ["a", "b"]
+    game = VecGame(SMALL.replace(num_players=2), 2, seats=("agent", "turtle"))
+    recorder = Recorder(game, names=lambda k: [f"{name}{k}" for name in drawn])
+    game.reset()
+    assert recorder.replay(1).names == ("a1", "b1")
+    drawn[0] = "c"
+    game.reset()
+    assert recorder.replay(0).names == ("c0", "b0")
+    assert recorder.replay(0).seats == ("agent", "turtle")
+    recorder.close()
+    recorder = Recorder(game, names=["x", "y"])
+    assert recorder.replay(0).names == ("x", "y")
+
+
+BAD = {
+    "names for too few": ({"names": ["a"]}, ValueError, "names must be 4 strings"),
+    "a name of control characters": ({"names": ["\n", "b", "c", "d"]}, ValueError, r"names\[0\] is '\\n'"),
+    "a game too many": ({"games": [0, 2]}, ValueError, "one of games is 2"),
+    "no distance between digests": ({"checkpoint_every": 0}, ValueError, "checkpoint_every is 0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_arguments_that_cannot_be_are_named(name):
+    arguments, error, message = BAD[name]
+    game = VecGame(SMALL, 2, seats=BOTS)
+    with pytest.raises(error, match=message):
+        Recorder(game, **arguments)
+    Recorder(game).close()
+
+
+def test_a_game_that_is_not_recorded_is_named():
+    game = VecGame(SMALL, 30, seats=BOTS)
+    recorder = Recorder(game, games=range(2, 20))
+    with pytest.raises(ReplayError, match=r"game 1 is not recorded: this recorder has 2, 3, .* \.\.\."):
+        recorder.replay(1)

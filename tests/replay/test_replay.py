@@ -1,0 +1,333 @@
+"""Playing replays: any tick, back and forth, as frames; and replays that do not play out as recorded."""
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, Replay, VecGame
+from territorial.replay import Checkpoint, DivergedError, LiveGame, Player, frame_of
+from territorial.replay.player import SNAPSHOT_EVERY
+from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
+
+LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100)
+
+
+@pytest.fixture(scope="module")
+def played():
+    """A game of 2,000 ticks: its replay, and the digest of every tick."""
+    rng = np.random.default_rng(0)
+    seats = ("turtle", "agent", "banker", "agent")
+    replay = recorded_game(LONG, seats, actions=lambda game: random_actions(game, rng))[1]
+    assert (replay.num_ticks, len(replay.launches) > 100) == (2000, True)
+    game, digests = replay.game(), []
+    by_tick = {}
+    for row in replay.launches.tolist():
+        by_tick.setdefault(row[0], []).append(row[1:])
+    for tick in range(2000):
+        digests.append(game.digest(0))
+        game.tick(0, by_tick.get(tick, []))
+    return replay, [*digests, game.digest(0)]
+
+
+# ---- any tick --------------------------------------------------------------------------------------
+
+
+def test_the_game_tick_by_tick_is_the_one_that_was_recorded(played):
+    replay, digests = played
+    assert digests[-1] == replay.digest
+    assert [digests[checkpoint.tick] for checkpoint in replay.checkpoints] == [
+        checkpoint.digest for checkpoint in replay.checkpoints
+    ]
+
+
+def test_seeking_back_and_forth_finds_every_tick_as_it_was(played):
+    replay, digests = played
+    rng = np.random.default_rng(0)
+    for tick in (0, 2000, 0, 1999, 256, 255, 257, *rng.integers(0, 2001, 60).tolist()):
+        game = replay.seek(tick)
+        assert (game.state.tick[0], game.digest(0)) == (tick, digests[tick])
+        assert game is replay.seek(tick)
+
+
+def test_a_player_keeps_positions_at_even_distances_and_within_its_memory(played):
+    replay, digests = played
+    size = sum(block.nbytes for block in replay.game().save(0).blocks)
+    for room, spacing in ((10**9, SNAPSHOT_EVERY), (4 * size, 500), (1, 2000)):
+        player = Player(replay, snapshot_bytes=room)
+        for tick in (2000, 3, 1234, 777, 2000):
+            assert player.seek(tick).digest(0) == digests[tick]
+        assert sorted(player._kept) == list(range(0, 2001, spacing))
+        assert len(player._kept) * size <= max(room + size, 2 * size)
+
+
+def test_seeking_plays_no_more_ticks_than_lie_between_two_positions(played, monkeypatch):
+    replay, _ = played
+    player, spans = Player(replay), []
+    player.seek(2000)
+    original = VecGame.play
+
+    def play(self, k, launches, until):
+        spans.append(until - int(self.state.tick[0]))
+        original(self, k, launches, until)
+
+    monkeypatch.setattr(VecGame, "play", play)
+    for tick in (5, 1999, 1000, 999, 1990, 0, 1279):
+        spans.clear()
+        player.seek(tick)
+        assert sum(spans) < SNAPSHOT_EVERY
+
+
+@pytest.mark.parametrize(("tick", "error"), [(-1, ValueError), (2001, ValueError), (1.5, TypeError)])
+def test_a_tick_that_the_game_does_not_have_is_refused(played, tick, error):
+    replay, _ = played
+    for look in (replay.seek, replay.game):
+        with pytest.raises(error, match=f"tick is {tick}; it must be a whole number from 0 to 2000"):
+            look(tick)
+
+
+def test_a_game_taken_out_of_a_replay_is_ones_own(played):
+    replay, digests = played
+    mine, other = replay.game(1000), replay.game(1000)
+    assert mine.digest(0) == digests[1000]
+    mine.step(random_actions(mine, np.random.default_rng(0), share=1))
+    assert mine.digest(0) != digests[1010]
+    assert other.digest(0) == digests[1000]
+    assert replay.seek(1000).digest(0) == digests[1000]
+    assert mine.seats_of(0) == ("external",) * 4
+
+
+def test_a_position_of_a_replay_goes_into_any_batch_of_its_config(played):
+    replay, digests = played
+    batch = VecGame(replay.config, 3, seats=BOTS)
+    batch.reset()
+    batch.restore(1, replay.seek(500).save(0))
+    assert batch.digest(1) == digests[500]
+
+
+# ---- frames ----------------------------------------------------------------------------------------
+
+
+def same_frames(ours, theirs):
+    return all(
+        len(mine) == len(other)
+        and all(
+            np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
+            for a, b in zip(mine, other, strict=True)
+        )
+        for mine, other in zip(ours, theirs, strict=True)
+    )
+
+
+def test_frames_are_what_the_game_looked_like(played):
+    replay, _ = played
+    for frame in replay.frames(every=333):
+        assert same_frames([frame], [frame_of(replay.seek(frame.tick))])
+        game = replay.seek(frame.tick)
+        assert np.array_equal(frame.owner, game.state.owner[0, 1:-1, 1:-1])
+        assert frame.land.tolist() == game.state.land[0, 1:].tolist()
+        assert frame.troops.tolist() == game.state.troops[0, 1:].tolist()
+        assert (frame.owner.dtype, frame.alive.dtype) == (np.uint8, np.bool_)
+        assert frame.alive.shape == frame.land.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ticks"),
+    [
+        ({"every": 700}, [0, 700, 1400, 2000]),
+        ({"every": 1000}, [0, 1000, 2000]),
+        ({"every": 5000}, [0, 2000]),
+        ({"every": 3, "start": 5, "end": 12}, [5, 8, 11, 12]),
+        ({"every": 1, "start": 1999}, [1999, 2000]),
+        ({"start": 7, "end": 7}, [7]),
+    ],
+)
+def test_frames_come_at_even_distances_and_at_the_end(played, arguments, ticks):
+    assert [frame.tick for frame in played[0].frames(**arguments)] == ticks
+
+
+def test_several_iterations_and_a_seek_do_not_disturb_each_other(played):
+    replay, _ = played
+    first, second = replay.frames(every=100), replay.frames(every=100)
+    for _ in range(5):
+        frame = next(first)
+        replay.seek(1234)
+    assert frame.tick == 400
+    assert next(second).tick == 0
+    kept = frame.owner.copy()
+    list(first)
+    assert np.array_equal(frame.owner, kept), "a frame is the receiver's own"
+
+
+@pytest.mark.parametrize("arguments", [{"every": 0}, {"start": 11, "end": 10}, {"end": 2001}])
+def test_frames_that_cannot_be_are_refused(played, arguments):
+    with pytest.raises(ValueError, match="it must be"):
+        next(played[0].frames(**arguments))
+
+
+def test_a_live_game_has_the_frames_of_its_replay():
+    config = SMALL.replace(max_ticks=405)
+    replay = recorded_game(config, seed=3)[1]
+    game = VecGame(config, 2, seats=BOTS, autoreset="disabled")
+    game.reset(seeds=[1, 3])
+    live = LiveGame(game, 1)
+    assert same_frames(list(live.frames(every=50)), list(replay.frames(every=50)))
+    for name in ("names", "terrain", "num_land"):
+        assert getattr(live, name) == getattr(replay, name)
+    assert (live.num_ticks, replay.num_ticks) == (None, 405)
+
+
+def test_a_live_game_takes_actions_and_stops_when_another_takes_its_place():
+    rng = np.random.default_rng(0)
+    game = VecGame(SMALL.replace(max_ticks=95), 2, seats=None)
+    game.reset()
+    live = LiveGame(game, 1, actions=lambda game: random_actions(game, rng), names=["a", "b", "c", "d"])
+    assert [frame.tick for frame in live.frames()] == list(range(0, 95, 10))
+    assert live.names == ("a", "b", "c", "d")
+    assert game.state.tick[1] == 0
+
+
+# ---- replays that are not what was played ----------------------------------------------------------
+
+
+def launches_without(replay, i):
+    return np.delete(replay.launches, i, axis=0)
+
+
+WRONG = {
+    "a launch is missing": (lambda r: {"launches": launches_without(r, 5)}, "differs at tick 200"),
+    "a late launch is missing": (
+        lambda r: {"launches": launches_without(r, -1)},
+        "differs at tick [0-9]+: its",
+    ),
+    "another seed": (lambda r: {"seed": 1}, "differs at tick 200"),
+    "another rule": (lambda r: {"config": r.config.replace(launch_tax=13)}, "differs at tick 200"),
+    "another digest": (
+        lambda r: {"checkpoints": (*r.checkpoints[:-1], Checkpoint(r.num_ticks, bytes(8)))},
+        "differs at tick 900: its digest is [0-9a-f]{16}, the one recorded was 0000000000000000",
+    ),
+    "an end that was none": (
+        lambda r: {"is_over": False},
+        "is over at tick 900; the one recorded was not over",
+    ),
+    "ticks after the end": (
+        lambda r: {
+            "num_ticks": 1000,
+            "config": r.config.replace(max_ticks=1100),
+            "checkpoints": (Checkpoint(1000, bytes(8)),),
+            "launches": r.launches,
+        },
+        "differs at tick 1000",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_game_that_plays_out_differently_is_noticed(name):
+    replay = recorded_game(SMALL.replace(deaths=False, win_percent=100))[1]
+    assert replay.num_ticks == 900
+    change, message = WRONG[name]
+    wrong = dataclasses.replace(replay, **change(replay))
+    with pytest.raises(DivergedError, match=message):
+        wrong.verify()
+    replay.verify()
+
+
+def test_a_game_that_ends_before_its_replay_is_noticed():
+    replay = recorded_game(
+        GameConfig(height=24, width=24, num_players=2, map="open"), ("metronome", "random")
+    )[1]
+    assert replay.num_ticks < 8000
+    longer = dataclasses.replace(
+        replay,
+        num_ticks=replay.num_ticks + 10,
+        checkpoints=(Checkpoint(replay.num_ticks + 10, replay.digest),),
+    )
+    for play in (
+        longer.verify,
+        lambda: longer.seek(longer.num_ticks),
+        lambda: list(longer.frames(every=5000)),
+    ):
+        with pytest.raises(DivergedError, match=f"over at tick {replay.num_ticks}; the one recorded went on"):
+            play()
+
+
+def test_a_replay_made_by_hand_is_checked():
+    replay = recorded_game(SMALL, steps=5)[1]
+    remade = dataclasses.replace(replay, launches=replay.launches.tolist())
+    assert same_replay(remade, replay)
+    for changes, message in (
+        ({"launches": [[11, 1, 0, 5]]}, r"launch 0 is \[11, 1, 0, 5\]; .* at a multiple of 10"),
+        ({"launches": [[20, 1, 0, 5], [10, 1, 0, 5]]}, "launch 1 is"),
+        ({"config": SMALL}, "map of a replay"),
+        ({"seats": "abcd"}, "4 strings"),
+        ({"num_ticks": 1.5}, "num_ticks is 1.5"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            dataclasses.replace(replay, **changes)
+
+
+def test_a_replay_says_what_it_is(played):
+    assert repr(played[0]).startswith("Replay(24 x 24, 4 players, seed 0, 2000 ticks, ")
+
+
+# ---- VecGame.play ----------------------------------------------------------------------------------
+
+
+def test_one_play_equals_many_ticks(played):
+    replay, digests = played
+    game = replay.game()
+    for first, end in pairwise((0, 1, 10, 11, 500, 2000)):
+        rows = replay.launches[(replay.launches[:, 0] >= first) & (replay.launches[:, 0] < end)]
+        game.play(0, rows, end)
+        assert game.digest(0) == digests[end]
+
+
+def test_play_stops_at_the_end_of_the_game():
+    game = VecGame(SMALL.replace(win_percent=5), 1, autoreset="disabled")
+    game.reset()
+    game.play(0, [(0, p, 0, 1024) for p in range(1, 5)], 900)
+    assert game.state.over[0]
+    assert game.state.tick[0] < 100
+
+
+BAD_PLAYS = {
+    "a tick gone by": ([], 19, "until is 19; it must be a whole number from 20 to 900"),
+    "a launch gone by": (
+        [(10, 1, 0, 5)],
+        40,
+        r"launches\[0\] is \[10, 1, 0, 5\]; it must be from \(20, 1, 0, 1\)",
+    ),
+    "a launch too late": ([(20, 1, 0, 5), (40, 1, 0, 5)], 40, r"launches\[1\] is \[40, 1, 0, 5\]"),
+    "a seat that is not": ([(20, 5, 0, 5)], 40, r"to \(39, 4, 4, 1024\)"),
+    "more than all": ([(20, 1, 0, 1025)], 40, "1025"),
+    "ticks that fall": ([(30, 1, 0, 5), (20, 1, 0, 5)], 40, r"launches\[1\] is at tick 20, before"),
+    "between two decisions": (
+        [(25, 1, 0, 5)],
+        40,
+        "launches at tick 25 of game 0: decisions are at multiples of 10",
+    ),
+    "three numbers": ([(1, 0, 5)], 40, r"shape \(1, 3\); it must hold whole numbers \(N, 4\)"),
+    "halves": ([(20.0, 1, 0, 5)], 40, "array of float64"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PLAYS)
+def test_launches_that_cannot_be_played_are_named_and_nothing_happens(name):
+    launches, until, message = BAD_PLAYS[name]
+    game = VecGame(SMALL, 1, seats=BOTS)
+    game.reset()
+    game.step()
+    game.step()
+    before = game.digest(0)
+    with pytest.raises(ValueError, match=message):
+        game.play(0, launches, until)
+    assert game.digest(0) == before
+
+
+def test_a_file_made_elsewhere_plays(tmp_path):
+    """Nothing that a replay needs is left in the process that recorded it."""
+    recorded_game(seed=11)[1].save(tmp_path / "a.replay")
+    replay = Replay.load(tmp_path / "a.replay")
+    assert replay.seek(replay.num_ticks).digest(0) == replay.digest
