@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -15,31 +15,12 @@ from territorial.render import Renderer, write_video
 from territorial.render.palette import Terrain
 from territorial.render.renderer import fitting_scale
 from territorial.render.video import check_video
+from territorial.replay import Frame
 
 Image = npt.NDArray[np.uint8]
 
 HOLD = 2
 """Seconds for which the last picture stays."""
-
-
-class Moment(Protocol):
-    """A game at some tick."""
-
-    @property
-    def tick(self) -> int:
-        """Ticks since the beginning."""
-
-    @property
-    def owner(self) -> npt.NDArray[np.uint8]:
-        """(H, W) owner codes."""
-
-    @property
-    def land(self) -> npt.NDArray[np.int64]:
-        """(P,) cells of the seats."""
-
-    @property
-    def troops(self) -> npt.NDArray[np.int64]:
-        """(P,) balances of the seats."""
 
 
 def check_animation(argument: str, path: str, fps: float) -> None:
@@ -54,7 +35,7 @@ def check_animation(argument: str, path: str, fps: float) -> None:
 def write_animation(
     argument: str,
     path: str,
-    moments: Iterable[Moment],
+    frames: Iterable[Frame],
     config: GameConfig,
     names: Sequence[str],
     terrain: Terrain,
@@ -63,7 +44,7 @@ def write_animation(
     fps: float,
     stream: TextIO,
 ) -> int:
-    """Draw ``moments`` into a file and return how many pictures it has; the last one stays a while.
+    """Draw ``frames`` into a file and return how many pictures it has; the last one stays a while.
 
     ``side`` is about the pixels of a board's longer side. Says on ``stream`` how far it has come.
     """
@@ -72,7 +53,7 @@ def write_animation(
         names=names,
         scale=fitting_scale((config.height, config.width), side),
     )
-    pictures = _draw(renderer, moments, terrain, round(HOLD * fps), stream)
+    pictures = _draw(renderer, frames, terrain, round(HOLD * fps), stream)
     try:
         return write_video(pictures, path, fps)
     except (OSError, RuntimeError) as error:
@@ -80,15 +61,15 @@ def write_animation(
 
 
 def _draw(
-    renderer: Renderer, moments: Iterable[Moment], terrain: Terrain, hold: int, stream: TextIO
+    renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: int, stream: TextIO
 ) -> Iterator[Image]:
     picture, reported = None, time.monotonic()
-    for count, moment in enumerate(moments, start=1):
-        picture = renderer.draw(moment.owner, moment.land, moment.troops, tick=moment.tick, terrain=terrain)
+    for count, frame in enumerate(frames, start=1):
+        picture = renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain)
         yield picture
         if time.monotonic() - reported > 1:
             reported = time.monotonic()
-            print(f"animation: {count} pictures, tick {moment.tick:,}", file=stream, flush=True)
+            print(f"animation: {count} pictures, tick {frame.tick:,}", file=stream, flush=True)
     if picture is not None:
         for _ in range(hold):
             yield picture

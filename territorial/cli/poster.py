@@ -18,6 +18,7 @@ from territorial.render.font import ADVANCE, GLYPH_HEIGHT, draw_text
 from territorial.render.palette import Terrain
 from territorial.render.panel import FAINT, INK, blank
 from territorial.render.renderer import fitting_scale
+from territorial.replay import Frame, frame_of
 
 Image = npt.NDArray[np.uint8]
 T = TypeVar("T")
@@ -43,18 +44,6 @@ class Title(NamedTuple):
     name: str
     seed: int
     config: GameConfig
-
-
-class Board(NamedTuple):
-    """A board at some tick."""
-
-    tick: int
-    owner: npt.NDArray[np.uint8]
-    """(H, W) owner codes."""
-    land: npt.NDArray[np.int64]
-    """(P,) cells of the seats."""
-    troops: npt.NDArray[np.int64]
-    """(P,) balances of the seats."""
 
 
 # ---- collecting ----------------------------------------------------------------------------------
@@ -87,42 +76,32 @@ class Album:
     """
 
     def __init__(self, num_boards: int) -> None:
-        self._boards: Thinned[Board] = Thinned(num_boards)
+        self._boards: Thinned[Frame] = Thinned(num_boards)
         self._land: Thinned[npt.NDArray[np.int64]] = Thinned(256)
 
     def look(self, game: VecGame, step: int) -> None:
         """Keep what is due before environment step ``step``."""
-        self._boards.offer(step, lambda: _board_of(game))
+        self._boards.offer(step, lambda: frame_of(game))
         self._land.offer(step, lambda: game.state.land[0].copy())
 
     def close(self, game: VecGame) -> None:
         """Keep the end, whenever it came."""
-        self._boards.samples.append(_board_of(game))
+        self._boards.samples.append(frame_of(game))
         self._land.samples.append(game.state.land[0].copy())
 
-    def moments(self) -> list[Board]:
+    def moments(self) -> list[Frame]:
         """Return the boards nearest to MOMENTS, then the last one."""
         boards = self._boards.samples
         wanted = [part * boards[-1].tick for part in MOMENTS]
         return [*(min(boards, key=lambda b: abs(b.tick - tick)) for tick in wanted), boards[-1]]
 
-    def boards(self) -> list[Board]:
+    def boards(self) -> list[Frame]:
         """Return all boards that were kept, the last one included."""
         return self._boards.samples
 
     def land(self) -> npt.NDArray[np.int64]:
         """Return int64 (samples, P+1): the land of every owner code, evenly spaced in time."""
         return np.array(self._land.samples)
-
-
-def _board_of(game: VecGame) -> Board:
-    state = game.state
-    return Board(
-        int(state.tick[0]),
-        state.owner[0, 1:-1, 1:-1].copy(),
-        state.land[0, 1:].copy(),
-        state.troops[0, 1:].copy(),
-    )
 
 
 # ---- drawing -------------------------------------------------------------------------------------
@@ -139,7 +118,7 @@ def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Im
     return np.hstack([boards, panel])
 
 
-def _tile(board: Board, config: GameConfig) -> Image:
+def _tile(board: Frame, config: GameConfig) -> Image:
     """One board with the numbers of its seats, and a line about it below."""
     scale = fitting_scale(board.owner.shape, BOARD_PIXELS)
     renderer = Renderer(config.num_players, scale=scale, panel=False)
@@ -147,7 +126,7 @@ def _tile(board: Board, config: GameConfig) -> Image:
     height, width, _ = picture.shape
     tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
-    _write(tile, _GAP + height + 6, _GAP, f"tick {board.tick}  {(board.land > 0).sum()} alive", INK)
+    _write(tile, _GAP + height + 6, _GAP, f"tick {board.tick}  {board.alive.sum()} alive", INK)
     return tile
 
 

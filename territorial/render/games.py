@@ -14,6 +14,7 @@ from territorial.render.board import Image, Owners
 from territorial.render.palette import Terrain
 from territorial.render.renderer import Renderer
 from territorial.render.screen import Screen
+from territorial.seats import shown_names
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
 
@@ -72,7 +73,7 @@ def render_game(
     """
     renderer = Renderer(
         game.config.num_players,
-        names=game.seats_of(k) if names is None else names,
+        names=shown_names(game.seats_of(k)) if names is None else names,
         scale=scale,
         labels=labels,
         panel=panel,
