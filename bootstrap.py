@@ -28,7 +28,9 @@ Command = collections.namedtuple("Command", "extra steps help")
 # `extra` is what has to be installed beside the core; each step is a program of its .venv with its
 # arguments; the first step gets the user's arguments as well. All steps run, whatever fails.
 COMMANDS = {
-    "run": Command("", ["python -m territorial play --page"], "play one whole game of bots"),
+    "run": Command(
+        "", ["python -m territorial play --animation --page --replay"], "play one whole game of bots"
+    ),
     "test": Command("dev", ["python -m pytest -q -o testpaths=tests"], "run the core tests"),
     "lint": Command(
         "dev",
@@ -50,6 +52,7 @@ COMMANDS = {
             "python benchmarks/observe_cost.py",
             "python benchmarks/decode_speed.py",
             "python benchmarks/frame_store.py",
+            "python benchmarks/render_speed.py",
             "python benchmarks/replay_cost.py",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",

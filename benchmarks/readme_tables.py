@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/replays.md, docs/watching.md and
-docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
-territorial.obs_layout.
+"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/replays.md, docs/rendering.md,
+docs/watching.md and docs/where-40-gb-went.md from benchmarks/results/*.json, and those of
+docs/observation.md from territorial.obs_layout.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -14,6 +14,7 @@ The results come from (`make verify` does all of it)
     python benchmarks/observe_cost.py
     python benchmarks/decode_speed.py
     python benchmarks/frame_store.py
+    python benchmarks/render_speed.py
     python benchmarks/replay_cost.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
@@ -33,18 +34,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks import league_memory, where_memory_goes
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
 from territorial.league.setup import Setup
 from territorial.obs_layout import OBS_VERSION, Column, ObsLayout
+from territorial.render import player_colors
+from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
+from tests.render.color_vision import least_distance
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).parent / "results"
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s", "living_agent_steps_per_s")
 WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2")
 """Results that give one row each; only the first has to be there."""
+ALONE = {"all cones": 17.5, "deuteranopia": 10.8, "protanopia": 10.6, "tritanopia": 15.1}
+"""What `maintainers/search_palette.py --only VIEW --moves 40000` came to."""
 SIZES = ((64, 8), (256, 32), (512, 128), (1024, 250))
 """Sides and seats for which the table of sizes is made."""
 
@@ -281,6 +289,39 @@ def stored() -> str:
             f"a stack of four takes {four['drawn']:.0f} and {four['in_a_row']:.0f} µs.",
         ]
     )
+
+
+def rendering() -> str:
+    """Return the table of how fast pictures come, and the lines about animations."""
+    found = must_load("render")
+    rows = [(form, rate["size"], rounded(rate["per_s"])) for form, rate in found["rates"].items()]
+    files = ", ".join(
+        f"{made['bytes'] / 1000:,.0f} KB as .{suffix}" for suffix, made in found["videos"].items()
+    )
+    lines = [
+        obs_tables.markdown(("form", "size", "a second"), rows, "llr"),
+        "",
+        f"Every step of a whole game of 32 bots on 256 x 256 cells, {found['pictures']} pictures, on one "
+        f"core of {found['machine']['cpu']} (`benchmarks/render_speed.py`). {found['video_pictures']} of "
+        f"them, two pixels per cell, take {files}.",
+    ]
+    return "\n".join(lines)
+
+
+def colours() -> str:
+    """Return the table of how far apart the colours of seats are."""
+    colors = np.vstack([player_colors(32), [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]])
+    rows = [
+        (
+            view,
+            f"{least_distance(colors, view):.1f}",
+            f"{least_distance(player_colors(8), view):.1f}",
+            f"{alone}",
+        )
+        for view, alone in ALONE.items()
+    ]
+    header = ("eyes", "32 seats and the terrain", "8 seats", "32 and the terrain, for these eyes alone")
+    return obs_tables.markdown(header, rows, "lrrr")
 
 
 def replays() -> str:
@@ -560,6 +601,8 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "seen", seen),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
+    ("docs/rendering.md", "render", rendering),
+    ("docs/rendering.md", "colours", colours),
     ("docs/watching.md", "page_speed", page_speed),
     ("docs/replays.md", "replay", replays),
     ("docs/where-40-gb-went.md", "board_forms", board_forms),

@@ -20,7 +20,7 @@ from territorial.decode import FeatureDecoder
 from territorial.engine import VecGame
 from territorial.modes import MODES, Observation
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
-from territorial.render import beside, render_board, standings_panel
+from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
 from territorial.seats import AGENT, EXTERNAL, seat_codes, shown_names
 from territorial.state import PLAYERS
 
@@ -39,15 +39,15 @@ AVAILABLE = {
     "agent_death": ("remove",),
     "action_mask": ("obs",),
     "action_format": ("discrete",),
-    "render_mode": (None, "rgb_array"),
+    "render_mode": (None, *RENDER_MODES),
 }
 """What the options of the environment may be."""
 
 _INFO_COLUMNS = [
     PLAYERS[name] for name in ("alive", "land", "troops", "illegal", "raised", "bounced", "place2")
 ]
-_PICTURE_SIDE = 768
-"""Pixels that the longer side of a rendered board is brought up to, in whole pixels per cell."""
+_RENDER_FPS = 20
+"""Pictures a second: of "human", and of recordings made by wrappers."""
 
 
 class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
@@ -133,7 +133,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         action_mask: "obs": the mask is part of the observation.
         action_format: "discrete".
         max_cycles: steps after which agents are truncated; None: never.
-        render_mode: None, or "rgb_array": ``render`` returns a picture, uint8 (h, w, 3).
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
+            there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.
 
     **Version history.** v0: first release.
 
@@ -142,8 +144,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "territorial_v0",
         "is_parallelizable": True,
-        "render_modes": ["rgb_array"],
-        "render_fps": 10,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": _RENDER_FPS,
     }
 
     def __init__(
@@ -191,7 +193,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
         self._seat = dict(zip(self.possible_agents, self._seats, strict=True))
-        self._names = shown_names([AGENT] * self.config.num_players if seats is None else seats)
+        self._drawer = self._make_drawer([AGENT] * self.config.num_players if seats is None else seats)
         self._has_begun = False
         self._num_cycles = 0
         self._num_actions = num_flat_actions(self.config.num_players)
@@ -233,6 +235,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.agents = self.possible_agents.copy()
         self._has_begun = True
         self._num_cycles = 0
+        self._show()
         return self._observe(), self._infos()
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
@@ -255,6 +258,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             self._infos(),
         )
         self.agents = [] if is_cut else [agent for agent, i in places if not seat_ends[i]]
+        self._show()
         return results
 
     def state(self) -> npt.NDArray[np.float32]:
@@ -263,34 +267,30 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         tables = self.game.observations
         return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
 
-    def render(self) -> npt.NDArray[np.uint8]:
-        """Return a picture of board and standings, uint8 (h, w, 3)."""
-        if self.render_mode is None:
-            raise RuntimeError('render_mode is None: make the environment with render_mode="rgb_array"')
+    def render(self) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of board and standings, or text, or show it: see ``render_mode``."""
+        if self._drawer is None:
+            choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
+            raise RuntimeError(f"render_mode is None: make the environment with render_mode={choices}")
         self._need_reset()
-        game, config = self.game.state, self.config
-        owner = game.owner[0, 1:-1, 1:-1]
-        board = render_board(
-            owner,
-            config.num_players,
-            scale=max(1, _PICTURE_SIDE // max(config.height, config.width)),
-            terrain=self.game.terrain_name(0),
-        )
-        standings = standings_panel(
-            board.shape[0],
-            game.land[0, 1:],
-            game.troops[0, 1:],
-            int(game.num_land[0]),
-            title=f"TICK {game.tick[0]}",
-            names=self._names,
-        )
-        return beside(board, standings)
+        return draw_game(self._drawer, self.game)
 
     def close(self) -> None:
-        """Free what the engine holds outside Python's memory: nothing at present; reset still works."""
+        """Stop what runs beside Python, and close the window if there is one; reset still works."""
         self.game.close()
+        if self._drawer is not None:
+            self._drawer.close()
 
     # ---- within -----------------------------------------------------------------------------------
+
+    def _make_drawer(self, seats: Sequence[str]) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
+        if self.render_mode is None:
+            return None
+        return make_drawer(self.render_mode, len(seats), shown_names(seats), _RENDER_FPS)
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _observe(self) -> dict[AgentID, Observation]:
         """Observations of ``agents``, of arrays that were made for this step alone."""

@@ -102,6 +102,18 @@ def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
     assert "games over" in capsys.readouterr().out
 
 
+def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
+    path = tmp_path / "render.json"
+    code = script("benchmarks/render_speed.py").main(["--size", "small", "--out", str(path)])
+    result = json.loads(path.read_text())
+    decides = result["rates"][result["decides"]]
+    assert code == (0 if decides["per_s"] >= 200 else 1)
+    assert decides["size"] == "192 x 384 pixels"
+    assert min(rate["per_s"] for rate in result["rates"].values()) > 0
+    assert 10_000 < result["videos"]["apng"]["bytes"] < 1_000_000
+    assert "a second wanted" in capsys.readouterr().out
+
+
 def test_what_replays_take_is_written_down(tmp_path, capsys):
     path = tmp_path / "replay.json"
     arguments = ["--size", "small", "--steps", "4000", "--out", str(path)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from territorial import warmup
 from territorial.cli import options
+from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
@@ -24,6 +25,7 @@ from territorial.replay.replay import SUFFIX
 EXAMPLES = """\
   territorial play
   territorial play --seed 7 --out seven.png
+  territorial play --seed 7 --animation seven.mp4
   territorial play --page               and leave it as a page for the browser
   territorial play --seed 7 --replay    and keep the game: see territorial replay --help
   territorial play --seats metronome,banker,turtle --num-players 60
@@ -31,6 +33,11 @@ EXAMPLES = """\
   territorial play --set launch_delay=0 --set deaths=false --json game.json
 """
 
+POSTER_BOARDS, ANIMATION_BOARDS = 64, 128
+"""Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
+ANIMATION_FPS = 12
+ANIMATION_SIDE = 512
+"""Pixels of a board's longer side in an animation, about."""
 MILESTONES = 10
 """Lines of progress that stay on the screen, however short the game."""
 
@@ -45,6 +52,14 @@ def add_parser(verbs: Any) -> None:
         "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
     )
     parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument(
+        "--animation",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="leave an animation of some seconds: .apng, or .gif or .mp4 with the extra video (default "
+        "territorial-SEED.apng, here)",
+    )
     parser.add_argument(
         "--page",
         nargs="?",
@@ -65,35 +80,38 @@ def add_parser(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
+class Files(NamedTuple):
+    """What the game leaves, None where it leaves none."""
+
+    picture: str | None
+    animation: str | None
+    replay: str | None
+    page: str | None
+
+
 def run(parsed: argparse.Namespace) -> int:
     """Play the game and report it."""
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
-    picture = None if parsed.no_picture else parsed.out or f"territorial-{parsed.seed}.png"
-    if picture is not None:
-        options.check_picture("--out", picture)
-    page = None if parsed.page is None else parsed.page or f"territorial-{parsed.seed}.html"
-    if page is not None:
-        options.check_writable("--page", page)
-    replay = None if parsed.replay is None else parsed.replay or f"territorial-{parsed.seed}{SUFFIX}"
-    if replay is not None:
-        options.check_writable("--replay", replay)
+    files = _files(parsed)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-        recorder = None if replay is None else Recorder(game)
-        match = _play(game, seats, sys.stderr)
+        recorder = None if files.replay is None else Recorder(game)
+        album = Album(POSTER_BOARDS if files.animation is None else ANIMATION_BOARDS)
+        match = _play(game, seats, album, sys.stderr)
     lineup = options.lineup_name(seats)
-    if picture is not None:
+    if files.picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
-        options.write_picture("--out", picture, draw_poster(title, match.album, match.standings))
-    if recorder is not None and replay is not None:
-        _write_replay(replay, recorder.replay())
-    files = {"picture": picture, "replay": replay, "page": page}
-    result = _result(match, game, parsed.seed, lineup) | files
-    if page is not None:  # the game is played again, so that filming it costs no time above
+        options.write_picture("--out", files.picture, draw_poster(title, album, match.standings))
+    if files.animation is not None:
+        _write_animation(files.animation, album, game, seats)
+    if recorder is not None and files.replay is not None:
+        _write_replay(files.replay, recorder.replay())
+    result = _result(match, game, parsed.seed, lineup) | files._asdict()
+    if files.page is not None:  # the game is played again, so that filming it costs no time above
         game.reset(seeds=[parsed.seed])
-        write_page("--page", page, b"".join(write_film(*live_show(game, parsed.seed))))
+        write_page("--page", files.page, b"".join(write_film(*live_show(game, parsed.seed))))
     if parsed.json != STDOUT:
         _print_report(match, game, files)
     if parsed.json is not None:
@@ -101,11 +119,45 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _files(parsed: argparse.Namespace) -> Files:
+    """Return what was asked for; UsageError for what cannot be written, before time is spent on it."""
+    name = f"territorial-{parsed.seed}"
+    files = Files(
+        picture=None if parsed.no_picture else parsed.out or f"{name}.png",
+        animation=None if parsed.animation is None else parsed.animation or f"{name}.apng",
+        replay=None if parsed.replay is None else parsed.replay or f"{name}{SUFFIX}",
+        page=None if parsed.page is None else parsed.page or f"{name}.html",
+    )
+    if files.picture is not None:
+        options.check_picture("--out", files.picture)
+    if files.animation is not None:
+        check_animation("--animation", files.animation, ANIMATION_FPS)
+    if files.replay is not None:
+        options.check_writable("--replay", files.replay)
+    if files.page is not None:
+        options.check_writable("--page", files.page)
+    return files
+
+
 def _write_replay(path: str, replay: Replay) -> None:
     try:
         replay.save(path)
     except OSError as error:
         raise UsageError(f"argument --replay: {path!r} cannot be written: {error.strerror}") from None
+
+
+def _write_animation(path: str, album: Album, game: VecGame, seats: Sequence[str]) -> None:
+    write_animation(
+        "--animation",
+        path,
+        album.boards(),
+        game.config,
+        seats,
+        game.terrain_name(0),
+        side=ANIMATION_SIDE,
+        fps=ANIMATION_FPS,
+        stream=sys.stderr,
+    )
 
 
 # ---- playing ---------------------------------------------------------------------------------------
@@ -122,7 +174,6 @@ class Match:
     living_steps: int
     """Steps of seats that were alive, summed."""
     standings: list[Standing]
-    album: Album
 
 
 def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
@@ -139,9 +190,9 @@ def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
     return game
 
 
-def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
-    """Play the one game of ``game`` to its end."""
-    album, progress = Album(), Progress(game, seats, stream)
+def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> Match:
+    """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
+    progress = Progress(game, seats, stream)
     alive = game.state.alive[0]  # a view: always current
     steps, living_steps, spent, is_over = 0, 0, 0.0, False
     while not is_over:
@@ -156,7 +207,7 @@ def _play(game: VecGame, seats: Sequence[str], stream: TextIO) -> Match:
         progress.show(now, is_over)
     album.close(game)
     ticks = int(game.state.tick[0])
-    return Match(ticks, steps, spent, living_steps, standings_of(game, seats), album)
+    return Match(ticks, steps, spent, living_steps, standings_of(game, seats))
 
 
 class Progress:
@@ -225,7 +276,7 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
     }
 
 
-def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) -> None:
+def _print_report(match: Match, game: VecGame, files: Files) -> None:
     rates = _rates(match, game.config.num_players)
     print(standings_table(match.standings))
     print(
@@ -235,6 +286,6 @@ def _print_report(match: Match, game: VecGame, files: Mapping[str, str | None]) 
         f"a decision every {game.config.decision_every} ticks)"
     )
     print("Many games at once are faster; `territorial bench` measures that.")
-    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
+    left = [f"{kind}: {path}" for kind, path in files._asdict().items() if path is not None]
     if left:
         print("\n" + "\n".join(left))

@@ -10,10 +10,15 @@ import numpy.typing as npt
 
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
+from territorial.constants import BLOCKED, NEUTRAL
 from territorial.engine import VecGame
 from territorial.map_names import Terrain
-from territorial.render import owner_colors, player_colors, render_board
-from territorial.render.font import ADVANCE, GLYPH_HEIGHT, text_mask
+from territorial.render import Renderer, owner_colors, player_colors
+from territorial.render.figures import short
+from territorial.render.font import ADVANCE, GLYPH_HEIGHT, draw_text
+from territorial.render.panel import FAINT, INK, blank
+from territorial.render.renderer import fitting_scale
+from territorial.replay import Frame, frame_of
 
 Image = npt.NDArray[np.uint8]
 T = TypeVar("T")
@@ -23,14 +28,12 @@ BOARD_PIXELS = 512
 MOMENTS = (0.05, 0.2, 0.45)
 """Parts of the game at which boards are shown, beside its end."""
 
-_PAPER = (24, 28, 36)
-_INK = (226, 228, 232)
-_FAINT = (120, 126, 136)
 _SIZE = 2
 _GAP = 16
 _LINE = (GLYPH_HEIGHT + 3) * _SIZE
-_CHARACTERS = 33
-_PANEL_WIDTH = (_CHARACTERS + 1) * ADVANCE * _SIZE
+_CHARACTERS = 35
+_MARK = 6  # pixels of a mark on an axis
+_PANEL_WIDTH = (_CHARACTERS + 3) * ADVANCE * _SIZE
 _CHART_HEIGHT = 200
 """At least; it takes what room the standings leave."""
 
@@ -42,14 +45,6 @@ class Title(NamedTuple):
     seed: int
     config: GameConfig
     terrain: Terrain
-
-
-class Board(NamedTuple):
-    """A board at some tick."""
-
-    tick: int
-    num_alive: int
-    owner: npt.NDArray[np.uint8]
 
 
 # ---- collecting ----------------------------------------------------------------------------------
@@ -78,37 +73,36 @@ class Album:
     """What is kept of a game while it is played: some boards, and the land of everybody over time.
 
     How long a game lasts is known only at its end, so boards are kept at even distances and thinned
-    out; that costs about a millisecond a game.
+    out; that costs some milliseconds a game.
     """
 
-    def __init__(self) -> None:
-        self._boards: Thinned[Board] = Thinned(64)
+    def __init__(self, num_boards: int) -> None:
+        self._boards: Thinned[Frame] = Thinned(num_boards)
         self._land: Thinned[npt.NDArray[np.int64]] = Thinned(256)
 
     def look(self, game: VecGame, step: int) -> None:
         """Keep what is due before environment step ``step``."""
-        self._boards.offer(step, lambda: _board_of(game))
+        self._boards.offer(step, lambda: frame_of(game))
         self._land.offer(step, lambda: game.state.land[0].copy())
 
     def close(self, game: VecGame) -> None:
         """Keep the end, whenever it came."""
-        self._boards.samples.append(_board_of(game))
+        self._boards.samples.append(frame_of(game))
         self._land.samples.append(game.state.land[0].copy())
 
-    def moments(self) -> list[Board]:
+    def moments(self) -> list[Frame]:
         """Return the boards nearest to MOMENTS, then the last one."""
         boards = self._boards.samples
         wanted = [part * boards[-1].tick for part in MOMENTS]
         return [*(min(boards, key=lambda b: abs(b.tick - tick)) for tick in wanted), boards[-1]]
 
+    def boards(self) -> list[Frame]:
+        """Return all boards that were kept, the last one included."""
+        return self._boards.samples
+
     def land(self) -> npt.NDArray[np.int64]:
         """Return int64 (samples, P+1): the land of every owner code, evenly spaced in time."""
         return np.array(self._land.samples)
-
-
-def _board_of(game: VecGame) -> Board:
-    state = game.state
-    return Board(int(state.tick[0]), int(state.alive[0].sum()), state.owner[0, 1:-1, 1:-1].copy())
 
 
 # ---- drawing -------------------------------------------------------------------------------------
@@ -121,53 +115,94 @@ def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Im
     boards = np.vstack(rows)
     height = max(len(boards), _CHART_HEIGHT + 8 * _LINE)
     panel = _panel(height, title, album, standings)
-    boards = np.vstack([boards, _blank(height - len(boards), boards.shape[1])])
+    boards = np.vstack([boards, blank(height - len(boards), boards.shape[1])])
     return np.hstack([boards, panel])
 
 
-def _tile(board: Board, config: GameConfig, terrain: Terrain) -> Image:
-    """One board with a line about it below."""
-    scale = max(1, BOARD_PIXELS // max(board.owner.shape))
-    picture = render_board(board.owner, config.num_players, scale, terrain)
+def _tile(board: Frame, config: GameConfig, terrain: Terrain) -> Image:
+    """One board with the numbers of its seats, and a line about it below."""
+    scale = fitting_scale(board.owner.shape, BOARD_PIXELS)
+    renderer = Renderer(config.num_players, scale=scale, panel=False)
+    picture = renderer.draw(board.owner, board.land, board.troops, terrain=terrain)
     height, width, _ = picture.shape
-    tile = _blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
+    tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
-    _write(tile, _GAP + height + 6, _GAP, f"tick {board.tick}  {board.num_alive} alive", _INK)
+    _write(tile, _GAP + height + 6, _GAP, f"tick {board.tick}  {board.alive.sum()} alive", INK)
     return tile
 
 
 def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing]) -> Image:
     """The title, the standings, and everybody's land over time below."""
-    panel = _blank(height, _PANEL_WIDTH)
+    panel = blank(height, _PANEL_WIDTH)
     config = title.config
     left, top = ADVANCE * _SIZE, _GAP
-    _write(panel, top, left, f"{title.name}  seed {title.seed}", _INK)
-    _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map_name}", _FAINT)
+    _write(panel, top, left, f"{title.name}  seed {title.seed}", INK)
+    _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map_name}", FAINT)
     top += 3 * _LINE
-    _write(panel, top, left, f"{'':4}  {'':11}{'land':>6}{'troops':>9}", _FAINT)
-    room = (height - _CHART_HEIGHT - _GAP - 3 * _LINE - top) // _LINE
+    _write(panel, top, left, f"{'':3}{'seat':>5}{'':14}{'land':>6}{'troops':>8}", FAINT)
+    room = (height - _CHART_HEIGHT - _GAP - 5 * _LINE - top) // _LINE
     for row in standings[:room]:
         top += _LINE
         _write_standing(panel, top, left, row, config.num_players)
     top += 2 * _LINE
-    _write(panel, top, left, "land over time", _FAINT)
-    area = panel[top + _LINE : height - _LINE - _GAP // 2, left : _PANEL_WIDTH - _GAP]
-    area[:] = _chart(album.land(), standings, area.shape[0], area.shape[1])
+    _write_legend(panel, top, left, title.terrain)
+    top += 2 * _LINE
+    _write(panel, top, left, "share of land over ticks", FAINT)
+    area = panel[top + _LINE : height - _GAP // 2, left : _PANEL_WIDTH - _GAP]
+    _draw_chart(area, album, standings)
     return panel
 
 
 def _write_standing(panel: Image, top: int, left: int, row: Standing, num_players: int) -> None:
-    ink = GLYPH_HEIGHT * _SIZE
-    swatch = left + 5 * ADVANCE * _SIZE
-    panel[top : top + ink, swatch : swatch + ink] = player_colors(num_players)[row.seat - 1]
+    _draw_swatch(panel, top, left + 9 * ADVANCE * _SIZE, player_colors(num_players)[row.seat - 1])
     if row.death_tick is None:
-        outcome, color = f"{row.land_percent:5.1f}%{_short(row.troops):>9}", _INK
+        outcome, color = f"{row.land_percent:5.1f}%{short(row.troops):>8}", INK
     else:
-        outcome, color = f"died {row.death_tick}".rjust(15), _FAINT
-    _write(panel, top, left, f"{row.place:>4g}   {row.bot[:10]:10}{outcome}", color)
+        outcome, color = f"died {row.death_tick}".rjust(14), FAINT
+    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {row.bot[:10]:11}{outcome}", color)
 
 
-def _chart(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: int, width: int) -> Image:
+def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:
+    """Say what the two colours are that are nobody's."""
+    colors = owner_colors(0, terrain)
+    for code, meaning in ((NEUTRAL, "free land"), (BLOCKED, terrain)):
+        _draw_swatch(panel, top, left, colors[code])
+        _write(panel, top, left + 2 * ADVANCE * _SIZE, meaning, FAINT)
+        left += (5 + len(meaning)) * ADVANCE * _SIZE
+
+
+def _draw_swatch(panel: Image, top: int, left: int, color: npt.NDArray[np.uint8]) -> None:
+    panel[top : top + GLYPH_HEIGHT * _SIZE, left : left + GLYPH_HEIGHT * _SIZE] = color
+
+
+def _draw_chart(area: Image, album: Album, standings: Sequence[Standing]) -> None:
+    """Draw everybody's land over time, with shares on its left and ticks below."""
+    left, below = 5 * ADVANCE * _SIZE, _LINE + _MARK
+    height, width = area.shape[0] - below, area.shape[1] - left
+    area[:height, left:] = _bands(album.land(), standings, height, width)
+    for share in (0, 50, 100):
+        row = (height - 1) * (100 - share) // 100
+        area[row, left - _MARK : left] = FAINT
+        text = min(max(row - GLYPH_HEIGHT * _SIZE // 2, 0), height - GLYPH_HEIGHT * _SIZE)
+        _write(area, text, 0, f"{share}%".rjust(4), FAINT)
+    last = album.moments()[-1].tick
+    for tick in range(0, last + 1, round_step(last, 4)):
+        column = left + (width - 1) * tick // max(last, 1)
+        area[height : height + _MARK, column] = FAINT
+        label = str(tick)
+        ink = len(label) * ADVANCE * _SIZE
+        _write(area, height + _MARK + 3, min(column - ink // 2, area.shape[1] - ink), label, FAINT)
+
+
+def round_step(last: int, most: int) -> int:
+    """Return the least of 1, 2, 5, 10, 20, 50 ... of which at most ``most`` lead from 0 to ``last``."""
+    step = 1
+    while last // step > most:
+        step = step * 5 // 2 if str(step)[0] == "2" else step * 2
+    return step
+
+
+def _bands(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: int, width: int) -> Image:
     """Bands as wide as everybody's share of the land, the winner at the bottom, free land on top."""
     order = [0, *(row.seat for row in reversed(standings))]
     tops = land[:, order].cumsum(axis=1) / land[0].sum()
@@ -175,25 +210,9 @@ def _chart(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: i
     columns = np.array([np.interp(place, np.arange(len(land)), top) for top in tops.T])
     y = (np.arange(height) + 0.5) / height
     band = [columns.T[x].searchsorted(y).clip(max=len(order) - 1) for x in range(width)]
-    chart: Image = owner_colors(len(standings))[np.array(order)[np.transpose(band)]]
-    return chart
-
-
-def _blank(height: int, width: int) -> Image:
-    return np.full((height, width, 3), _PAPER, np.uint8)
+    bands: Image = owner_colors(len(standings))[np.array(order)[np.transpose(band)]]
+    return bands
 
 
 def _write(image: Image, top: int, left: int, text: str, color: tuple[int, int, int]) -> None:
-    """Write ``text`` over ``image``, cut off at its edges."""
-    area = image[top:, left:]
-    ink = text_mask(text, _SIZE)[: area.shape[0], : area.shape[1]]
-    area[: ink.shape[0], : ink.shape[1]][ink] = color
-
-
-def _short(number: int) -> str:
-    """A number in at most seven characters: 9999, 10.0K, 1.2M."""
-    if number < 10_000:
-        return str(number)
-    if number < 1_000_000:
-        return f"{number / 1000:.1f}K"
-    return f"{number / 1_000_000:.1f}M"
+    draw_text(image, top, left, text, color, _SIZE)

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from territorial import warmup
 from territorial.cli import options
+from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.standings import standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
-from territorial.render import beside, render_board, standings_panel
+from territorial.render import Renderer
 from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
 
 EXAMPLES = """\
@@ -25,11 +26,15 @@ EXAMPLES = """\
   territorial replay game.replay --verify   play it again: exit code 1 if it comes out differently
   territorial replay game.replay --standings
   territorial replay game.replay --at 2000 --out then.png
+  territorial replay game.replay --to-video game.mp4 --every 20 --fps 30
   territorial replay game.replay --verify --json
 """
 
-PICTURE_PIXELS = 768
-"""About the longer side of the board in the picture."""
+VIDEO_SIDE = 512
+"""Pixels of the longer side of the board in an animation, about."""
+VIDEO_PICTURES = 300
+"""Pictures of an animation, at most, unless it is said how often they are taken."""
+VIDEO_FPS = 20
 
 
 class Part(NamedTuple):
@@ -58,8 +63,30 @@ def add_parser(verbs: Any) -> None:
         "--out", metavar="PNG", help="the picture of --at (default the replay's name and TICK, here)"
     )
     parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    _add_video_options(parser)
     options.add_json_option(parser)
     parser.set_defaults(run=run)
+
+
+def _add_video_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("animations")
+    group.add_argument(
+        "--to-video",
+        nargs="?",
+        const="",
+        metavar="VIDEO",
+        help="leave an animation of the game: .apng, or .gif or .mp4 with the extra video (default the "
+        "replay's name and .apng, here)",
+    )
+    group.add_argument(
+        "--every",
+        type=options.whole(1, 10**6),
+        metavar="TICKS",
+        help=f"from one picture to the next (default what gives at most {VIDEO_PICTURES} pictures)",
+    )
+    group.add_argument(
+        "--fps", type=float, default=VIDEO_FPS, metavar="N", help=f"pictures a second (default {VIDEO_FPS})"
+    )
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -97,6 +124,10 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         raise UsageError(f"argument --out: {parsed.out!r}: only --at leaves a picture")
     if _leaves_picture(parsed):
         options.check_picture("--out", _picture_path(parsed))
+    if parsed.to_video is not None:
+        check_animation("--to-video", _video_path(parsed), parsed.fps)
+    elif parsed.every is not None:
+        raise UsageError(f"argument --every: {parsed.every}: it goes with --to-video only")
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Part]]:
@@ -105,6 +136,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
         _verify: parsed.verify,
         _standings: parsed.standings or parsed.at is not None,
         _picture: _leaves_picture(parsed),
+        _video: parsed.to_video is not None,
     }
     asked = {_info: parsed.info or not any(asked.values()), **asked}
     return [part for part, is_wanted in asked.items() if is_wanted]
@@ -182,14 +214,26 @@ def _picture(parsed: argparse.Namespace, replay: Replay) -> Part:
 
 def draw(replay: Replay, frame: Frame) -> Any:
     """Return one frame of a replay as a picture, uint8 (height, width, 3)."""
-    scale = max(1, PICTURE_PIXELS // max(frame.owner.shape))
-    terrain: Any = replay.terrain
-    board = render_board(frame.owner, len(frame.land), scale, terrain)
-    title = f"TICK {frame.tick}"
-    panel = standings_panel(
-        board.shape[0], frame.land, frame.troops, replay.num_land, title=title, names=replay.names
+    renderer, terrain = Renderer(len(frame.land), names=replay.names), _terrain(replay)
+    return renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain)
+
+
+def _video(parsed: argparse.Namespace, replay: Replay) -> Part:
+    """An animation of the whole game."""
+    path, every = _video_path(parsed), parsed.every or _rhythm(replay)
+    pictures = write_animation(
+        "--to-video",
+        path,
+        replay.frames(every),
+        replay.config,
+        replay.names,
+        _terrain(replay),
+        side=VIDEO_SIDE,
+        fps=parsed.fps,
+        stream=sys.stderr,
     )
-    return beside(board, panel)
+    result = {"video": path, "video_pictures": pictures, "video_every": every}
+    return Part(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
 
 
 # ---- within ----------------------------------------------------------------------------------------
@@ -205,6 +249,20 @@ def _leaves_picture(parsed: argparse.Namespace) -> bool:
 
 def _picture_path(parsed: argparse.Namespace) -> str:
     return str(parsed.out or f"{Path(parsed.file).stem}-{parsed.at}.png")
+
+
+def _video_path(parsed: argparse.Namespace) -> str:
+    return str(parsed.to_video or f"{Path(parsed.file).stem}.apng")
+
+
+def _rhythm(replay: Replay) -> int:
+    """Return the ticks from one picture to the next, whole decisions of them."""
+    decision = replay.config.decision_every
+    return decision * -(-replay.num_ticks // (decision * VIDEO_PICTURES)) or decision
+
+
+def _terrain(replay: Replay) -> Any:
+    return replay.terrain
 
 
 def _differences(config: GameConfig) -> str:

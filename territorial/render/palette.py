@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
+from territorial.map_names import Terrain
 
 Colors = npt.NDArray[np.uint8]
-Terrain = Literal["water", "mountains"]
 
 NEUTRAL_COLOR = (232, 228, 214)
 TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
@@ -20,15 +19,15 @@ TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
 }
 """What blocked cells look like."""
 
-# Found by a search that moved one colour at a time to widen the smallest distance in CIELAB between
-# any two of them and the terrain: it is 32, where 2 can just be seen side by side. In this order
-# each seat is about as far as can be from all seats before it, so games of few seats gain most.
+# Found by `maintainers/search_palette.py`, which widens the smallest difference (CIEDE2000) between any two
+# of them and the terrain, for people with all cones and for those who lack one kind. In this order each seat
+# is about as far as can be from all seats before it, so games of few seats gain most.
 # fmt: off
 _SEATS = (
-    0xF01018, 0x40F860, 0x0868F8, 0x188888, 0xF8D070, 0xF808B8, 0xF8B8D8, 0x705008,
-    0xA81058, 0x086828, 0x783898, 0x08B8F8, 0x98E8C0, 0xF89068, 0xB0F018, 0xF89808,
-    0x3068B8, 0xA03008, 0xF8D808, 0xC0A0F8, 0xD870F8, 0x28C870, 0x08E8F8, 0x906890,
-    0xF878C0, 0x7028C8, 0xC0E880, 0x909008, 0xF84060, 0x58A808, 0x90A068, 0xA05850,
+    0xFF18E7, 0x249249, 0x86DB31, 0x6D1800, 0xFF869E, 0xC2DBFF, 0x795500, 0x9E616D,
+    0x0024FF, 0x8692AA, 0x492431, 0xE7493D, 0xF3B692, 0xB61886, 0xF3FF00, 0xCEFFC2,
+    0xCEB6C2, 0x495531, 0x618686, 0xFFDB86, 0x926DAA, 0x9E8679, 0x797900, 0x3DB69E,
+    0x00616D, 0xCE9200, 0xAAAA61, 0xB6FFFF, 0x0092F3, 0xE79EFF, 0x550C86, 0x0061B6,
 )
 # fmt: on
 
@@ -41,6 +40,8 @@ _XYZ_FROM_LINEAR = np.array(
     ]
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
+_LUMA = np.array([299, 587, 114])
+"""Parts of red, green and blue in how light a colour is, in thousandths (ITU-R BT.601)."""
 
 
 def player_colors(num_players: int) -> Colors:
@@ -64,6 +65,39 @@ def owner_colors(num_players: int, terrain: Terrain = "water") -> Colors:
     colors[1 : num_players + 1] = player_colors(num_players)
     colors[BLOCKED] = TERRAIN_COLORS[terrain]
     return colors
+
+
+def is_light(colors: Colors) -> npt.NDArray[np.bool_]:
+    """Return (n,) bool: on which of (n, 3) RGB colours black is read better than white."""
+    light: npt.NDArray[np.bool_] = colors @ _LUMA > 110_000
+    return light
+
+
+@cache
+def _xterm_table() -> Colors:
+    """The colours 16 to 255 of terminals that have 256: a cube of 6 levels, and 24 greys."""
+    levels = np.array([0, 95, 135, 175, 215, 255], np.uint8)
+    cube = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+    greys = np.arange(8, 248, 10, dtype=np.uint8)[:, None].repeat(3, axis=1)
+    return np.vstack([cube, greys])
+
+
+def xterm_colors(colors: Colors) -> npt.NDArray[np.int64]:
+    """Return (n,) numbers 16 to 255, the terminal colours nearest to (n, 3) RGB colours.
+
+    No two are the same while there are others left, in the order of ``colors``.
+    """
+    table = _cielab(_xterm_table())
+    is_free = np.ones(len(table), np.bool_)
+    numbers = []
+    for color in _cielab(colors):
+        distance = _squared_distance(table, color)
+        if is_free.any():
+            distance[~is_free] = np.iinfo(np.int64).max
+        nearest = int(distance.argmin())
+        is_free[nearest] = False
+        numbers.append(nearest + 16)
+    return np.array(numbers, np.int64)
 
 
 def _unpack(packed: tuple[int, ...]) -> Colors:
@@ -91,7 +125,7 @@ def _candidates() -> Colors:
     """RGB colours on a grid, those as dark as ink or as light as paper left out."""
     levels = np.arange(8, 256, 16, dtype=np.uint8)
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
-    luma = grid @ np.array([299, 587, 114])
+    luma = grid @ _LUMA
     kept: Colors = grid[(luma > 60_000) & (luma < 225_000)]
     return kept
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import territorial
+from territorial.map_names import KINDS
 from territorial.render.film import film_header, write_film
 from territorial.replay import Frame, LiveGame
-from territorial.replay.frames import terrain_of
 
 FULL = territorial.GameConfig()
 FULL_SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -25,7 +25,7 @@ def frames_of(config: territorial.GameConfig, seats: tuple[str, ...], seed: int 
 def film_of(config: territorial.GameConfig, names: tuple[str, ...], frames: list[Frame]) -> bytes:
     """Return the film of these frames."""
     kind = str(config.map)
-    header = film_header(config, names, "mixed-1, seed 0", terrain=terrain_of(kind), map_kind=kind)
+    header = film_header(config, names, "mixed-1, seed 0", terrain=KINDS[kind].terrain, map_kind=kind)
     return b"".join(write_film(header, frames))
 
 

@@ -10,13 +10,16 @@ from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import territorial
 from territorial import _jit, cli, warmup
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
-from territorial.cli.poster import Thinned
+from territorial.cli.poster import Thinned, round_step
+from territorial.render import Renderer, draw_game
+from tests.render.support import decode_apng
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
@@ -114,6 +117,34 @@ def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["play", "--seed", "4", "--no-picture", *SMALL]
+    code, out, _ = run(capsys, *arguments, "--animation")
+    assert code == 0
+    assert "animation: territorial-4.apng" in out
+    pictures, seconds = decode_apng((tmp_path / "territorial-4.apng").read_bytes())
+    assert len(pictures) == 21 + 24  # every step and the beginning, then the end for two seconds
+    assert seconds == [0.083] * 45
+    assert all((picture == pictures[20]).all() for picture in pictures[21:])
+    assert len({picture.tobytes() for picture in pictures[:21]}) > 15
+
+    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
+    seats = territorial.LINEUPS["mixed-1"].seats[::8]
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[4])
+    renderer = Renderer(4, names=seats, scale=10)
+    np.testing.assert_array_equal(draw_game(renderer, game), pictures[0])
+    game.step()
+    np.testing.assert_array_equal(draw_game(renderer, game), pictures[1])
+
+    file = tmp_path / "mine.png"
+    result = json.loads(run(capsys, *arguments, "--animation", str(file), "--json")[1])
+    assert result["animation"] == str(file)
+    assert result["picture"] is None
+    assert file.read_bytes() == (tmp_path / "territorial-4.apng").read_bytes()
+
+
 def test_play_plays_the_game_of_its_seed(capsys):
     result = json.loads(run(capsys, "play", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
@@ -148,6 +179,13 @@ def test_samples_stay_evenly_spaced_and_few():
         assert taken[0] == 0
         assert len({b - a for a, b in pairwise(taken)}) <= 1
         assert len(taken) > min(steps, 8) // 2 - 1
+
+
+def test_axes_have_few_round_steps():
+    steps = {0: 1, 3: 1, 9: 2, 10: 5, 24: 5, 99: 20, 6056: 2000, 10_000: 5000, 25_000: 10_000}
+    assert {last: round_step(last, 4) for last in steps} == steps
+    for last in range(1, 3000, 7):
+        assert 1 <= last // round_step(last, 4) <= 4
 
 
 # ---- bench -----------------------------------------------------------------------------------------
@@ -291,6 +329,8 @@ def test_an_interrupted_compilation_does_not_count_as_done(tmp_path, monkeypatch
         (["play", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
         (["play", "--out", "a.jpg"], ["--out", "'a.jpg'", ".png"]),
         (["play", "--out", "/no/such/folder/a.png"], ["--out", "no such folder"]),
+        (["play", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
+        (["play", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
         (["play", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
         (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
         (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),

@@ -4,10 +4,13 @@ import dataclasses
 import json
 import struct
 
+import numpy as np
 import pytest
 
 from territorial import Replay, cli
+from territorial.render import Renderer
 from tests.cli.test_cli import SMALL, run
+from tests.render.support import decode_apng
 
 
 @pytest.fixture
@@ -179,3 +182,50 @@ def test_help_names_every_option(capsys):
     out = capsys.readouterr().out
     for option in ("--verify", "--standings", "--at", "--info", "--json", "examples:"):
         assert option in out
+
+
+# ---- animations ------------------------------------------------------------------------------------
+
+
+def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--to-video")
+    assert code == 0
+    assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
+    pictures, seconds = decode_apng((tmp_path / "territorial-5.apng").read_bytes())
+    assert seconds == [0.05] * 61
+    replay = Replay.load("territorial-5.replay")
+    renderer = Renderer(4, names=replay.names, scale=10)
+    for picture, frame in zip(pictures, replay.frames(10), strict=False):
+        np.testing.assert_array_equal(
+            picture, renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick)
+        )
+    assert all((picture == pictures[20]).all() for picture in pictures[20:])
+
+
+def test_an_animation_is_as_often_and_as_fast_as_was_asked_for(game, capsys, tmp_path):
+    arguments = ["--to-video", "slow.png", "--every", "70", "--fps", "4", "--json"]
+    result = json.loads(run(capsys, "replay", "territorial-5.replay", *arguments)[1])
+    assert result["video"] == "slow.png"
+    assert (result["video_pictures"], result["video_every"]) == (4 + 8, 70)
+    _, seconds = decode_apng((tmp_path / "slow.png").read_bytes())
+    assert seconds == [0.25] * 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--to-video", "a.avi"], ["--to-video", "a.avi", ".apng, .png, .gif, .mp4"]),
+        (["--to-video", "/no/such/folder/a.apng"], ["--to-video", "no such folder"]),
+        (["--to-video", "--fps", "1000"], ["--to-video", "fps is 1000", "0.1 to 100"]),
+        (["--to-video", "--every", "0"], ["--every", "'0'"]),
+        (["--every", "5"], ["--every", "--to-video"]),
+    ],
+)
+def test_animations_that_cannot_be_are_refused_before_anything_is_drawn(
+    game, capsys, tmp_path, arguments, parts
+):
+    code, _, err = run(capsys, "replay", "territorial-5.replay", *arguments)
+    assert code == 2
+    for part in parts:
+        assert part in err
+    assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]

@@ -82,12 +82,40 @@ def test_the_state_lies_in_its_space(warned):
     assert not warned
 
 
-def test_pictures_pass_the_render_test():
-    def make(render_mode):
-        # The test makes, and never uses, an environment that opens a window; this one has none.
-        return small_aec(render_mode="rgb_array" if render_mode == "human" else render_mode)
+def test_all_render_modes_pass_the_render_test(monkeypatch):
+    monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
+    shown = []
 
-    render_test(make)
+    def make(render_mode):
+        shown.append(render_mode)
+        return small_aec(render_mode=render_mode)
+
+    with pytest.warns(UserWarning, match="neither a display nor a terminal"):
+        render_test(make)
+    assert shown == ["human", "ansi", "human", "rgb_array"]
+
+
+def test_games_can_be_recorded_by_pettingzoos_wrapper(tmp_path):
+    wrappers = pytest.importorskip("pettingzoo.utils.wrappers")
+    if not hasattr(wrappers, "RecordVideoParallel"):
+        pytest.skip(f"PettingZoo {pettingzoo.__version__} has no RecordVideoParallel")
+    pytest.importorskip("moviepy", reason="moviepy, which RecordVideoParallel needs, is not installed")
+    small, folder = small_env(render_mode="rgb_array", max_cycles=9), tmp_path / "videos"
+    recorded = wrappers.RecordVideoParallel(small, str(folder), episode_trigger=lambda episode: True)
+    for _ in range(2):
+        recorded.reset(seed=1)
+        while recorded.agents:
+            recorded.step(dict.fromkeys(recorded.agents, 0))
+    recorded.close()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "rl-video-episode-0.mp4",
+        "rl-video-episode-1.mp4",
+    ]
+    moviepy = pytest.importorskip("moviepy.video.io.VideoFileClip")
+    with moviepy.VideoFileClip(str(folder / "rl-video-episode-1.mp4")) as clip:
+        assert clip.fps == small.metadata["render_fps"]
+        assert clip.duration == pytest.approx(10 / clip.fps, abs=1 / clip.fps)  # moviepy may drop the last
+        assert clip.size == [1152, 768]
 
 
 def test_pettingzoo_can_make_it_by_name():

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -361,13 +362,58 @@ def test_a_picture_shows_board_and_standings():
     env.reset(seed=0)
     picture = env.render()
     assert picture.dtype == np.uint8
-    assert picture.shape[0] == 768
-    assert picture.shape[1] > 768
+    assert picture.shape == (768, 768 + 384, 3)
     env.step(HOLD_ALL | {"player_0": 10})
     env.step(HOLD_ALL)
     assert (env.render() != picture).any()
-    with pytest.raises(RuntimeError, match='render_mode="rgb_array"'):
+    with pytest.raises(RuntimeError, match='render_mode="ansi" or "human" or "rgb_array"'):
         small_env().render()
+
+
+def test_text_shows_board_and_standings():
+    env = small_env(render_mode="ansi", seats=("agent", "banker", "agent", "turtle"))
+    env.reset(seed=0)
+    text = env.render()
+    assert text.startswith("tick 0  4 alive\n")
+    for word in ("player_0", "banker", "player_2", "turtle"):
+        assert word in text
+    assert max(len(re.sub("\x1b[^m]*m", "", line)) for line in text.split("\n")) <= 80
+
+
+def test_human_mode_shows_every_step_by_itself(monkeypatch):
+    drawn = []
+
+    class Shown:
+        def show(self, owner, land, troops, tick, terrain):
+            drawn.append((tick, owner.copy(), land.tolist()))
+
+        def close(self):
+            drawn.append("closed")
+
+    monkeypatch.setattr("territorial.render.screen._find_place", lambda arguments: Shown())
+    env = small_env(render_mode="human", max_cycles=3)
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(HOLD_ALL)
+    assert env.render() is None
+    env.close()
+    assert drawn.pop() == "closed"
+    assert [tick for tick, _, _ in drawn] == [0, 10, 20, 30, 30]
+    np.testing.assert_array_equal(drawn[-1][1], env.game.state.owner[0, 1:-1, 1:-1])
+    assert drawn[-1][2] == env.game.state.land[0, 1:].tolist()
+
+
+@pytest.mark.parametrize("render_mode", ["ansi", "rgb_array"])
+def test_copies_draw_the_same(render_mode):
+    env = small_env(render_mode=render_mode)
+    env.reset(seed=3)
+    env.render()
+    for _ in range(5):
+        env.step(HOLD_ALL | {"player_0": 10})
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    pictures = [np.array(each.render()) for each in (env, *copies)]
+    assert (pictures[0] == pictures[1]).all()
+    assert (pictures[0] == pictures[2]).all()
 
 
 # ---- making one -------------------------------------------------------------------------------------
@@ -391,7 +437,10 @@ def test_a_picture_shows_board_and_standings():
         ({"agent_death": "keep"}, "agent_death is 'keep'; it must be 'remove'"),
         ({"action_mask": "info"}, "action_mask is 'info'; it must be 'obs'"),
         ({"action_format": "multi_discrete"}, "action_format is .* it must be 'discrete'"),
-        ({"render_mode": "human"}, "render_mode is 'human'; it must be None or 'rgb_array'"),
+        (
+            {"render_mode": "rgb"},
+            "render_mode is 'rgb'; it must be None or 'ansi' or 'human' or 'rgb_array'",
+        ),
         ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number of at least 1"),
         ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number of at least 1"),
         ({"seats": ("agent",) * 3}, "seats has 3 entries"),

@@ -1,0 +1,80 @@
+"""Pictures straight from a game, by the render modes that environments have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import numpy.typing as npt
+
+from territorial.engine import VecGame
+from territorial.map_names import Terrain
+from territorial.render.ansi import TextRenderer
+from territorial.render.board import Image, Owners
+from territorial.render.renderer import Renderer
+from territorial.render.screen import Screen
+from territorial.seats import shown_names
+
+RENDER_MODES = ("ansi", "human", "rgb_array")
+
+Drawn = TypeVar("Drawn", covariant=True)
+
+
+class Drawer(Protocol[Drawn]):
+    """What draws one game after its fashion: a ``Renderer``, a ``TextRenderer`` or a ``Screen``."""
+
+    def draw(
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
+    ) -> Drawn:
+        """Return or show what the game looks like."""
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+
+
+def make_drawer(
+    render_mode: str, num_players: int, names: Sequence[str], fps: float
+) -> Drawer[Image | str | None]:
+    """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
+    if render_mode == "human":
+        return Screen(num_players, names=names, fps=fps)
+    if render_mode == "ansi":
+        return TextRenderer(num_players, names=names)
+    return Renderer(num_players, names=names)
+
+
+def draw_game(drawer: Drawer[Drawn], game: VecGame, k: int = 0) -> Drawn:
+    """Let ``drawer`` draw game ``k`` as it stands and return what it returns."""
+    state = game.state
+    owner = state.owner[k, 1:-1, 1:-1]
+    land, troops = state.land[k, 1:], state.troops[k, 1:]
+    return drawer.draw(owner, land, troops, tick=int(state.tick[k]), terrain=game.terrain_name(k))
+
+
+def render_game(
+    game: VecGame,
+    k: int = 0,
+    *,
+    scale: int | None = None,
+    names: Sequence[str] | None = None,
+    labels: bool = True,
+    panel: bool = True,
+) -> Image:
+    """Return a picture of game ``k`` as it stands, uint8 (h, w, 3); the options are those of ``Renderer``.
+
+    ``names`` are those of the seats unless given. For an animation keep a ``Renderer`` and draw with that.
+    """
+    renderer = Renderer(
+        game.config.num_players,
+        names=shown_names(game.seats_of(k)) if names is None else names,
+        scale=scale,
+        labels=labels,
+        panel=panel,
+    )
+    return draw_game(renderer, game, k)

@@ -1,0 +1,112 @@
+"""One picture of a game: the board with its labels, and the standings beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.arguments import true_or_false, whole_number
+from territorial.constants import BLOCKED, MAX_PLAYERS
+from territorial.map_names import Terrain
+from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
+from territorial.render.labels import Places, draw_labels, find_places
+from territorial.render.palette import player_colors
+from territorial.render.panel import beside, panel_size, standings_panel
+
+Numbers = npt.NDArray[np.int64]
+
+PICTURE_SIDE = 768
+"""Pixels that the longer side of a board is brought up to unless a scale is given."""
+
+_LEAST_PANEL = 160
+"""Pixels that a panel is high at least, beside boards that are long and low."""
+
+
+def fitting_scale(shape: tuple[int, ...], side: int = PICTURE_SIDE) -> int:
+    """Return the pixels per cell that make the longer side of a board ``side`` pixels or less."""
+    return min(max(1, side // max(shape)), LARGEST_SCALE)
+
+
+class Renderer:
+    """Draws the pictures of one game, one after the other; all are of one size.
+
+    It remembers where the labels stood, so that they rest in an animation: use one for every game.
+
+    Args:
+        num_players: P, 1 to 250.
+        names: one for every seat, shown with its number; None: numbers alone.
+        scale: pixels per cell, 1 to 64; None: what makes the longer side of the board 768 pixels or
+            the next below.
+        labels: whether seats and troops stand on the board.
+        panel: whether the standings stand beside it.
+
+    """
+
+    def __init__(
+        self,
+        num_players: int,
+        *,
+        names: Sequence[str] | None = None,
+        scale: int | None = None,
+        labels: bool = True,
+        panel: bool = True,
+    ) -> None:
+        self._num_players = whole_number("num_players", num_players, 1, MAX_PLAYERS)
+        self._names = None if names is None else [str(name) for name in names]
+        if self._names is not None and len(self._names) != self._num_players:
+            raise ValueError(
+                f"names has {len(self._names)} entries; it needs {num_players}, one for each seat"
+            )
+        self._scale = None if scale is None else whole_number("scale", scale, 1, LARGEST_SCALE)
+        self._has_labels = true_or_false("labels", labels)
+        self._has_panel = true_or_false("panel", panel)
+        self._colors = player_colors(self._num_players)
+        self._places: Places | None = None
+
+    def draw(
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
+    ) -> Image:
+        """Return a new picture, uint8 (h, w, 3).
+
+        ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked; ``land`` and
+        ``troops`` (P,) the cells and balances of seats 1..P; ``tick`` stands above the standings; ``terrain``
+        says what blocked cells are, "water" or "mountains".
+        """
+        cells, balances = self._per_seat("land", land), self._per_seat("troops", troops)
+        scale = fitting_scale(owner.shape) if self._scale is None else self._scale
+        picture = render_board(owner, self._num_players, scale, terrain)
+        if self._has_labels:
+            self._places = find_places(owner, self._num_players, self._places)
+            draw_labels(picture, self._places, scale, self._colors, balances, self._names)
+        if not self._has_panel:
+            return picture
+        alive, height = int((cells > 0).sum()), max(picture.shape[0], _LEAST_PANEL)
+        panel = standings_panel(
+            height,
+            cells,
+            balances,
+            int((owner != BLOCKED).sum()),
+            title=f"{alive} alive" if tick is None else f"tick {tick}  {alive} alive",
+            names=self._names,
+            size=panel_size(height, self._num_players),
+        )
+        return beside(picture, panel)
+
+    def close(self) -> None:
+        """Nothing: pictures need no closing."""
+
+    def _per_seat(self, name: str, values: npt.ArrayLike) -> Numbers:
+        array = np.asarray(values, np.int64)
+        if array.shape != (self._num_players,):
+            raise ValueError(
+                f"{name} has shape {array.shape}; it must be ({self._num_players},): one for each seat"
+            )
+        return array

@@ -1,0 +1,100 @@
+"""Colours: 32 that everybody can tell apart, and 250 that differ."""
+
+import numpy as np
+import pytest
+
+from territorial.render import owner_colors, player_colors
+from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS, is_light, xterm_colors
+from tests.render.color_vision import VIEWS, ciede2000, least_distance, seen
+
+TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
+
+APART = {"all cones": 16, "deuteranopia": 8.5, "protanopia": 8.5, "tritanopia": 8}
+"""Least CIEDE2000 of any two of the 32 colours and the terrain; 1 can just be seen, side by side."""
+
+
+# Pairs from the supplementary test data of Sharma, Wu and Dalal, 2005.
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [
+        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
+        ((50, -1.3802, -84.2814), (50, 0, -82.7485), 1.0000),
+        ((50, 0, 0), (50, -1, 2), 2.3669),
+        ((50, 2.49, -0.001), (50, -2.49, 0.0011), 7.2195),
+        ((50, 2.5, 0), (73, 25, -18), 27.1492),
+        ((50, 2.5, 0), (61, -5, 29), 22.8977),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+        ((22.7233, 20.0904, -46.6940), (23.0331, 14.9730, -42.5619), 2.0373),
+        ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
+    ],
+)
+def test_distances_are_measured_as_published(one, other, distance):
+    assert ciede2000(np.array(one), np.array(other)) == pytest.approx(distance, abs=5e-5)
+
+
+def test_simulated_eyes_see_greys_as_they_are_and_confuse_what_they_should():
+    greys = np.arange(0, 256, 15)[:, None].repeat(3, axis=1)
+    for view in VIEWS:
+        np.testing.assert_allclose(seen(greys, view), seen(greys), atol=0.02)
+    assert ciede2000(*seen([(0, 255, 255), (0, 235, 180)], "tritanopia")) < 10
+    red_and_green = [(170, 100, 40), (120, 122, 40)]
+    assert ciede2000(*seen(red_and_green, "all cones")) > 20
+    assert ciede2000(*seen(red_and_green, "deuteranopia")) < 5
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_thirty_two_seats_and_the_terrain_are_far_apart_for_all_eyes(view):
+    assert least_distance(np.vstack([player_colors(32), TERRAIN]), view) >= APART[view]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_first_eight_seats_are_further_apart(view):
+    assert least_distance(player_colors(8), view) >= 1.25 * APART[view]
+
+
+def test_all_seats_there_can_be_differ_visibly():
+    assert least_distance(player_colors(250)) > 2
+
+
+def test_a_seats_colour_does_not_depend_on_the_number_of_seats():
+    every = player_colors(250)
+    for num_players in (2, 32, 33, 249):
+        np.testing.assert_array_equal(player_colors(num_players), every[:num_players])
+    with pytest.raises(ValueError, match="num_players is 251"):
+        player_colors(251)
+
+
+def test_nobody_can_spoil_the_palette():
+    player_colors(250)[:] = 0
+    player_colors(32)[:] = 0
+    assert player_colors(250).any()
+    assert player_colors(32).any()
+
+
+def test_letters_stand_out_from_every_seat():
+    """The contrast of WCAG 2: 3 is what it asks for of large letters."""
+
+    def luminance(rgb):
+        c = np.asarray(rgb) / 255
+        linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+        return linear @ (0.2126, 0.7152, 0.0722)
+
+    colors = player_colors(250)
+    ink = np.where(is_light(colors), 0.0, 1.0)
+    low, high = np.sort([luminance(colors), ink], axis=0)
+    assert ((high + 0.05) / (low + 0.05)).min() > 3
+
+
+def test_terminals_of_256_colours_have_one_for_each_seat():
+    numbers = xterm_colors(np.vstack([TERRAIN, player_colors(32)]))
+    assert len(set(numbers.tolist())) == len(TERRAIN) + 32
+    assert ((numbers >= 16) & (numbers <= 255)).all()
+    assert xterm_colors(
+        np.array([[0, 0, 0], [255, 255, 255], [255, 0, 0], [8, 8, 8]], np.uint8)
+    ).tolist() == [
+        16,
+        231,
+        196,
+        232,
+    ]
+    assert set(xterm_colors(owner_colors(250)[:251]).tolist()) == set(range(16, 256))

@@ -1,0 +1,104 @@
+"""Pictures of whole games: size, parts and what is asked of them."""
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.render import RENDER_MODES, Renderer, make_drawer, render_board, render_game
+from territorial.render.panel import INK
+from territorial.render.renderer import fitting_scale
+from tests.render.support import contains, land_of, random_board
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ((256, 256), (768, 1152)),
+        ((256, 200), (768, 984)),
+        ((1024, 1024), (1024, 1408)),
+        ((16, 16), (768, 1152)),
+        ((16, 1024), (160, 1024 + 192)),  # low, but with room for standings, in small letters
+    ],
+)
+def test_pictures_have_a_board_of_768_pixels_and_a_panel(shape, size):
+    owner = random_board(*shape, 8)
+    picture = Renderer(8).draw(owner, land_of(owner, 8), np.zeros(8, np.int64), tick=1)
+    assert picture.shape == (*size, 3)
+    assert picture.dtype == np.uint8
+    assert contains(picture[:40], "TICK 1  8 ALIVE", INK, 1 if shape[0] == 16 < shape[1] else 2)
+
+
+def test_labels_and_panel_can_be_left_out():
+    owner = random_board(40, 50, 6)
+    bare = Renderer(6, scale=4, labels=False, panel=False)
+    picture = bare.draw(owner, land_of(owner, 6), np.zeros(6), terrain="mountains")
+    np.testing.assert_array_equal(picture, render_board(owner, 6, 4, "mountains"))
+
+
+def test_every_picture_is_new():
+    owner = random_board(30, 30, 3)
+    renderer = Renderer(3, scale=2)
+    first = renderer.draw(owner, land_of(owner, 3), [1, 2, 3])
+    kept = first.copy()
+    renderer.draw(owner[::-1], land_of(owner, 3), [4, 5, 6])
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_drawing_changes_nothing_that_it_is_given():
+    owner, land, troops = random_board(30, 30, 3), np.array([1, 2, 3]), np.array([4, 5, 6])
+    for array in (owner, land, troops):
+        array.flags.writeable = False
+    for mode in ("ansi", "rgb_array"):
+        make_drawer(mode, 3, ["a", "b", "c"], 20).draw(owner, land, troops, tick=0)
+
+
+def test_a_game_of_a_batch_is_drawn_with_the_names_of_its_seats():
+    config = territorial.GameConfig(height=40, width=40, num_players=3, map="mountains")
+    game = territorial.VecGame(config, 2, seats=["banker", "turtle", "novice"], observe=False)
+    game.reset()
+    for _ in range(30):
+        game.step()
+    picture = render_game(game, 1)
+    assert picture.shape == (760, 760 + 384, 3)
+    for word in ("BANKER", "TURTLE", "NOVICE", f"TICK {game.state.tick[1]}"):
+        assert contains(picture[:160, 760:], word, INK, 2), word
+    owner = game.state.owner[1, 1:-1, 1:-1]
+    bare = render_game(game, 1, scale=3, labels=False, panel=False)
+    np.testing.assert_array_equal(bare, render_board(owner, 3, 3, "mountains"))
+    assert (render_game(game, 0) != picture).any()
+    assert contains(render_game(game, 0, names=["Ann", "Bob", "Cid"])[:160, 760:], "BOB", INK, 2)
+
+
+def test_scales_fill_the_side_and_stay_in_range():
+    assert [fitting_scale((side, 9)) for side in (9, 100, 256, 384, 768, 1024)] == [64, 7, 3, 2, 1, 1]
+    assert fitting_scale((10, 100), 512) == 5
+
+
+def test_there_is_a_drawer_for_every_mode():
+    for mode in RENDER_MODES:
+        drawer = make_drawer(mode, 2, ["a", "b"], 20)
+        drawer.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_players": 0}, "num_players is 0"),
+        ({"num_players": 2, "names": ["a"]}, "names has 1 entries; it needs 2"),
+        ({"num_players": 2, "scale": 0}, "scale is 0"),
+        ({"num_players": 2, "scale": 65}, "scale is 65"),
+    ],
+)
+def test_renderers_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Renderer(**arguments)
+
+
+def test_numbers_that_do_not_fit_the_seats_are_refused():
+    owner = random_board(20, 20, 3)
+    with pytest.raises(ValueError, match=r"land has shape \(2,\); it must be \(3,\): one for each seat"):
+        Renderer(3).draw(owner, [1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"troops has shape \(4,\)"):
+        Renderer(3).draw(owner, [1, 2, 3], [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="owner is a"):
+        Renderer(3).draw(owner.astype(int), [1, 2, 3], [1, 2, 3])
