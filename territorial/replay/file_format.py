@@ -22,8 +22,8 @@ from territorial.replay.errors import ReplayError
 MAGIC = b"\x89TGR\r\n\x1a\n"
 """As in PNG files: no text, and damaged by whatever changes the ends of lines."""
 FORMAT_VERSION = 1
-MAX_BODY = 32 * 2**20
-"""Most bytes that a body may take: some four million launches."""
+MAX_BODY = 24 * 2**20
+"""Most bytes that a body may take: some three million launches."""
 MAX_FILE = MAX_BODY + 2**16
 """What cannot be compressed grows a little."""
 
@@ -31,6 +31,7 @@ _PREFIX = struct.Struct("<8sHI")
 _LENGTH = struct.Struct("<I")
 _CHECKSUM_BYTES = 8
 _LAUNCH_BYTES = 7
+_LATEST = 2**31 - 1
 _LEVEL = 5
 """The highest level saves three bytes in a hundred and takes forty times as long."""
 
@@ -144,10 +145,10 @@ def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_ev
     return b"".join(columns)
 
 
-def unpack_launches(section: bytes, num_players: int, decision_every: int) -> npt.NDArray[np.int64]:
+def unpack_launches(section: bytes, num_players: int, decision_every: int) -> npt.NDArray[np.int32]:
     """Return what ``pack_launches`` was given; ReplayError unless the lengths fit together.
 
-    int64, since nothing has been checked but that.
+    Whether there are such ticks, owners and fractions is not looked at.
     """
     head = 4 * num_players
     counts = np.frombuffer(section[:head].ljust(head, b"\0"), "<u4").astype(np.int64)
@@ -157,15 +158,27 @@ def unpack_launches(section: bytes, num_players: int, decision_every: int) -> np
             f"the launches of the replay take {len(section):,} bytes; {total:,} of them for {num_players} "
             f"seats take {head + _LAUNCH_BYTES * total:,}"
         )
-    columns = np.frombuffer(section, np.uint8, offset=head).reshape(_LAUNCH_BYTES, total).astype(np.int64)
-    gaps = columns[:4].T @ (256 ** np.arange(4))
-    summed = np.concatenate([[0], gaps.cumsum()])
-    decisions = summed[1:] - np.repeat(summed[_starts(counts)], counts)
-    seats = np.repeat(np.arange(1, num_players + 1), counts)
-    by_seat = np.stack(
-        [decisions * decision_every, seats, columns[4], columns[5] + 256 * columns[6] + 1], axis=1
-    )
-    return by_seat[np.argsort(by_seat[:, 0], kind="stable")]
+    columns = np.frombuffer(section, np.uint8, offset=head).reshape(_LAUNCH_BYTES, total)
+    launches = np.empty((total, 4), np.int32)
+    launches[:, 0] = _ticks(columns[:4], counts, decision_every)
+    launches[:, 1] = np.repeat(np.arange(1, num_players + 1, dtype=np.int32), counts)
+    launches[:, 2] = columns[4]
+    launches[:, 3] = columns[5] + np.int32(256) * columns[6] + 1
+    return launches[np.argsort(launches[:, 0], kind="stable")]
+
+
+def _ticks(
+    planes: npt.NDArray[np.uint8], counts: npt.NDArray[np.int64], decision_every: int
+) -> npt.NDArray[np.int64]:
+    """Return the ticks of launches, from the four planes of decisions since the seat's last launch."""
+    summed = np.cumsum(np.ascontiguousarray(planes.T).view("<u4").ravel(), dtype=np.int64)
+    starts = _starts(counts)
+    before = [int(summed[start - 1]) if start > 0 else 0 for start in starts.tolist()]
+    summed -= np.repeat(before, counts)
+    latest = int(summed.max(initial=0)) * decision_every
+    if latest > _LATEST:
+        raise ReplayError(f"the replay has a launch at tick {latest:,}: no game lasts so long")
+    return summed * decision_every
 
 
 def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

@@ -208,6 +208,23 @@ def test_a_stream_that_swells_is_not_followed():
         tracemalloc.stop()
 
 
+def test_as_many_launches_as_fit_take_a_bounded_amount_of_memory(replay):
+    """The most that some 24 KB can be made to take: launches that are all alike."""
+
+    def endless(section):
+        count = (file_format.MAX_BODY - 4096) // 7
+        return struct.pack("<4I", count, 0, 0, 0) + bytes(7 * count)
+
+    data = changed(replay, "launches", endless)
+    assert len(data) < 32_768
+    tracemalloc.start()
+    try:
+        assert len(Replay.from_bytes(data).launches) > 3_000_000
+        assert tracemalloc.get_traced_memory()[1] < 12 * file_format.MAX_BODY
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path):
     path = tmp_path / "large.replay"
     with path.open("wb") as file:
@@ -276,6 +293,10 @@ HOSTILE = {
     "too few bytes for the seats": (lambda r: changed(r, "launches", lambda s: s[:7]), "take 7 bytes"),
     "a launch at a tick that never comes": (
         lambda r: changed(r, "launches", lambda s: rewritten(s, plane=3, byte=255)),
+        "a launch at tick 42,",
+    ),
+    "a launch after the end": (
+        lambda r: changed(r, "launches", lambda s: rewritten(s, plane=1, byte=1)),
         "launch [0-9]+ is",
     ),
     "a launch against nobody": (
