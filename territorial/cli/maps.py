@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from territorial import maps
@@ -33,6 +34,10 @@ EXAMPLES = """\
 MAX_COUNT = 100
 PREVIEW_COLUMNS = 100
 """At most; a narrower terminal gets a smaller preview."""
+
+
+PROGRESS_SECONDS = 2.0
+"""From one line of progress to the next."""
 
 
 class Shown(NamedTuple):
@@ -148,11 +153,14 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
 
 def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     """Return the maps that were asked for; one of every kind and land if none is named."""
-    shown = list[Shown]()
+    shown, due = list[Shown](), time.perf_counter() + PROGRESS_SECONDS
     for text in parsed.maps or [*KINDS, *LANDS]:
-        shown += [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text)
-    for one in shown:
-        _check_room(parsed.num_players, one)
+        for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
+            _check_room(parsed.num_players, one)
+            shown.append(one)
+            if time.perf_counter() > due:
+                due = time.perf_counter() + PROGRESS_SECONDS
+                print(f"{len(shown)} maps made, at present {one.name}", file=sys.stderr, flush=True)
     return shown
 
 
@@ -167,16 +175,17 @@ def _file(parsed: argparse.Namespace, path: str) -> Shown:
     return Shown(path, None, land, land, "water")
 
 
-def _named(parsed: argparse.Namespace, text: str) -> list[Shown]:
-    """Return ``--count`` maps of a kind, or the one of a land."""
+def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
+    """Yield ``--count`` maps of a kind, or the one of a land."""
     size = parsed.height or GameConfig().height, parsed.width or GameConfig().width
     try:
         name = parse_map_name(text)
         if not name.kind.is_generated:
             whole, land = (maps.land(text, *size, connected=connected) for connected in (False, True))
-            return [Shown(str(name), None, whole, land, name.kind.terrain)]
-        seeds = [(parsed.map_seed + i) % options.SEED_LIMIT for i in range(parsed.count)]
-        return [_generated(name, size, seed) for seed in seeds]
+            yield Shown(str(name), None, whole, land, name.kind.terrain)
+            return
+        for i in range(parsed.count):
+            yield _generated(name, size, (parsed.map_seed + i) % options.SEED_LIMIT)
     except ValueError as error:
         raise UsageError(f"argument MAP: {error}") from None
 

@@ -174,6 +174,13 @@ def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(capsys, tmp_path):
     assert facts["land_cells"] == 160
 
 
+def test_many_maps_tell_how_far_they_are(capsys, monkeypatch):
+    monkeypatch.setattr("territorial.cli.maps.PROGRESS_SECONDS", 0.0)
+    code, _, err = run(capsys, "maps", "lakes", "maze", *SMALL, "--count", "2")
+    assert code == 0
+    assert err.splitlines()[1:3] == ["2 maps made, at present lakes", "3 maps made, at present maze"]
+
+
 # ---- games on maps -----------------------------------------------------------------------------------
 
 
