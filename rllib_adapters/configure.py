@@ -11,17 +11,21 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from rllib_adapters.env import FROZEN_PREFIX, TerritorialMultiAgentEnv
-from rllib_adapters.frames import FramesOnce
+from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.options import EnvOptions, kinds_by_seat
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.rows import OnlyTrained
+from rllib_adapters.runner import TerritorialEnvRunner
 from territorial.league import LeagueTable, SnapshotStore
 
 MAIN, POOL = "main", "pool"
 """The modules: the one that learns, and the one that plays all frozen seats."""
+
+RUNNERS = {"batched": TerritorialEnvRunner, "stock": MultiAgentEnvRunner}
 
 
 def module_of(agent_id: str, episode: Any = None, **_: Any) -> str:
@@ -36,6 +40,7 @@ def configure(
     module: type[BoardModule] = ReferenceModule,
     store: SnapshotStore | str | None = None,
     architectures: Sequence[type[BoardModule]] = (),
+    runner: str = "stock",
     **settings: Any,
 ) -> AlgorithmConfig:
     """Return ``config`` with everything in it that this package adds; all else is left to the caller.
@@ -46,13 +51,18 @@ def configure(
         module: the class of the module "main", which plays and learns for all agents.
         store: where the snapshots are; needed if the league may draw any.
         architectures: further classes of which there are snapshots in the store.
+        runner: what plays the games of a process: "batched", all of them together by a
+            ``TerritorialEnvRunner``, or "stock", RLlib's own runner, agent by agent, with which all connectors
+            and callbacks work.
         settings: further entries of the ``model_config`` of ``module``.
 
     It sets the environment, the modules and their mapping, ``policies_to_train``, the callbacks
     ``OnlyTrained`` and ``LeagueForNewRunners`` (name them too if you set ``callbacks_class`` yourself), both
-    ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``.
+    ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``, and the runner.
 
     """
+    if runner not in RUNNERS:
+        raise ValueError(f"runner is {runner!r}; it must be one of {', '.join(RUNNERS)}")
     options = EnvOptions.from_config(env_config)
     model_config = settings_of(options, **settings)
     specs = {MAIN: RLModuleSpec(module_class=module, model_config=model_config)}
@@ -65,8 +75,12 @@ def configure(
     config.environment(TerritorialMultiAgentEnv, env_config=dict(env_config or {}))
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=[MAIN])
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
-    config.env_runners(episodes_to_numpy=False, env_to_module_connector=_frames_for_runners)
-    config.learners(learner_connector=_frames_for_learners)
+    config.env_runners(
+        env_runner_cls=RUNNERS[runner],
+        episodes_to_numpy=False,
+        env_to_module_connector=frames_for_runners,
+    )
+    config.learners(learner_connector=frames_for_learners)
     config.callbacks([OnlyTrained, LeagueForNewRunners])
     return config
 
@@ -141,10 +155,3 @@ def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
     config.env_config.pop("seats", None)
     config.env_config["league"] = league
 
-
-def _frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:
-    return FramesOnce()
-
-
-def _frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce:
-    return FramesOnce(as_learner_connector=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         seats: in the place of a league, one name per seat: "agent" or a bot; None: all agents.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
-        max_steps: decisions after which all who are left are truncated; None: never.
+        max_steps: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
+            never.
 
     """
 
@@ -77,25 +78,14 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self._decoder = Decoder(self.game.layout)
         self.league = options.table
         self._kinds = kinds_by_seat(self.league)
-        self._seats = {
-            f"{prefix}{i}": i + 1
-            for prefix, kind in ((AGENT_PREFIX, "trainable"), (FROZEN_PREFIX, "snapshot"))
-            for i in range(options.config.num_players)
-            if kind in self._kinds[i]
-        }
+        self._seats = seats_of_agents(self._kinds)
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that play in the present game."""
         self._steps = 0
-        seen = observation_space(self.game)
-        by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
-        acts = action_space(options.config.num_players)
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {
-            agent: by_kind[_kind(agent)] for agent in self.possible_agents
-        }
-        self.action_spaces = dict.fromkeys(self.possible_agents, acts)
+        self.observation_spaces, self.action_spaces = spaces_of_agents(self.game, self.possible_agents)
         super().__init__()
 
     def set_league(self, league: LeagueTable) -> None:
@@ -103,13 +93,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
         ValueError if it may give a seat to a kind of player that the first one could not.
         """
-        EnvOptions(config=self.options.config, league=league)
-        for i, (new, old) in enumerate(zip(kinds_by_seat(league), self._kinds, strict=True)):
-            if not new <= old:
-                raise ValueError(
-                    f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
-                    f"told that it is a {' or '.join(sorted(old))}"
-                )
+        check_new_league(self.options, self._kinds, league)
         self.league = league
 
     def reset(
@@ -147,16 +131,18 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         playing = self.agents
         ended = {agent: bool(terminated[0, self._seats[agent] - 1]) for agent in playing}
         living = [agent for agent in playing if not ended[agent]]
-        is_cut = self.options.max_steps is not None and self._steps >= self.options.max_steps
         learners_left = any(_kind(agent) == AGENT_PREFIX for agent in living)
         is_over = not living or (self.options.end_when == "no_agents" and not learners_left)
-        cut = dict.fromkeys(living, is_cut or is_over)
+        is_cut = not is_over and self.options.max_steps is not None and self._steps >= self.options.max_steps
+        is_last = {agent: ended[agent] or is_cut or is_over for agent in playing}
         results = (
             self._observe(),
             {agent: float(rewards[0, self._seats[agent] - 1]) for agent in playing},
             {**ended, "__all__": is_over},
-            {**dict.fromkeys(playing, False), **cut, "__all__": is_cut and not is_over},
-            {agent: self._ending(agent) if ended[agent] or cut[agent] else {} for agent in playing},
+            # An episode of which all agents are truncated one by one is a terminated one to RLlib, and what
+            # comes after it would count as nothing: only "__all__" says that it was cut.
+            {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
+            {agent: self._ending(agent) if is_last[agent] else {} for agent in playing},
         )
         self.agents = [] if is_cut or is_over else living
         return results
@@ -210,6 +196,36 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             "land": float(state.land[0, seat]),
             "tick": float(state.tick[0]),
         }
+
+
+def seats_of_agents(kinds: Sequence[set[str]]) -> dict[str, int]:
+    """Return the seats, 1..P, of all agents that there may be where seats get such kinds of players."""
+    return {
+        f"{prefix}{i}": i + 1
+        for prefix, kind in ((AGENT_PREFIX, "trainable"), (FROZEN_PREFIX, "snapshot"))
+        for i in range(len(kinds))
+        if kind in kinds[i]
+    }
+
+
+def spaces_of_agents(
+    game: VecGame, agents: Sequence[str]
+) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
+    """Return the spaces of observations and of actions by agent; one object for all of a kind."""
+    seen, acts = observation_space(game), action_space(game.config.num_players)
+    by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
+    return {agent: by_kind[_kind(agent)] for agent in agents}, dict.fromkeys(agents, acts)
+
+
+def check_new_league(options: EnvOptions, kinds: Sequence[set[str]], league: LeagueTable) -> None:
+    """Raise ValueError if ``league`` may give a seat to a kind of player that it cannot have by ``kinds``."""
+    EnvOptions(config=options.config, league=league)
+    for i, (new, old) in enumerate(zip(kinds_by_seat(league), kinds, strict=True)):
+        if not new <= old:
+            raise ValueError(
+                f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
+                f"told that it is a {' or '.join(sorted(old))}"
+            )
 
 
 def _kind(agent: str) -> str:

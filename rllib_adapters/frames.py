@@ -86,6 +86,16 @@ class FramesOnce(ConnectorV2):
         return batch
 
 
+def frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:
+    """Return the connector of runners; RLlib calls it."""
+    return FramesOnce()
+
+
+def frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce:
+    """Return the connector of learners; RLlib calls it."""
+    return FramesOnce(as_learner_connector=True)
+
+
 class _Bank:
     """The distinct frames met so far, told apart by the identity of their arrays."""
 

@@ -291,6 +291,33 @@ class VecGame:
         return self._observations
 
     @_exclusive
+    def reset_game(self, k: int, seed: int, episode: int = 0) -> None:
+        """Begin game ``k`` anew while the others stand; ``seats_of`` and observations follow.
+
+        It is the game that a batch of one plays as its episode ``episode`` of the batch seed ``seed``.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        batch_seed = np.uint64(whole_number("seed", seed, 0, LARGEST_SEED))
+        number = whole_number("episode", episode, 0, LARGEST_NUMBER)
+        seeds, episodes = np.zeros(self.num_games, np.uint64), np.zeros(self.num_games, np.int64)
+        episodes[k] = number
+        stepping.episode_seeds(batch_seed, episodes[k : k + 1], seeds[k : k + 1])
+        self._owner_is_current = False
+        stepping.reset_games(
+            self.blocks,
+            self._params,
+            self._works[0],
+            self._bank,
+            self._buffers,
+            seeds,
+            episodes,
+            int(self.observes),
+            k,
+            k + 1,
+        )
+
+    @_exclusive
     def step(
         self, actions: npt.ArrayLike | None = None
     ) -> tuple[

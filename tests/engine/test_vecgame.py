@@ -324,6 +324,35 @@ def test_every_game_can_be_given_its_own_seed():
     assert game.digest(0) == game.digest(1) != game.digest(2)
 
 
+def test_one_game_can_begin_anew_while_the_others_stand():
+    game, alone = new_game(3), new_game(1, seats=BOTS[::-1])
+    for _ in range(7):
+        game.step()
+    others = [game.digest(0), game.digest(2)]
+    game.set_seats(1, BOTS[::-1])
+    game.reset_game(1, 99, episode=4)
+    for _ in range(4):
+        alone.reset()
+    assert game.digest(1) != alone.digest(0)
+    alone.reset(99)
+    for _ in range(4):
+        alone.reset()
+    assert int(game.state.seed[1]) == int(alone.state.seed[0]) == H(99, STREAM_EPISODE, 0, 4)
+    for _ in range(5):
+        assert game.digest(1) == alone.digest(0)
+        assert game.seats_of(1) == BOTS[::-1]
+        for name in ("planes", "delta_count", "players", "borders", "globals", "masks"):
+            mine, theirs = (getattr(batch.observations, name) for batch in (game, alone))
+            np.testing.assert_array_equal(mine[1], theirs[0])
+        game.step()
+        alone.step()
+    game.reset_game(1, 7)
+    rest = new_game(3)
+    for _ in range(12):
+        rest.step()
+    assert [game.digest(0), game.digest(2)] == [rest.digest(0), rest.digest(2)] != others
+
+
 def test_the_same_seed_plays_the_same_game_and_another_one_another():
     a, b, c = new_game(seed=3), new_game(seed=3), new_game(seed=4)
     for game in (a, b, c):
@@ -622,6 +651,13 @@ BAD_CALLS = {
         lambda game: game.reset(seeds=[1, 2]),
         ValueError,
         "seeds has 2 entries",
+    ),
+    "a game to begin that there is not": (lambda game: game.reset_game(3, 0), IndexError, "game 3: this"),
+    "a game to begin with a seed below 0": (lambda game: game.reset_game(0, -1), ValueError, "seed is -1"),
+    "a game to begin with episode -1": (
+        lambda game: game.reset_game(0, 1, episode=-1),
+        ValueError,
+        "episode is -1",
     ),
     "a seed and seeds": (
         lambda game: game.reset(seed=1, seeds=[1, 2]),

@@ -120,8 +120,9 @@ def test_steps_can_be_limited():
     env.step(holding(env))
     _, _, terminated, truncated, infos = env.step(holding(env))
     assert not any(terminated.values())
-    assert all(truncated.values())
+    assert truncated["__all__"]
     assert infos["player_0"]["place"] == 0
+    assert infos["player_0"]["tick"] > 0
     with pytest.raises(RuntimeError, match="no agent is left"):
         env.step({})
 

@@ -1,0 +1,321 @@
+"""The batched runner: all games of a process step together, and every module acts once a step for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.callbacks.utils import make_callback
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.env_context import EnvContext
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+from ray.rllib.utils.metrics import (
+    EPISODE_MODULE_RETURN_MEAN,
+    NUM_AGENT_STEPS_SAMPLED,
+    NUM_AGENT_STEPS_SAMPLED_LIFETIME,
+    NUM_ENV_STEPS_SAMPLED,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    NUM_EPISODES,
+    NUM_EPISODES_LIFETIME,
+    NUM_MODULE_STEPS_SAMPLED,
+    NUM_MODULE_STEPS_SAMPLED_LIFETIME,
+    RLMODULE_INFERENCE_TIMER,
+)
+from torch import Tensor
+
+from rllib_adapters.batch import Seen, Step, TerritorialBatchEnv
+from rllib_adapters.env import AGENT_PREFIX, FROZEN_PREFIX
+from rllib_adapters.frames import FRAME, frames_for_runners
+from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
+from rllib_adapters.tally import Tally
+from territorial.actions import num_targets, pair_mask
+from territorial.constants import NUM_FRACTIONS
+from territorial.decode.numpy import Decoder
+
+Bools = npt.NDArray[np.bool_]
+
+UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
+"""Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
+
+
+class TerritorialEnvRunner(MultiAgentEnvRunner):
+    """Plays ``TerritorialMultiAgentEnv`` as RLlib's own runner does, in a fraction of its time.
+
+    Games, steps, episodes and the pieces they are cut into are those of RLlib's runner with the same seeds
+    and actions. Observations, rewards and actions are arrays over all games until a sample is
+    complete; its episodes are then made at once, of the agents alone that learn. Every module that learns is
+    called once a step for all seats of all games; frozen seats act through the pool while they live.
+
+    Connectors between environment and modules are not run, and the callbacks ``on_episode_created``,
+    ``on_episode_start`` and ``on_episode_step`` not called: ValueError if there are any. ``on_episode_end``
+    is called when the sample is complete, with the last piece of the episode; modules must have no
+    recurrent state.
+
+    Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
+    those whose place is known), ``win_rate``, ``land``, and per episode ``illegal_launches``,
+    ``raised_launches`` and ``bounced_launches``. Returns and lengths of single agents are not logged.
+
+    """
+
+    def __init__(self, config: Any, **kwargs: Any) -> None:
+        _check_hooks(config)
+        super().__init__(config=config, **kwargs)
+        stateful = [name for name, module in self._modules_that_act() if module.is_stateful()]
+        if stateful:
+            raise ValueError(
+                f"the module {stateful[0]!r} is recurrent, which the batched runner cannot play: take "
+                'configure(..., runner="stock")'
+            )
+
+    def make_env(self) -> None:
+        """Make the batch of games; called by RLlib."""
+        if self.env is not None:
+            self.env.close()
+        options = self.config.env_config
+        self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner)
+        self.num_envs = self.env.num_envs
+        self._needs_initial_reset = True
+        self._decoder = Decoder(self.env.game.layout)
+        lookback = self.config.episode_lookback_horizon
+        self._rollout = Rollout(self.env.envs, self._decoder, self._module_of, lookback)
+        self._tally = Tally(self.env)
+        self._random = np.random.default_rng(self._seed)
+        players = range(self.env.options.config.num_players)
+        self._module_by_seat = [self._module_of(f"{AGENT_PREFIX}{i}") for i in players]
+        self._pool = self._module_of(f"{FROZEN_PREFIX}0")
+        context = EnvContext(
+            dict(options), self.worker_index, num_workers=self.config.num_env_runners
+        )
+        make_callback(
+            "on_environment_created",
+            callbacks_objects=self._callbacks,
+            callbacks_functions=self.config.callbacks_on_environment_created,
+            kwargs={
+                "env_runner": self,
+                "metrics_logger": self.metrics,
+                "env": self.env,
+                "env_context": context,
+            },
+        )
+
+    def _module_of(self, agent: str, episode: Any = None) -> str:
+        return str(self.config.policy_mapping_fn(agent, episode))
+
+    def _modules_that_act(self) -> list[tuple[str, Any]]:
+        if self.env is None or self.module is None:
+            return []
+        return [(name, self.module[name]) for name in dict.fromkeys(self._module_by_seat) if name in self.module]
+
+    # ---- sampling ---------------------------------------------------------------------------------
+
+    def _sample(
+        self,
+        *,
+        num_timesteps: int | None = None,
+        num_episodes: int | None = None,
+        explore: bool,
+        random_actions: bool = False,
+        force_reset: bool = False,
+    ) -> list[MultiAgentEpisode]:
+        if force_reset or num_episodes is not None or self._needs_initial_reset:
+            self._begin_all()
+        self._needs_initial_reset = num_episodes is not None
+        rollout, steps, agent_steps = self._rollout, 0, 0
+        while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
+            step = self._play(explore, random_actions, steps)
+            steps += int(step.stepped.sum())
+            agent_steps += int(step.learners.sum() + step.frozen.sum())
+        if num_episodes is not None:
+            del rollout.ended[num_episodes:]
+        episodes = rollout.episodes(with_ongoing=num_timesteps is not None)
+        self._report(episodes, steps)
+        rollout.cut()
+        return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
+
+    def _begin_all(self) -> None:
+        """Begin all games anew; those under way are forgotten."""
+        self.env.reset(seed=self._seed if self._needs_initial_reset else None)
+        self._rollout.clear()
+        self._tally.clear()
+        self._ongoing_episodes_for_metrics.clear()
+        for k in range(self.num_envs):
+            self._begin(k)
+        self._rollout.see(self.env.see())
+
+    def _begin(self, k: int) -> None:
+        self._rollout.begin(k, self.env.learners[k])
+
+    def _has_enough(
+        self, num_timesteps: int | None, num_episodes: int | None, steps: int, agent_steps: int
+    ) -> bool:
+        if num_timesteps is None:
+            return len(self._rollout.ended) >= (num_episodes or 0)
+        return (steps if self.config.count_steps_by == "env_steps" else agent_steps) >= num_timesteps
+
+    def _play(self, explore: bool, random_actions: bool, steps: int) -> Step:
+        """Let everybody act, and remember what came of it; ``steps``: made so far in this sample."""
+        env, rollout = self.env, self._rollout
+        actions = np.zeros((*env.learners.shape, 2), np.int64)
+        if random_actions:
+            chosen = self._act_at_random(actions)
+        else:
+            with torch.no_grad(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
+                chosen = self._act(rollout.last_seen, actions, explore, steps)
+        step = env.step(actions)
+        rollout.add(step, chosen, self._weights_seq_no, env.ending)
+        self._tally.add(step)
+        for k in map(int, step.begun):
+            self._begin(k)
+        rollout.see(env.see())
+        return step
+
+    def _act_at_random(self, actions: npt.NDArray[np.int64]) -> dict[str, Chosen]:
+        """Write actions that need not be legal for all who act, as RLlib does."""
+        sizes = num_targets(actions.shape[1]), NUM_FRACTIONS
+        acts = self.env.learners | self.env.frozen
+        actions[acts] = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
+        chosen = {}
+        for name, seats in self._seats_by_module().items():
+            rows = _numbered(seats)
+            chosen[name] = Chosen(rows, {ACTIONS: actions[seats]})
+        return chosen
+
+    def _seats_by_module(self) -> dict[str, Bools]:
+        """Return the seats (E, P) that act next, by the module that learns with them."""
+        names = np.array(self._module_by_seat)
+        by_module = {name: self.env.learners & (names == name) for name in dict.fromkeys(self._module_by_seat)}
+        return {name: seats for name, seats in by_module.items() if seats.any()}
+
+    def _act(
+        self, seen: Seen, actions: npt.NDArray[np.int64], explore: bool, steps: int
+    ) -> dict[str, Chosen]:
+        """Write the actions of all who act; return what the modules that learn gave for theirs."""
+        frames = {name: torch.from_numpy(part).to(self._device) for name, part in seen.frames.items()}
+        chosen = {}
+        for name, seats in self._seats_by_module().items():
+            module = self.module[name]
+            module.frames = frames
+            outputs = self._forward(module, self._rows(seen, seats), explore, steps)
+            columns = {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
+            actions[seats] = columns[Columns.ACTIONS]
+            chosen[name] = Chosen(_numbered(seats), columns)
+        if self.env.frozen.any():
+            seats = self.env.frozen
+            who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
+            opponents = self.module[self._pool].opponents
+            actions[seats] = opponents.act(who, {**self._rows(seen, seats), **frames}).cpu().numpy()
+        return chosen
+
+    def _rows(self, seen: Seen, seats: Bools) -> dict[str, Tensor]:
+        """Return the rows of ``seats``, (E, P), in the form that ``FramesOnce`` gives."""
+        games, i = np.nonzero(seats)
+        rows = {
+            "seat": (i + 1).astype(np.int32)[:, None],
+            "action_mask": pair_mask(self._decoder.action_mask(seen.masks, i + 1, games)),
+            FRAME: games[:, None],
+        }
+        return {name: torch.from_numpy(part).to(self._device) for name, part in rows.items()}
+
+    def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int) -> dict[str, Any]:
+        """Return what ``module`` gives for rows, with actions and their log-likelihoods, as RLlib has them."""
+        batch = {Columns.OBS: dict(rows)}
+        if explore:
+            runners = self.config.num_env_runners or 1
+            now = (self.num_env_steps_sampled_lifetime // runners + steps) * runners
+            outputs = dict(module.forward_exploration(batch, t=now))
+            dist_cls = module.get_exploration_action_dist_cls()
+        else:
+            outputs = dict(module.forward_inference(batch))
+            dist_cls = module.get_inference_action_dist_cls()
+        if Columns.ACTIONS not in outputs:
+            dist = dist_cls.from_logits(outputs[Columns.ACTION_DIST_INPUTS])
+            dist = dist if explore else dist.to_deterministic()
+            outputs[Columns.ACTIONS] = dist.sample()
+            outputs.setdefault(Columns.ACTION_LOGP, dist.logp(outputs[Columns.ACTIONS]))
+        return outputs
+
+    # ---- what is told of it -----------------------------------------------------------------------
+
+    def _report(self, episodes: list[MultiAgentEpisode], steps: int) -> None:
+        """Call ``on_episode_end`` and log the metrics of a sample."""
+        ended = self._rollout.ended
+        for episode, end in zip(episodes, ended, strict=False):
+            self._tell_end(episode, end.k)
+        self._log_steps(steps, len(ended))
+        window = max(
+            1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
+        )
+        for result in self._tally.take(ended):
+            self._log_episode_metrics(result.length, result.total_return, result.seconds)
+            self.metrics.log_dict(
+                {EPISODE_MODULE_RETURN_MEAN: result.by_module(self._module_by_seat), **result.means},
+                window=window,
+            )
+
+    def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
+        make_callback(
+            "on_episode_end",
+            callbacks_objects=self._callbacks,
+            callbacks_functions=self.config.callbacks_on_episode_end,
+            kwargs={
+                "episode": episode,
+                "prev_episode_chunks": [],
+                "env_runner": self,
+                "metrics_logger": self.metrics,
+                "env": self.env,
+                "env_index": k,
+                "rl_module": self.module,
+            },
+        )
+
+    def _log_steps(self, steps: int, episodes: int) -> None:
+        """Log the counts that algorithms go by, and those by agent and by module."""
+        by_agent, by_module = self._tally.take_steps(self._module_by_seat, self._pool)
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
+        self.metrics.log_value(
+            NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True
+        )
+        self.metrics.log_dict(
+            {
+                NUM_EPISODES: episodes,
+                NUM_AGENT_STEPS_SAMPLED: by_agent,
+                NUM_MODULE_STEPS_SAMPLED: by_module,
+            },
+            reduce="sum",
+        )
+        self.metrics.log_dict(
+            {
+                NUM_EPISODES_LIFETIME: episodes,
+                NUM_AGENT_STEPS_SAMPLED_LIFETIME: by_agent,
+                NUM_MODULE_STEPS_SAMPLED_LIFETIME: by_module,
+            },
+            reduce="lifetime_sum",
+        )
+        if steps:
+            self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+
+
+def _numbered(seats: Bools) -> npt.NDArray[np.int64]:
+    """Return int64 of the same shape: the number of each seat among those that are True."""
+    return (np.cumsum(seats) - 1).reshape(seats.shape)
+
+
+def _check_hooks(config: Any) -> None:
+    """Raise ValueError if somebody counts on what this runner does not do."""
+    wanted = 'the batched runner does not call it: take configure(..., runner="stock")'
+    for name in UNHEARD:
+        classes = config.callbacks_class
+        classes = classes if isinstance(classes, (list, tuple)) else [classes]
+        heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
+        if getattr(config, f"callbacks_{name}", None) or heard:
+            raise ValueError(f"there is a callback {name}, and {wanted}")
+    if config._module_to_env_connector is not None:
+        raise ValueError(f"there is a module_to_env_connector, and {wanted}")
+    if config._env_to_module_connector not in (None, frames_for_runners):
+        raise ValueError(f"there is an env_to_module_connector beside FramesOnce, and {wanted}")

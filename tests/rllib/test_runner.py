@@ -1,0 +1,126 @@
+"""The batched runner against RLlib's own: the same episodes, advantages and losses, step by step."""
+
+import copy
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402 - only where ray is there
+    TorchMultiCategorical,
+)
+
+from rllib_adapters.configure import MAIN  # noqa: E402
+from rllib_adapters.spaces import SHARED  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402
+from tests.rllib.support import fill, small_config  # noqa: E402
+
+GAMES = 3
+CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=400, win_percent=60)
+PLAYERS = {"config": CONFIG}
+SEED = 11
+
+
+@pytest.fixture(autouse=True)
+def choices_without_chance(monkeypatch):
+    """What is drawn does not depend on the order of rows: neither by those who learn nor by the pool."""
+
+    def choose(logits):
+        taste = torch.sin(7.0 * torch.arange(logits.shape[-1]))
+        return (logits + taste).argmax(-1)
+
+    def draw(policy, logits):
+        parts = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
+        return torch.stack([choose(part) for part in parts], 1)
+
+    def sample(self):
+        return torch.stack([choose(cat._dist.logits) for cat in self._cats], -1)
+
+    monkeypatch.setattr(BoardPolicy, "draw", draw)
+    monkeypatch.setattr(TorchMultiCategorical, "sample", sample)
+
+
+def make_runners(path, fragment=12, **changes):
+    """The stock and the batched runner with the same seeds and weights; their weights have opinions."""
+    store, runners = fill(path, **PLAYERS), []
+    for kind in ("stock", "batched"):
+        config = small_config(store, env=PLAYERS | changes, runner=kind)
+        config.env_runners(num_envs_per_env_runner=GAMES, rollout_fragment_length=fragment)
+        config.debugging(seed=SEED)
+        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
+    state = copy.deepcopy(runners[0].module[MAIN].get_state())
+    state["policy.policy_head.weight"] = state["policy.policy_head.weight"] * 300
+    for runner in runners:
+        runner.module[MAIN].set_state(state)
+    return runners
+
+
+def assert_same_episodes(stock, batched):
+    assert len(stock) == len(batched) > 0
+    for theirs, mine in zip(stock, batched, strict=True):
+        for name in ("env_t", "env_t_started", "is_terminated", "is_truncated", "is_done"):
+            assert getattr(mine, name) == getattr(theirs, name), name
+        assert mine.agent_ids == theirs.agent_ids
+        assert len(mine) == len(theirs)
+        for agent in mine.agent_ids:
+            assert_same_agent(theirs.agent_episodes[agent], mine.agent_episodes[agent])
+            assert mine.agent_t_started[agent] == theirs.agent_t_started[agent]
+            times, own = theirs.env_t_to_agent_t[agent], mine.env_t_to_agent_t[agent]
+            assert (own.data, own.lookback) == (times.data, times.lookback)
+            assert mine.module_for(agent) == theirs.module_for(agent)
+        mine.validate()
+
+
+def assert_same_agent(theirs, mine):
+    for name in ("t", "t_started", "is_terminated", "is_truncated", "module_id", "agent_id"):
+        assert getattr(mine, name) == getattr(theirs, name), (mine.agent_id, name)
+    assert mine.extra_model_outputs.keys() == theirs.extra_model_outputs.keys()
+    for name in ("observations", "actions", "rewards", "infos"):
+        own, other = getattr(mine, name), getattr(theirs, name)
+        assert own.lookback == other.lookback, name
+        assert len(own.data) == len(other.data), name
+    assert mine.rewards.data == theirs.rewards.data
+    assert mine.infos.data == theirs.infos.data
+    np.testing.assert_array_equal(np.array(mine.actions.data), np.array(theirs.actions.data))
+    for own, other in zip(mine.observations.data, theirs.observations.data, strict=True):
+        assert own.keys() == other.keys()
+        for key, array in other.items():
+            np.testing.assert_array_equal(own[key], array)
+            assert own[key].dtype == array.dtype
+    for key, column in theirs.extra_model_outputs.items():
+        own = mine.extra_model_outputs[key]
+        assert own.lookback == column.lookback
+        np.testing.assert_allclose(np.array(own.data), np.array(column.data), rtol=1e-5, atol=1e-5)
+
+
+def happened(episodes):
+    """What the test is about: how often an agent died before its game, a game was cut, or one ended."""
+    dead = sum(
+        own.is_terminated and own.t < episode.env_t
+        for episode in episodes
+        for own in episode.agent_episodes.values()
+    )
+    cut = sum(episode.is_truncated for episode in episodes)
+    return np.array([dead, cut, sum(episode.is_terminated for episode in episodes)])
+
+
+@pytest.mark.parametrize("end_when", ["no_agents", "game"])
+def test_both_runners_play_the_same_episodes(tmp_path, end_when):
+    stock, batched = make_runners(tmp_path, max_steps=31, end_when=end_when)
+    counts = np.zeros(3, int)
+    for _ in range(8):
+        theirs, mine = stock.sample(), batched.sample()
+        assert_same_episodes(theirs, mine)
+        counts += happened(mine)
+    assert (counts > 0).all(), counts
+    for kwargs in (
+        {"explore": False},
+        {"num_episodes": 4},
+        {"num_timesteps": 40},
+        {"num_timesteps": 10, "force_reset": True},
+        {"num_episodes": 2, "explore": False},
+    ):
+        assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
