@@ -255,7 +255,7 @@ class _Parts:
         steps = [step[module].columns for step in chosen if module in step]
         names = [name for name in steps[-1] if all(name in step for step in steps)]
         self._rows[module] = rows
-        self._columns[module] = {name: np.concatenate([step[name] for step in steps]) for name in names}
+        self._columns[module] = {name: _end_to_end([step[name] for step in steps]) for name in names}
 
     def columns(self, module: str, steps: slice, k: int, i: int) -> dict[str, list[Any]]:
         """Return what the module gave seat ``i`` of game ``k`` in ``steps``, one entry a step."""
@@ -264,3 +264,13 @@ class _Parts:
             **{name: list(column[rows]) for name, column in self._columns[module].items()},
             WEIGHTS_SEQ_NO: self._weights[steps],
         }
+
+
+def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the rows of all parts as one array; of arrays, if rows of greedy and other steps differ."""
+    if len({part.shape[1:] for part in parts}) == 1:
+        return np.concatenate(parts)
+    rows = np.empty(sum(map(len, parts)), object)
+    for i, row in enumerate(row for part in parts for row in part):
+        rows[i] = row
+    return rows

@@ -19,7 +19,7 @@ from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from tests.rllib.support import fill, small_config  # noqa: E402
 
 GAMES = 3
-CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=400, win_percent=60)
+CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 PLAYERS = {"config": CONFIG}
 SEED = 11
 
@@ -58,6 +58,16 @@ def make_runners(path, fragment=12, **changes):
     return runners
 
 
+def finish_off(runner, k, seats):
+    """Take all land but a cell from ``seats`` of game ``k``, so that they die in its next step."""
+    is_batch = hasattr(runner.env, "game")
+    game, k = (runner.env.game, k) if is_batch else (runner.env.envs[k].unwrapped.game, 0)
+    owner = game.state.owner[k, 1:-1, 1:-1].copy()
+    owner[np.isin(owner, seats)] = 6
+    owner.flat[np.flatnonzero(owner == 0)[: len(seats)]] = seats
+    game.set_position(k, owner, peak=[4000 if seat in seats else 12 for seat in range(1, 7)])
+
+
 def assert_same_episodes(stock, batched):
     assert len(stock) == len(batched) > 0
     for theirs, mine in zip(stock, batched, strict=True):
@@ -93,7 +103,8 @@ def assert_same_agent(theirs, mine):
     for key, column in theirs.extra_model_outputs.items():
         own = mine.extra_model_outputs[key]
         assert own.lookback == column.lookback
-        np.testing.assert_allclose(np.array(own.data), np.array(column.data), rtol=1e-5, atol=1e-5)
+        for here, there in zip(own.data, column.data, strict=True):
+            np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-5)
 
 
 def happened(episodes):
@@ -111,7 +122,9 @@ def happened(episodes):
 def test_both_runners_play_the_same_episodes(tmp_path, end_when):
     stock, batched = make_runners(tmp_path, max_steps=31, end_when=end_when)
     counts = np.zeros(3, int)
-    for _ in range(8):
+    for seats in ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], []):
+        for runner in (stock, batched) if seats else ():
+            finish_off(runner, 1, seats)
         theirs, mine = stock.sample(), batched.sample()
         assert_same_episodes(theirs, mine)
         counts += happened(mine)
@@ -124,3 +137,42 @@ def test_both_runners_play_the_same_episodes(tmp_path, end_when):
         {"num_episodes": 2, "explore": False},
     ):
         assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
+
+
+def test_advantages_and_losses_are_the_same(tmp_path):
+    stock, batched = make_runners(tmp_path, max_steps=17)
+    learners = [runner.config.copy(copy_frozen=False).build_learner(env=runner.env) for runner in (stock, batched)]
+    weights = stock.module[MAIN].get_state()
+    for _ in range(3):
+        for runner in (stock, batched):
+            finish_off(runner, 0, [2])
+        results = []
+        for runner, learner in zip((stock, batched), learners, strict=True):
+            runner.sample()
+            learner.module[MAIN].set_state(copy.deepcopy(weights) | learner.module[MAIN].get_state() | weights)
+            episodes = runner.sample()
+            batch = learner._learner_connector(
+                rl_module=learner.module,
+                batch={},
+                episodes=copy.deepcopy(episodes),
+                shared_data={},
+                metrics=learner.metrics,
+            )[MAIN]
+            columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
+            rows = np.stack([np.asarray(batch[name], np.float64) for name in columns], 1)
+            losses = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)[MAIN]
+            results.append((rows, {name: float(losses[name].peek()) for name in LOSSES}))
+        (theirs, their_losses), (mine, my_losses) = results
+        assert mine[:, 4].any()
+        assert mine[:, 5].any()
+        np.testing.assert_allclose(ordered(mine), ordered(theirs), atol=1e-4)
+        assert my_losses == pytest.approx(their_losses, rel=1e-4, abs=1e-5)
+        assert my_losses["vf_loss"] > 0
+
+
+LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
+
+
+def ordered(rows):
+    """The rows in an order that does not depend on the one that agents come in."""
+    return rows[np.lexsort(np.round(rows, 2).T)]
