@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Times RLlib's own runner and the batched one side by side: agent steps a second while sampling.
+
+    python benchmarks/rllib_sampling.py               16 games of 32 agents, some minutes
+    python benchmarks/rllib_sampling.py --size small  the same in a minute
+
+The network is an MLP 64-64 on the features of the tables, so that what is timed is the runners. They take
+turns, so that a busy machine slows both; medians count. The result, with the machine and the versions,
+goes to benchmarks/results/rllib_sampling.json. Exit code 1 below the goal of 15 times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from torch import Tensor, nn
+
+from rllib_adapters.configure import configure
+from rllib_adapters.modules import BoardModule
+from territorial import GameConfig
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.decode.layout import feature_names
+from territorial.nets.board_policy import BoardPolicy
+
+GOAL = 15
+ROUNDS = 5
+RESULT = Path(__file__).parent / "results" / "rllib_sampling.json"
+SIZES = {
+    "full": (GameConfig(), 32, {"stock": 4, "batched": 32}),
+    "small": (GameConfig(height=64, width=64, num_players=8, max_ticks=2000), 8, {"stock": 8, "batched": 32}),
+}
+"""By name: the game, its agents, and the steps of a game in a sample of each runner."""
+
+
+class FeaturePolicy(BoardPolicy):
+    """Looks at no board."""
+
+    def _boards(self, seen: Any, seats: Tensor, games: Tensor | None) -> None:
+        return None
+
+
+class FeatureTrunk(nn.Module):
+    form = "pooled"  # never decoded
+    embedding_size = 64
+
+    def __init__(self, layout: Any, config: GameConfig) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(len(feature_names(config)), 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU()
+        )
+
+    def forward(self, boards: None, features: Tensor) -> Tensor:
+        return self.layers(features)
+
+
+class FeatureModule(BoardModule):
+    @classmethod
+    def make_policy(cls, model_config: Any) -> BoardPolicy:
+        layout = cls._layout(model_config)
+        config = model_config["config"]
+        return FeaturePolicy(layout, config, FeatureTrunk(layout, config))
+
+    @staticmethod
+    def _layout(model_config: Any) -> Any:
+        from territorial.obs_layout import ObsLayout
+
+        return ObsLayout.from_dict(model_config["layout"])
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run it and return the exit code."""
+    parsed = parse(argv)
+    torch.set_num_threads(1)
+    game, agents, steps = SIZES[parsed.size]
+    runners = {name: make_runner(name, game, agents, parsed.games, steps[name]) for name in steps}
+    speeds: dict[str, list[float]] = {name: [] for name in runners}
+    for number in range(parsed.rounds + 1):  # the first round warms up
+        for name, runner in runners.items():
+            speed = agent_steps_per_second(runner)
+            speeds[name] += [speed] if number else []
+            print(f"round {number}: {name} {speed:,.0f} agent steps/s", flush=True)
+    result = report(parsed, game, agents, speeds)
+    parsed.out.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.out), result)
+    print(f"{result['times_as_fast']:.1f} times as fast, goal {GOAL}; written to {parsed.out}")
+    return 0 if result["times_as_fast"] >= GOAL else 1
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
+    parser.add_argument("--games", type=options.whole(1, 1024), default=16, help="games of a runner")
+    parser.add_argument("--rounds", type=options.whole(1, 1000), default=ROUNDS, help="samples of each")
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    return parser.parse_args(argv)
+
+
+def make_runner(name: str, game: GameConfig, agents: int, games: int, steps: int) -> Any:
+    """Return a runner in this process; all seats beyond ``agents`` are bots."""
+    seats = ["agent"] * agents + ["metronome"] * (game.num_players - agents)
+    env_config = {"config": game, "seats": seats, "frames": 1}
+    config = configure(PPOConfig(), env_config, module=FeatureModule, runner=name)
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=games, rollout_fragment_length=steps)
+    config.debugging(seed=0)
+    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+
+
+def agent_steps_per_second(runner: Any) -> float:
+    """Return the speed of one sample."""
+    started = time.perf_counter()
+    episodes = runner.sample()
+    seconds = time.perf_counter() - started
+    return sum(len(own) for episode in episodes for own in episode.agent_episodes.values()) / seconds
+
+
+def report(
+    parsed: argparse.Namespace, game: GameConfig, agents: int, speeds: dict[str, list[float]]
+) -> dict[str, Any]:
+    """Return the result as plain data."""
+    medians = {name: statistics.median(values) for name, values in speeds.items()}
+    return {
+        "games": parsed.games,
+        "agents": agents,
+        "height": game.height,
+        "width": game.width,
+        "players": game.num_players,
+        "network": "MLP 64-64 on the features",
+        "agent_steps_per_second": {name: round(value) for name, value in medians.items()},
+        "all_rounds": {name: [round(value) for value in values] for name, values in speeds.items()},
+        "times_as_fast": round(medians["batched"] / medians["stock"], 2),
+        "goal": GOAL,
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
