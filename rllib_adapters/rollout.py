@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -139,6 +141,10 @@ class Rollout:
 
     def episodes(self, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games under way."""
+        with _no_collection():
+            return self._all_episodes(with_ongoing)
+
+    def _all_episodes(self, with_ongoing: bool) -> list[MultiAgentEpisode]:
         parts = _Parts(self._chosen, self._rewards, self._weights, [seen.masks for seen in self._seen])
         made = [self._episode(parts, *ended) for ended in self.ended]
         if with_ongoing:
@@ -227,6 +233,18 @@ class Rollout:
             {**seen.shared[k], "seat": seat, "action_mask": mask}
             for seen, mask in zip(self._seen[moments], legal, strict=True)
         ]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python from looking for garbage: thousands of small objects are made, and all of them stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Parts:

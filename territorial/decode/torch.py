@@ -267,7 +267,7 @@ class Decoder:
         order = self._table("feature_index", globals_.device)[entries.seats - 1]
         state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
         state = state * self._table("feature_scale", globals_.device)
-        return state[entries.games].gather(1, order)
+        return state.take(order + entries.games[:, None] * state.shape[1])
 
     def action_mask(self, masks: Tensor, seats: Any, games: Any = None) -> Tensor:
         """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
