@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -141,10 +139,6 @@ class Rollout:
 
     def episodes(self, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games under way."""
-        with _no_collection():
-            return self._all_episodes(with_ongoing)
-
-    def _all_episodes(self, with_ongoing: bool) -> list[MultiAgentEpisode]:
         parts = _Parts(self._chosen, self._rewards, self._weights, [seen.masks for seen in self._seen])
         made = [self._episode(parts, *ended) for ended in self.ended]
         if with_ongoing:
@@ -185,9 +179,10 @@ class Rollout:
         episode.is_truncated, episode.is_terminated = bool(is_cut), is_cut is False
         episode._len_lookback_buffers = begin - first
         episode._start_time, episode._last_step_time = max(game.began, self._since), time.perf_counter()
-        for i in living:
+        legal = self._legal(parts.masks[first : end + 1, k], living)
+        for i, masks in zip(living, legal, strict=True):
             agent = self._agents[i]
-            own = self._agent_episode(parts, k, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(parts, k, game, i, slice(first, end), masks, episode)
             episode.agent_episodes[agent] = own
             times: list[Any] = list(range(first - game.start, first - game.start + len(own.observations.data)))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
@@ -195,9 +190,16 @@ class Rollout:
         return episode
 
     def _agent_episode(
-        self, parts: _Parts, k: int, game: Game, i: int, span: slice, lookback: int, whole: MultiAgentEpisode
+        self,
+        parts: _Parts,
+        k: int,
+        game: Game,
+        i: int,
+        span: slice,
+        masks: npt.NDArray[np.int8],
+        whole: MultiAgentEpisode,
     ) -> SingleAgentEpisode:
-        """Return the part of seat ``i`` in ``span``, steps of which the first ``lookback`` are not new."""
+        """Return the part of seat ``i`` in ``span``; ``masks``: of what it might do then."""
         agent = self._agents[i]
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
@@ -209,7 +211,10 @@ class Rollout:
             agent_id=agent,
             module_id=self._modules[i],
             multi_agent_episode_id=game.id_,
-            observations=self._observations(parts, slice(span.start, end + 1), k, i),
+            observations=[
+                {**seen.shared[k], "seat": self._seats[i], "action_mask": mask}
+                for seen, mask in zip(self._seen[span.start : end + 1], masks, strict=False)
+            ],
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
@@ -219,32 +224,17 @@ class Rollout:
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
             t_started=whole.env_t_started,
-            len_lookback_buffer=lookback,
+            len_lookback_buffer=whole._len_lookback_buffers,
         )
         own._last_added_observation, own._last_added_infos = own.observations.data[-1], infos[-1]
         own._start_time, own._last_step_time = whole._start_time, whole._last_step_time
         return own
 
-    def _observations(self, parts: _Parts, moments: slice, k: int, i: int) -> list[dict[str, Any]]:
-        masks = parts.masks[moments, k]
-        legal = pair_mask(self.decoder.action_mask(masks, np.full(len(masks), i + 1), np.arange(len(masks))))
-        seat = self._seats[i]
-        return [
-            {**seen.shared[k], "seat": seat, "action_mask": mask}
-            for seen, mask in zip(self._seen[moments], legal, strict=True)
-        ]
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage: thousands of small objects are made, and all of them stay."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    def _legal(self, masks: npt.NDArray[np.uint8], seats: list[int]) -> npt.NDArray[np.int8]:
+        """Return int8 (N, T, P+12): the masks of ``seats``, 0.., of bits (T, P, ...)."""
+        moments = np.tile(np.arange(len(masks)), len(seats))
+        legal = pair_mask(self.decoder.action_mask(masks, np.repeat(seats, len(masks)) + 1, moments))
+        return legal.reshape(len(seats), len(masks), -1)
 
 
 class _Parts:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -127,13 +129,14 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             self._begin_all()
         self._needs_initial_reset = num_episodes is not None
         rollout, steps, agent_steps = self._rollout, 0, 0
-        while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
-            step = self._play(explore, random_actions, steps)
-            steps += int(step.stepped.sum())
-            agent_steps += int(step.learners.sum() + step.frozen.sum())
-        if num_episodes is not None:
-            del rollout.ended[num_episodes:]
-        episodes = rollout.episodes(with_ongoing=num_timesteps is not None)
+        with _no_collection():
+            while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
+                step = self._play(explore, random_actions, steps)
+                steps += int(step.stepped.sum())
+                agent_steps += int(step.learners.sum() + step.frozen.sum())
+            if num_episodes is not None:
+                del rollout.ended[num_episodes:]
+            episodes = rollout.episodes(with_ongoing=num_timesteps is not None)
         self._report(episodes, steps)
         rollout.cut()
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
@@ -299,6 +302,18 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         )
         if steps:
             self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python from looking for garbage: many small objects are made, and all of them stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _numbered(seats: Bools) -> npt.NDArray[np.int64]:
