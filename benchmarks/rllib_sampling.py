@@ -29,6 +29,7 @@ from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy
+from territorial.obs_layout import ObsLayout
 
 GOAL = 15
 ROUNDS = 5
@@ -64,15 +65,8 @@ class FeatureTrunk(nn.Module):
 class FeatureModule(BoardModule):
     @classmethod
     def make_policy(cls, model_config: Any) -> BoardPolicy:
-        layout = cls._layout(model_config)
-        config = model_config["config"]
+        layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
         return FeaturePolicy(layout, config, FeatureTrunk(layout, config))
-
-    @staticmethod
-    def _layout(model_config: Any) -> Any:
-        from territorial.obs_layout import ObsLayout
-
-        return ObsLayout.from_dict(model_config["layout"])
 
 
 def main(argv: list[str] | None = None) -> int:

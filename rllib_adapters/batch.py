@@ -65,7 +65,7 @@ class GameView(MultiAgentEnv):
         self,
         options: EnvOptions,
         observation_spaces: Mapping[str, spaces.Space[Any]],
-        action_spaces: Mapping[str, spaces.Space[Any]],
+        action_spaces: Mapping[str, spaces.MultiDiscrete],
     ) -> None:
         self.options, self.league = options, options.table
         self._kinds = kinds_by_seat(self.league)

@@ -52,8 +52,8 @@ def configure(
         store: where the snapshots are; needed if the league may draw any.
         architectures: further classes of which there are snapshots in the store.
         runner: what plays the games of a process: "batched", all of them together by a
-            ``TerritorialEnvRunner``, or "stock", RLlib's own runner, agent by agent, with which all connectors
-            and callbacks work.
+            ``TerritorialEnvRunner``, or "stock", RLlib's own, agent by agent, with which all connectors and
+            callbacks work.
         settings: further entries of the ``model_config`` of ``module``.
 
     It sets the environment, the modules and their mapping, ``policies_to_train``, the callbacks
@@ -154,4 +154,3 @@ def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
     """Write the table into a config, for checkpoints; in place, as an algorithm's config is frozen."""
     config.env_config.pop("seats", None)
     config.env_config["league"] = league
-

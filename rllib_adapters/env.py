@@ -210,7 +210,7 @@ def seats_of_agents(kinds: Sequence[set[str]]) -> dict[str, int]:
 
 def spaces_of_agents(
     game: VecGame, agents: Sequence[str]
-) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
+) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.MultiDiscrete]]:
     """Return the spaces of observations and of actions by agent; one object for all of a kind."""
     seen, acts = observation_space(game), action_space(game.config.num_players)
     by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}

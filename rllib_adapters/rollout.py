@@ -115,7 +115,11 @@ class Rollout:
         self._seen.append(seen)
 
     def add(
-        self, step: Step, chosen: dict[str, Chosen], weights: int, ending: Callable[[int, int], dict[str, float]]
+        self,
+        step: Step,
+        chosen: dict[str, Chosen],
+        weights: int,
+        ending: Callable[[int, int], dict[str, float]],
     ) -> None:
         """Remember a step; ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P.
 
@@ -159,9 +163,7 @@ class Rollout:
                 game.start -= forget
                 game.ends = {seat: (end - forget, is_cut) for seat, (end, is_cut) in game.ends.items()}
 
-    def _episode(
-        self, parts: _Parts, k: int, game: Game, end: int, is_cut: bool | None
-    ) -> MultiAgentEpisode:
+    def _episode(self, parts: _Parts, k: int, game: Game, end: int, is_cut: bool | None) -> MultiAgentEpisode:
         """Return what happened in game ``k`` in this sample; ``is_cut``: None if it goes on."""
         view, begin = self.views[k], max(game.start, self._first)
         first = max(game.start, begin - self.lookback, 0)
@@ -184,7 +186,9 @@ class Rollout:
             agent = self._agents[i]
             own = self._agent_episode(parts, k, game, i, slice(first, end), masks, episode)
             episode.agent_episodes[agent] = own
-            times: list[Any] = list(range(first - game.start, first - game.start + len(own.observations.data)))
+            times: list[Any] = list(
+                range(first - game.start, first - game.start + len(own.observations.data))
+            )
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
         return episode

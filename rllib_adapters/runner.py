@@ -65,6 +65,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     """
 
+    env: Any
+
     def __init__(self, config: Any, **kwargs: Any) -> None:
         _check_hooks(config)
         super().__init__(config=config, **kwargs)
@@ -91,9 +93,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         players = range(self.env.options.config.num_players)
         self._module_by_seat = [self._module_of(f"{AGENT_PREFIX}{i}") for i in players]
         self._pool = self._module_of(f"{FROZEN_PREFIX}0")
-        context = EnvContext(
-            dict(options), self.worker_index, num_workers=self.config.num_env_runners
-        )
+        context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         make_callback(
             "on_environment_created",
             callbacks_objects=self._callbacks,
@@ -112,7 +112,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _modules_that_act(self) -> list[tuple[str, Any]]:
         if self.env is None or self.module is None:
             return []
-        return [(name, self.module[name]) for name in dict.fromkeys(self._module_by_seat) if name in self.module]
+        return [
+            (name, self.module[name]) for name in dict.fromkeys(self._module_by_seat) if name in self.module
+        ]
 
     # ---- sampling ---------------------------------------------------------------------------------
 
@@ -192,7 +194,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
         names = np.array(self._module_by_seat)
-        by_module = {name: self.env.learners & (names == name) for name in dict.fromkeys(self._module_by_seat)}
+        by_module = {
+            name: self.env.learners & (names == name) for name in dict.fromkeys(self._module_by_seat)
+        }
         return {name: seats for name, seats in by_module.items() if seats.any()}
 
     def _act(
@@ -226,7 +230,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         return {name: torch.from_numpy(part).to(self._device) for name, part in rows.items()}
 
     def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int) -> dict[str, Any]:
-        """Return what ``module`` gives for rows, with actions and their log-likelihoods, as RLlib has them."""
+        """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
         if explore:
             runners = self.config.num_env_runners or 1

@@ -37,7 +37,7 @@ class Result(NamedTuple):
     def by_module(self, modules: Sequence[str]) -> dict[str, float]:
         """Return the sums over the seats of each module; ``modules``: by seat."""
         sums: dict[str, float] = {}
-        for i in np.flatnonzero(self.learners):
+        for i in np.flatnonzero(self.learners).tolist():
             sums[modules[i]] = sums.get(modules[i], 0.0) + float(self.returns[i])
         return sums
 

@@ -5,18 +5,17 @@ import copy
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402 - only where ray is there
     TorchMultiCategorical,
 )
 
-from rllib_adapters.configure import MAIN  # noqa: E402
-from rllib_adapters.spaces import SHARED  # noqa: E402
+from rllib_adapters.configure import MAIN, POOL, set_league  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from tests.rllib.support import fill, small_config  # noqa: E402
+from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402
 
 GAMES = 3
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
@@ -188,3 +187,93 @@ LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
 def ordered(rows):
     """The rows in an order that does not depend on the one that agents come in."""
     return rows[np.lexsort(np.round(rows, 2).T)]
+
+
+@pytest.fixture
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def test_an_algorithm_learns_from_it_and_hears_of_the_games(tmp_path, running_ray):
+    store = fill(tmp_path)
+    config = small_config(store, env={"max_steps": 9}, runner="batched")
+    config.env_runners(num_env_runners=1)
+    config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
+    algorithm = config.build_algo()
+    try:
+        before = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        before = {name: array.copy() for name, array in before.items()}
+        for _ in range(2):
+            result = algorithm.train()
+        after = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        assert any((before[name] != after[name]).any() for name in before)
+        sampled = result["env_runners"]
+        assert sampled["num_env_steps_sampled_lifetime"] == 48
+        assert sampled["num_episodes_lifetime"] >= 2
+        assert sampled["num_module_steps_sampled"][MAIN] == 48
+        assert sampled["num_module_steps_sampled"][POOL] > 0
+        assert 1 <= sampled["episode_len_mean"] <= 9
+        assert np.isfinite(sampled["episode_return_mean"])
+        assert np.isfinite(sampled["module_episode_returns_mean"][MAIN])
+        assert {
+            "win_rate",
+            "land",
+            "illegal_launches",
+            "raised_launches",
+            "bounced_launches",
+        } <= sampled.keys()
+        evaluated = result["evaluation"]["env_runners"]
+        assert evaluated["num_episodes"] >= 2
+        assert 1 <= evaluated["episode_len_mean"] <= 9
+        set_league(algorithm, league("bot:novice"))
+        for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
+            assert drawn == {frozenset()}
+        algorithm.train()
+    finally:
+        algorithm.stop()
+
+
+def drawn_anew(runner):
+    runner.sample(force_reset=True, num_timesteps=1)
+    return {view.snapshots for view in runner.env.envs}
+
+
+def test_frames_of_a_step_are_shared_by_all_who_see_it(tmp_path):
+    _, batched = make_runners(tmp_path)
+    seen, frames = 0, set()
+    for episode in batched.sample():
+        for own in episode.agent_episodes.values():
+            for observation in own.get_observations():
+                seen += 1
+                frames.add(id(observation["observations"]))
+    assert seen == 2 * len(frames)
+
+
+def test_actions_can_be_drawn_at_random(tmp_path):
+    _, batched = make_runners(tmp_path)
+    actions = np.concatenate(
+        [
+            np.array(own.actions.data)
+            for episode in batched.sample(random_actions=True)
+            for own in episode.agent_episodes.values()
+        ]
+    )
+    assert len(set(actions[:, 0].tolist())) == 8
+    assert len(set(actions[:, 1].tolist())) == 10
+    batched.sample()  # and what is remembered of them does not get in the way
+
+
+def test_what_it_does_not_do_is_refused_by_name(tmp_path):
+    store = fill(tmp_path)
+    config = small_config(store, runner="batched")
+    config.callbacks(on_episode_step=print)
+    with pytest.raises(ValueError, match="there is a callback on_episode_step, and the batched runner"):
+        config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    config = small_config(store, runner="batched")
+    config.env_runners(module_to_env_connector=print)
+    with pytest.raises(ValueError, match="there is a module_to_env_connector, and the batched runner"):
+        config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    with pytest.raises(ValueError, match="runner is 'fast'; it must be one of batched, stock"):
+        small_config(store, runner="fast")
