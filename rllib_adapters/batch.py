@@ -119,7 +119,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         agents = list(seats_of_agents(kinds_by_seat(options.table)))
         seen, acts = spaces_of_agents(self.game, agents)
         self.single_observation_spaces, self.single_action_spaces = seen, acts
-        self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict(acts)
+        self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
         self.envs = [GameView(options, seen, acts) for _ in range(num_envs)]
         seats = num_envs, options.config.num_players

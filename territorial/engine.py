@@ -294,21 +294,25 @@ class VecGame:
     def reset_game(self, k: int, seed: int, episode: int = 0) -> None:
         """Begin game ``k`` anew while the others stand; ``seats_of`` and observations follow.
 
-        It is the game that a batch of one plays as its episode ``episode`` of the batch seed ``seed``.
+        It is the game that a batch of one plays as its episode ``episode`` of the batch seed ``seed``. Who
+        records the batch does not follow game ``k`` any further.
         """
         self._need_reset()
         k = self._check_game(k)
         batch_seed = np.uint64(whole_number("seed", seed, 0, LARGEST_SEED))
-        number = whole_number("episode", episode, 0, LARGEST_NUMBER)
-        seeds, episodes = np.zeros(self.num_games, np.uint64), np.zeros(self.num_games, np.int64)
-        episodes[k] = number
+        episodes = np.zeros(self.num_games, np.int64)
+        episodes[k] = whole_number("episode", episode, 0, LARGEST_NUMBER)
+        current = view(self.blocks, "seed")
+        seeds = np.array(current, np.uint64)
         stepping.episode_seeds(batch_seed, episodes[k : k + 1], seeds[k : k + 1])
+        if self._atlas.has_own_maps:
+            self._atlas.provide(seeds.tolist(), current.tolist())
         self._owner_is_current = False
         stepping.reset_games(
             self.blocks,
             self._params,
             self._works[0],
-            self._bank,
+            self._atlas.bank,
             self._buffers,
             seeds,
             episodes,
@@ -316,6 +320,8 @@ class VecGame:
             k,
             k + 1,
         )
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
 
     @_exclusive
     def step(

@@ -324,8 +324,10 @@ def test_every_game_can_be_given_its_own_seed():
     assert game.digest(0) == game.digest(1) != game.digest(2)
 
 
-def test_one_game_can_begin_anew_while_the_others_stand():
-    game, alone = new_game(3), new_game(1, seats=BOTS[::-1])
+@pytest.mark.parametrize("num_maps", [CONFIG.num_maps, 0])
+def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
+    config = CONFIG.replace(num_maps=num_maps)
+    game, alone = new_game(3, config), new_game(1, config, seats=BOTS[::-1])
     for _ in range(7):
         game.step()
     others = [game.digest(0), game.digest(2)]
@@ -347,7 +349,7 @@ def test_one_game_can_begin_anew_while_the_others_stand():
         game.step()
         alone.step()
     game.reset_game(1, 7)
-    rest = new_game(3)
+    rest = new_game(3, config)
     for _ in range(12):
         rest.step()
     assert [game.digest(0), game.digest(2)] == [rest.digest(0), rest.digest(2)] != others
