@@ -271,24 +271,33 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        self._run(
-            lambda work, first, end: stepping.reset_games(
-                self.blocks,
-                self._params,
-                work,
-                self._atlas.bank,
-                self._buffers,
-                game_seeds,
-                episodes,
-                int(self.observes),
-                first,
-                end,
-            )
-        )
+        self._run(lambda work, first, end: self._begin(game_seeds, episodes, work, first, end))
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset()
         return self._observations
+
+    @_exclusive
+    def reset_game(self, k: int, seed: int | None = None) -> None:
+        """Begin game ``k`` anew, with ``seed`` or with that of its next episode; no other changes."""
+        self._need_reset()
+        k = self._check_game(k)
+        episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
+        stepping.episode_seeds(np.uint64(self._batch_seed), episodes, seeds)
+        if seed is not None:
+            seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
+        if self._atlas.has_own_maps:
+            self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
+        self._owner_is_current = False
+        self._begin(seeds, episodes, self._works[0], k, k + 1)
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
+
+    @_exclusive
+    def stop_game(self, k: int) -> None:
+        """Leave game ``k`` standing as it is, as if it were over, until it is reset; no places are given."""
+        self._need_reset()
+        view(self.blocks, "over")[self._check_game(k)] = 1
 
     @_exclusive
     def step(
@@ -655,6 +664,19 @@ class VecGame:
         self._record_games(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        seeds: npt.NDArray[np.uint64],
+        episodes: npt.NDArray[np.int64],
+        work: Work,
+        first: int,
+        end: int,
+    ) -> None:
+        """Begin new games in [first, end); ``seeds`` and ``episodes`` have an entry for every game."""
+        is_observed = int(self.observes)
+        arrays = self.blocks, self._params, work, self._atlas.bank, self._buffers
+        stepping.reset_games(*arrays, seeds, episodes, is_observed, first, end)
 
     def _run(self, call: Callable[[Any, int, int], None]) -> None:
         """Call ``call(work, first, end)`` so that every game is covered, on all threads."""
