@@ -137,8 +137,8 @@ class MultiDiscrete(ActionFormat):
 
     def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
         """Return (...) for (..., 2): where both parts are in range."""
-        good: npt.NDArray[np.bool_] = ((actions >= 0) & (actions < self._sizes)).all(axis=-1)
-        return good
+        in_range = (actions >= 0) & (actions < self._sizes)
+        return in_range[..., 0] & in_range[..., 1]
 
 
 FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}

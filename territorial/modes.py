@@ -54,10 +54,12 @@ class Mode(ABC):
     def keys(self) -> Keys:
         """Return the spaces of all that one agent sees."""
 
-    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Observation:
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Observation:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
-        ``terrain``: uint8 (E, 2, H, ceil(W/8)).
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)). ``games``: copies of theirs alone.
         """
         return {}
 
@@ -86,11 +88,20 @@ class Packed(Mode):
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
-    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Observation:
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Observation:
         """Return boards and tables."""
-        arrays = (seen.planes, terrain, seen.players, seen.borders, seen.globals)
-        shown = arrays if self.zero_copy else [array.copy() for array in arrays]
-        return dict(zip(self.shared, shown, strict=True))
+        arrays: Observation = {
+            "observation": seen.planes,
+            "terrain": terrain,
+            "players": seen.players,
+            "borders": seen.borders,
+            "globals": seen.globals,
+        }
+        if games is not None:
+            return {key: array[games] for key, array in arrays.items()}
+        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
         """Return the seats themselves."""
