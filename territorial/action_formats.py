@@ -47,7 +47,7 @@ class ActionFormat(ABC):
 
     def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
         """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
-        masks = np.ones((len(seats), self.width), np.int8)
+        masks = np.zeros((len(seats), self.width), np.int8)
         write_masks(bits, games, seats, self.copies, masks)
         return masks
 

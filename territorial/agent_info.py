@@ -19,13 +19,16 @@ INFO_NAMES = (*COUNTS, "place", "tick")
 _COLUMNS = np.array([PLAYERS[name] for name in (*COUNTS, "place2")])
 
 
-def agent_info(
-    game: VecGame, games: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]
-) -> dict[str, npt.NDArray[Any]]:
-    """Return new arrays of the shape of ``games`` and ``seats`` (1..P), by ``INFO_NAMES``.
+def agent_info(game: VecGame, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+    """Return new arrays (E, A) of what ``seats``, 1..P (E, A), are told, by ``INFO_NAMES``.
 
     All are int64 but ``place``, float64.
     """
-    told = game.blocks.players[games, _COLUMNS.reshape(-1, *[1] * seats.ndim), seats]
-    info = dict(zip(COUNTS, told, strict=False))
-    return info | {"place": told[-1] / 2, "tick": game.state.tick[games]}
+    table = game.blocks.players[:, _COLUMNS]
+    if seats.shape[1] == game.config.num_players:
+        told = table[..., 1:]  # of everybody: many times as quick as picking
+    else:
+        told = np.take_along_axis(table, seats[:, None], axis=2)
+    info = {name: told[:, i] for i, name in enumerate(COUNTS)}
+    tick = np.repeat(game.state.tick[:, None], seats.shape[1], axis=1)
+    return info | {"place": told[:, -1] / 2, "tick": tick}

@@ -305,7 +305,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         observations = [
             shown | dict(zip(own, arrays, strict=True)) for arrays in zip(*own.values(), strict=True)
         ]
-        told = [array.tolist() for array in agent_info(self.game, games, seats).values()]
+        told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
         infos = [dict(zip(INFO_NAMES, numbers, strict=True)) for numbers in zip(*told, strict=True)]
         self._add_masks(observations, infos)
         return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))

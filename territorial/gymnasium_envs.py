@@ -124,7 +124,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         """Begin new games everywhere; ``seed`` is that of the batch, ``options`` are ignored."""
         super().reset(seed=seed)
         shown, info = self.vec.reset(seed)
-        return self._by_agent(shown), self._told(info)
+        return self.vec.per_agent(shown), self._told(info)
 
     def step(
         self, actions: Any
@@ -134,7 +134,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         array = np.asarray(actions)
         by_game = array.reshape(vec.num_envs, vec.num_agents, *array.shape[1:])
         shown, rewards, ends, cuts, info = vec.step(by_game)
-        return self._by_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._told(info)
+        return self.vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._told(info)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E * A, M): 1 for every legal action."""
@@ -144,14 +144,6 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     def close_extras(self, **kwargs: Any) -> None:
         """Free what the engine holds outside Python's memory."""
         self.vec.close()
-
-    def _by_agent(self, shown: Observation) -> Observation:
-        """Return (E * A, ...) arrays, what is shared repeated for every agent."""
-        agents, shared = self.vec.num_agents, self.vec.shared_keys
-        return {
-            key: array.repeat(agents, axis=0) if key in shared else array.reshape(-1, *array.shape[2:])
-            for key, array in shown.items()
-        }
 
     def _told(self, info: Info) -> Info:
         told = {

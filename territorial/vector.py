@@ -155,14 +155,13 @@ class TerritorialVec:
         _, rewards, terminated, _, _ = self.game.step(checked)
         is_over, is_cut = self._ends()
         ended = (is_over | is_cut) & ~was_standing
-        rows, columns = self._games[:, None], self.agent_seats - 1
         if self.options.agent_death == "keep":
             ends = np.repeat((is_over & ended)[:, None], self.num_agents, axis=1)
             cuts = np.repeat((is_cut & ended)[:, None], self.num_agents, axis=1)
         else:
-            ends = terminated[rows, columns]
+            ends = self._of_agents(terminated)
             cuts = (is_cut & ended)[:, None] & self._is_alive() & ~ends
-        gained, was_reset = rewards[rows, columns], np.zeros(self.num_envs, np.bool_)
+        gained, was_reset = self._of_agents(rewards), np.zeros(self.num_envs, np.bool_)
         final: tuple[Observation | None, Info | None] = None, None
         for k in np.flatnonzero(ended):
             self.game.stop_game(int(k))
@@ -200,6 +199,18 @@ class TerritorialVec:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
         self._need_reset()
         return self._masks(self._games)
+
+    def per_agent(self, shown: Observation) -> Observation:
+        """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.
+
+        What is shared is repeated for every agent: the boards of "packed" then take A times their memory.
+        """
+        return {
+            key: array.repeat(self.num_agents, axis=0)
+            if key in self.shared_keys
+            else array.reshape(-1, *array.shape[2:])
+            for key, array in shown.items()
+        }
 
     # ---- saving -----------------------------------------------------------------------------------
 
@@ -270,8 +281,8 @@ class TerritorialVec:
         if not len(games):
             return None, None
         shown = self._mode.per_game(self.game.observations, self._terrain, games)
-        info = agent_info(self.game, *self._agents_of(games))
-        return self._look(games, shown), {key: self._by_game(array) for key, array in info.items()}
+        info = agent_info(self.game, self.agent_seats)
+        return self._look(games, shown), {key: array[games] for key, array in info.items()}
 
     def _look(self, games: npt.NDArray[np.intp], shared: Observation) -> Observation:
         """Return ``shared`` with what each agent of ``games`` has to itself."""
@@ -292,8 +303,7 @@ class TerritorialVec:
         final_obs: Observation | None = None,
         final_info: Info | None = None,
     ) -> Info:
-        told = agent_info(self.game, *self._agents_of(self._games))
-        info: Info = {key: self._by_game(array) for key, array in told.items()}
+        info: Info = dict(agent_info(self.game, self.agent_seats))
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
         return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
 
@@ -306,8 +316,13 @@ class TerritorialVec:
 
     def _is_alive(self) -> npt.NDArray[np.bool_]:
         """Return bool (E, A)."""
-        is_alive: npt.NDArray[np.bool_] = self.game.state.alive[self._games[:, None], self.agent_seats] != 0
-        return is_alive
+        return self._of_agents(self.game.state.alive[:, 1:] != 0)
+
+    def _of_agents(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return new (E, A): what (E, P), in seat order, has for the agents."""
+        if self.num_agents == self.config.num_players:
+            return array.copy()
+        return np.take_along_axis(array, self.agent_seats - 1, axis=1)
 
     def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return int64 (E, P, 2), in seat order; the dead and all other seats hold."""
@@ -322,9 +337,11 @@ class TerritorialVec:
         if not is_good.all():
             k, i = np.argwhere(~is_good)[0].tolist()
             raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
+        pairs: npt.NDArray[np.int64] = self._format.pairs(array) * self._is_alive()[..., None]
+        if self.num_agents == self.config.num_players:
+            return pairs
         chosen = np.zeros((self.num_envs, self.config.num_players, 2), np.int64)
-        pairs = self._format.pairs(array)
-        chosen[self._games[:, None], self.agent_seats - 1] = pairs * self._is_alive()[..., None]
+        chosen[self._games[:, None], self.agent_seats - 1] = pairs
         return chosen
 
     def _need_reset(self) -> None:
