@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from territorial._jit import kernel
-from territorial.actions import owner_of_target
-from territorial.constants import TARGET_NEUTRAL
+from territorial._jit import int64, kernel, njit
+from territorial.constants import NEUTRAL, TARGET_NEUTRAL, TARGET_SELF
 
 
 @kernel
@@ -20,14 +19,24 @@ def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> Non
     num_players = bits.shape[1]
     end = 1 + copies * (num_players + 1)
     for i in range(len(seats)):
-        p, mask = seats[i], out[i]
-        legal = bits[games[i], p - 1]
-        mask[0] = legal[0] & 1
-        for what in range(TARGET_NEUTRAL, num_players + 2):
-            bit = owner_of_target(what, p, num_players) + 1
-            if (legal[bit >> 3] >> (bit & 7)) & 1:
-                start = 1 + copies * (what - TARGET_NEUTRAL)
-                for column in range(start, start + copies):
-                    mask[column] = 1
+        mask, legal = out[i], bits[games[i], seats[i] - 1]
+        for byte in range(len(legal)):
+            word = int64(legal[byte])
+            for bit in range(8 * byte, 8 * byte + 8 if word != 0 else 0):
+                if (word >> (bit & 7)) & 1:
+                    allow(mask, bit, seats[i], num_players, copies)
         for column in range(end, len(mask)):
             mask[column] = 1
+
+
+@njit
+def allow(mask: Any, bit: int, p: int, num_players: int, copies: int) -> None:
+    """Set the columns of one action of player ``p``: bit 0 holds, bit t + 1 is a launch against owner t."""
+    if bit == 0:
+        mask[0] = 1
+        return
+    owner = bit - 1
+    what = TARGET_NEUTRAL if owner == NEUTRAL else TARGET_SELF + (owner - p) % num_players
+    start = 1 + copies * (what - TARGET_NEUTRAL)
+    for column in range(start, start + copies):
+        mask[column] = 1
