@@ -33,6 +33,7 @@ LIMITED = "zero_copy, multi_discrete"
 ENVS: dict[str, dict[str, Any]] = {
     LIMITED: {"zero_copy": True, "action_format": "multi_discrete"},
     "zero_copy, discrete": {"zero_copy": True},
+    "zero_copy, masks on demand": {"zero_copy": True, "action_mask": "none"},
     "packed, copied": {},
     "features": {"obs": "features"},
 }

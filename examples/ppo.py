@@ -154,7 +154,7 @@ def update(args: Args, policy: BoardPolicy, optimizer: torch.optim.Optimizer, ba
             loss.backward()
             nn.utils.clip_grad_norm_(policy.parameters(), args.max_norm)
             optimizer.step()
-    return float(loss)
+    return loss.item()
 
 
 def train(args: Args) -> tuple[BoardPolicy, int]:

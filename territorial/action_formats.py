@@ -45,9 +45,16 @@ class ActionFormat(ABC):
         """The space of ``for_sampling``."""
         return self.mask_space
 
-    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
-        """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
-        masks = np.zeros((len(seats), self.width), np.int8)
+    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, out: Masks | None = None) -> Masks:
+        """Return int8 (N, width), ``out`` or new: what is legal for ``seats`` of ``games``.
+
+        ``bits`` are the engine's.
+        """
+        if out is None:
+            masks = np.zeros((len(seats), self.width), np.int8)
+        else:
+            masks = out
+            masks.fill(0)
         write_masks(bits, games, seats, self.copies, masks)
         return masks
 

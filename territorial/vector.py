@@ -71,7 +71,8 @@ class TerritorialVec:
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
     All arrays are new in every step, but with ``zero_copy``: then the shared arrays of "packed" are read-only
-    views of the engine's memory, and show what is new after the next step.
+    views of the engine's memory, masks in observations have memory of their own that stays where it is, and
+    both show what is new after the next step.
 
     Args:
         num_envs: E, games.
@@ -126,6 +127,8 @@ class TerritorialVec:
         self.info_names = (*INFO_NAMES, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
+        room = np.zeros((self.num_envs * self.num_agents, self._format.width), np.int8)
+        self._mask_room = room if self.options.zero_copy else None
         self._cycles = np.zeros(self.num_envs, np.int64)
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
@@ -289,11 +292,13 @@ class TerritorialVec:
         own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._masks(games)
+            shown["action_mask"] = self._masks(games, self._mask_room if games is self._games else None)
         return shown
 
-    def _masks(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
-        masks = self._format.masks(self.game.observations.masks, *self._agents_of(games))
+    def _masks(
+        self, games: npt.NDArray[np.intp], out: npt.NDArray[np.int8] | None = None
+    ) -> npt.NDArray[np.int8]:
+        masks = self._format.masks(self.game.observations.masks, *self._agents_of(games), out)
         return self._by_game(masks)
 
     def _info(
