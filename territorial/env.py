@@ -416,8 +416,6 @@ def env(**arguments: Any) -> Any:
     return parallel_to_aec(parallel_env(**arguments))
 
 
-
-
 def _register() -> None:
     """Let ``pettingzoo.make("parallel", "territorial_v0")`` find the environment."""
     try:
