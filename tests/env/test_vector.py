@@ -293,3 +293,21 @@ def test_all_switches_go_together():
             assert rewards.dtype == np.float32
             assert all(flag.shape == (2, 2) and flag.dtype == bool for flag in flags)
     assert vec.config == GameConfig(**SMALL, max_ticks=60)
+
+
+def test_one_game_begins_anew_and_the_others_stay_as_they_are():
+    vec = small_vec()
+    vec.reset(seed=8)
+    whole, seeded = VecGame(vec.config, 3, 8), VecGame(vec.config, 3)
+    whole.reset()
+    whole.reset()
+    seeded.reset(seeds=[1, 99, 1])
+    before = [vec.game.digest(k) for k in range(3)]
+    vec.game.reset_game(1)
+    assert [vec.game.digest(k) for k in range(3)] == [before[0], whole.digest(1), before[2]]
+    vec.game.reset_game(1, 99)
+    assert vec.game.digest(1) == seeded.digest(1)
+    with pytest.raises(ValueError, match="seed is -1"):
+        vec.game.reset_game(1, -1)
+    with pytest.raises(IndexError, match="game 3: this batch has the games 0 to 2"):
+        vec.game.stop_game(3)
