@@ -14,7 +14,7 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, kinds_by_seat
 from rllib_adapters.spaces import SHARED
-from territorial.engine import VecGame
+from territorial.engine import VecGame, seed_of_episode
 from territorial.league import LeagueTable, Player
 from territorial.seats import AGENT
 
@@ -192,7 +192,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             view = self.envs[k]
             players = view.deal()
             self.game.set_seats(k, _seat_names(players))
-            self.game.reset_game(k, view.seed, view.episode)
+            self.game.reset_game(k, seed_of_episode(view.seed, view.episode))
             self.learners[k] = [player.kind == "trainable" for player in players]
             self.frozen[k] = [player.kind == "snapshot" for player in players]
             self._steps[k] = 0

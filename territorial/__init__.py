@@ -6,10 +6,12 @@ from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine import Snapshot, VecGame
 from territorial.env import TerritorialEnv, parallel_env
+from territorial.gymnasium_envs import SeatEnv, SeatVectorEnv
 from territorial.landmask import LandMask
 from territorial.obs_layout import OBS_VERSION
 from territorial.replay import Recorder, Replay
 from territorial.seats import LINEUPS, LineUp
+from territorial.vector import TerritorialVec, VecSnapshot, make_vec
 
 __all__ = [
     "LINEUPS",
@@ -20,11 +22,16 @@ __all__ = [
     "LineUp",
     "Recorder",
     "Replay",
+    "SeatEnv",
+    "SeatVectorEnv",
     "Snapshot",
     "TerritorialEnv",
+    "TerritorialVec",
     "VecGame",
+    "VecSnapshot",
     "__version__",
     "bots",
+    "make_vec",
     "maps",
     "parallel_env",
 ]

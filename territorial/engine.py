@@ -59,6 +59,13 @@ LARGEST_NUMBER = 2**40
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def seed_of_episode(batch_seed: int, episode: int) -> int:
+    """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
+    seeds = np.zeros(1, np.uint64)
+    stepping.episode_seeds(np.uint64(batch_seed), np.array([episode]), seeds)
+    return int(seeds[0])
+
+
 def _exclusive(method: Method) -> Method:
     """Refuse the call while another thread is within one: they would share buffers and scratch memory."""
 
@@ -79,11 +86,11 @@ def _exclusive(method: Method) -> Method:
 class Watcher(Protocol):
     """Who records a batch: it is told of everything that happens to its games, after it has happened."""
 
-    def before_reset(self) -> None:
-        """All games are about to be replaced."""
+    def before_reset(self, games: Iterable[int]) -> None:
+        """These games are about to be replaced."""
 
-    def after_reset(self) -> None:
-        """All games have just begun."""
+    def after_reset(self, games: Iterable[int]) -> None:
+        """These games have just begun."""
 
     def after_step(self) -> None:
         """A step was played; what it left is in the batch's results and on its tape."""
@@ -266,62 +273,40 @@ class VecGame:
             game_seeds = np.zeros(self.num_games, np.uint64)
             stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
         if self._watcher is not None and self._has_begun:
-            self._watcher.before_reset()
+            self._watcher.before_reset(range(self.num_games))
         self._batch_seed = batch_seed
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        self._run(
-            lambda work, first, end: stepping.reset_games(
-                self.blocks,
-                self._params,
-                work,
-                self._atlas.bank,
-                self._buffers,
-                game_seeds,
-                episodes,
-                int(self.observes),
-                first,
-                end,
-            )
-        )
+        self._run(lambda work, first, end: self._begin(game_seeds, episodes, work, first, end))
         self._has_begun = True
         if self._watcher is not None:
-            self._watcher.after_reset()
+            self._watcher.after_reset(range(self.num_games))
         return self._observations
 
     @_exclusive
-    def reset_game(self, k: int, seed: int, episode: int = 0) -> None:
-        """Begin game ``k`` anew while the others stand; ``seats_of`` and observations follow.
-
-        It is the game that a batch of one plays as its episode ``episode`` of the batch seed ``seed``. Who
-        records the batch does not follow game ``k`` any further.
-        """
+    def reset_game(self, k: int, seed: int | None = None) -> None:
+        """Begin game ``k`` anew, with ``seed`` or with that of its next episode, while the others stand."""
         self._need_reset()
         k = self._check_game(k)
-        batch_seed = np.uint64(whole_number("seed", seed, 0, LARGEST_SEED))
-        episodes = np.zeros(self.num_games, np.int64)
-        episodes[k] = whole_number("episode", episode, 0, LARGEST_NUMBER)
-        current = view(self.blocks, "seed")
-        seeds = np.array(current, np.uint64)
-        stepping.episode_seeds(batch_seed, episodes[k : k + 1], seeds[k : k + 1])
-        if self._atlas.has_own_maps:
-            self._atlas.provide(seeds.tolist(), current.tolist())
-        self._owner_is_current = False
-        stepping.reset_games(
-            self.blocks,
-            self._params,
-            self._works[0],
-            self._atlas.bank,
-            self._buffers,
-            seeds,
-            episodes,
-            int(self.observes),
-            k,
-            k + 1,
-        )
+        episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
+        stepping.episode_seeds(np.uint64(self._batch_seed), episodes, seeds)
+        if seed is not None:
+            seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
         if self._watcher is not None:
-            self._watcher.after_placing(k)
+            self._watcher.before_reset([k])
+        if self._atlas.has_own_maps:
+            self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
+        self._owner_is_current = False
+        self._begin(seeds, episodes, self._works[0], k, k + 1)
+        if self._watcher is not None:
+            self._watcher.after_reset([k])
+
+    @_exclusive
+    def stop_game(self, k: int) -> None:
+        """Leave game ``k`` standing as it is, as if it were over, until it is reset; no places are given."""
+        self._need_reset()
+        view(self.blocks, "over")[self._check_game(k)] = 1
 
     @_exclusive
     def step(
@@ -688,6 +673,19 @@ class VecGame:
         self._record_games(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        seeds: npt.NDArray[np.uint64],
+        episodes: npt.NDArray[np.int64],
+        work: Work,
+        first: int,
+        end: int,
+    ) -> None:
+        """Begin new games in [first, end); ``seeds`` and ``episodes`` have an entry for every game."""
+        is_observed = int(self.observes)
+        arrays = self.blocks, self._params, work, self._atlas.bank, self._buffers
+        stepping.reset_games(*arrays, seeds, episodes, is_observed, first, end)
 
     def _run(self, call: Callable[[Any, int, int], None]) -> None:
         """Call ``call(work, first, end)`` so that every game is covered, on all threads."""

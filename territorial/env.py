@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,20 +11,19 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import parallel_to_aec  # type: ignore[import-untyped]
 
-from territorial.actions import num_flat_actions, unflatten
-from territorial.arguments import true_or_false, whole_number
+from territorial.action_formats import FORMATS
+from territorial.agent_info import INFO_NAMES, agent_info
 from territorial.config import GameConfig
-from territorial.constants import MAX_SIDE
 from territorial.decode import FeatureDecoder
 from territorial.engine import VecGame
-from territorial.modes import MODES, Observation
-from territorial.obs_layout import MAX_FRAMES, ObsLayout
+from territorial.env_options import EnvOptions, agent_seats, check_choice, config_from
+from territorial.modes import Observation
+from territorial.obs_layout import ObsLayout
 from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
-from territorial.seats import AGENT, EXTERNAL, seat_codes, shown_names
-from territorial.state import PLAYERS
+from territorial.seats import AGENT, shown_names
 
 AgentID = str
-Info = dict[str, float]
+Info = dict[str, Any]
 Steps = tuple[
     dict[AgentID, Observation],
     dict[AgentID, float],
@@ -34,18 +32,6 @@ Steps = tuple[
     dict[AgentID, Info],
 ]
 
-AVAILABLE = {
-    "obs": tuple(MODES),
-    "agent_death": ("remove",),
-    "action_mask": ("obs",),
-    "action_format": ("discrete",),
-    "render_mode": (None, *RENDER_MODES),
-}
-"""What the options of the environment may be."""
-
-_INFO_COLUMNS = [
-    PLAYERS[name] for name in ("alive", "land", "troops", "illegal", "raised", "bounced", "place2")
-]
 _RENDER_FPS = 20
 """Pictures a second: of "human", and of recordings made by wrappers."""
 
@@ -63,8 +49,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     **Observations.** A flat ``Dict``, the same space for all agents, in one of four forms. The arrays of
     every step are new; those that are equal for all agents are one object in all their observations. In
-    every form ``action_mask``, ``Box`` int8 (10 * (P + 1) + 1,), is 1 for every legal action, in the order
-    of the actions; holding always is.
+    every form ``action_mask`` is there besides, unless the option of that name puts it elsewhere.
 
     ============  =================================  ==================================================
     form          key: ``Box``                       content
@@ -92,9 +77,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
     ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k: 1 is neutral land, 2 the
-    agent itself (never legal), 3.. the other players in the order in which it sees them. Every living agent
-    must act. An action that the mask forbids holds, and is counted in the info. Actions of agents
-    that have left the game are ignored; anything else raises ``ValueError``, and nothing has changed.
+    agent itself (never legal), 3.. the other players in the order in which it sees them. With
+    ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and
+    k = 0 holds. Every living agent must act. An action that the mask forbids holds, and is counted in the
+    info. Actions of the dead and of agents that have left the game are ignored; anything else raises
+    ``ValueError``, and nothing has changed.
+
+    **Masks** are 1 for every legal action, in the order of the actions, and holding always is legal: int8
+    (10 * (P + 1) + 1,). Of two parts there are two masks, a tuple of int8 (P + 2,) and (10,), which is what
+    ``action_space(agent).sample(mask)`` takes. ``action_masks()`` has them all as flat arrays.
 
     **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
     game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
@@ -107,13 +98,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     The ``options`` of ``reset`` are accepted and ignored.
 
     **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
-    whichever is first; it is then no longer in ``agents``. After ``max_cycles`` steps all agents
+    whichever is first; it is then no longer in ``agents``. With ``agent_death="keep"`` all agents stay to the
+    end of the game and are terminated together: the dead look on, may do nothing but hold, and get no
+    rewards but that of their last step. After ``max_cycles`` steps all agents
     left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
     ``RuntimeError``; the game may go on among bots, but nobody looks.
 
     **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
     at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
-    ``tick``.
+    ``tick``; and ``action_mask`` where the option puts it there.
 
     **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
     scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
@@ -129,10 +122,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
         zero_copy: True hands out read-only views of the engine's memory in the form "packed", the only one
             that can: what they show changes with the next step. For those who copy anyway, or keep nothing.
-        agent_death: "remove": the dead leave ``agents``.
-        action_mask: "obs": the mask is part of the observation.
-        action_format: "discrete".
+        agent_death: "remove": the dead leave ``agents``; "keep": nobody does before the game is over.
+        action_mask: "obs", "info" or "both": where the mask is; "none": nowhere.
+        action_format: "discrete", or "multi_discrete": what and how much apart.
         max_cycles: steps after which agents are truncated; None: never.
+        end_when: when dead agents that are kept are terminated: "game": with the game; "no_agents": when the
+            last of them dies, whoever else plays on.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
             text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
             there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.
@@ -161,44 +156,46 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         action_mask: str = "obs",
         action_format: str = "discrete",
         max_cycles: int | None = None,
+        end_when: str = "game",
         render_mode: str | None = None,
     ) -> None:
-        _check_option("obs", obs)
-        _check_option("agent_death", agent_death)
-        _check_option("action_mask", action_mask)
-        _check_option("action_format", action_format)
-        _check_option("render_mode", render_mode)
+        self.options = EnvOptions(
+            obs=obs,
+            frames=frames,
+            pool_factor=pool_factor,
+            zero_copy=zero_copy,
+            agent_death=agent_death,
+            action_mask=action_mask,
+            action_format=action_format,
+            max_cycles=max_cycles,
+            end_when=end_when,
+        )
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.config = GameConfig() if config is None else config
-        self.max_cycles = None if max_cycles is None else whole_number("max_cycles", max_cycles, 1)
+        self.max_cycles = max_cycles
         self.render_mode = render_mode
+        players = self.config.num_players
+        self._seats = agent_seats(seats, players)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        mode = MODES[obs]
-        frames = whole_number("frames", frames, 1, MAX_FRAMES)
-        factor = 8 if pool_factor is None else whole_number("pool_factor", pool_factor, 1, MAX_SIDE)
-        shares_memory = true_or_false("zero_copy", zero_copy)
-        if pool_factor is not None:
-            _check_goes_with(obs, "pool_factor", pool_factor)
-        if shares_memory:
-            _check_goes_with(obs, "zero_copy", zero_copy)
         self.game = VecGame(
             self.config,
             1,
             entropy,
             seats=seats,
             autoreset="disabled",
-            frames=frames if mode.shows_boards else 0,
+            frames=self.options.engine_frames,
         )
-        self._mode = mode(self.game, factor, shares_memory)
-        self._seats = _agent_seats(seats, self.config.num_players)
+        self._mode = self.options.mode(self.game)
+        self._format = FORMATS[action_format](players)
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
-        self._seat = dict(zip(self.possible_agents, self._seats, strict=True))
-        self._drawer = self._make_drawer([AGENT] * self.config.num_players if seats is None else seats)
+        self._seat = dict(zip(self.possible_agents, self._seats.tolist(), strict=True))
+        self._drawer = self._make_drawer([AGENT] * players if seats is None else seats)
         self._has_begun = False
         self._num_cycles = 0
-        self._num_actions = num_flat_actions(self.config.num_players)
-        self._action_space = spaces.Discrete(self._num_actions)
-        self._decoder = FeatureDecoder(self.config, self._seats)
+        masks = {"action_mask": self._format.sample_space} if self.options.masks_obs else {}
+        self._observation_space = spaces.Dict(self._mode.keys() | masks)
+        self._decoder = FeatureDecoder(self.config, self._seats.tolist())
         high = self._decoder.state_high
         self.state_space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
@@ -217,12 +214,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def observation_space(self, agent: AgentID) -> spaces.Dict:
         """Return the space of observations: the same object for every agent."""
         self._check_agent(agent)
-        return self._mode.space
+        return self._observation_space
 
-    def action_space(self, agent: AgentID) -> spaces.Discrete:
+    def action_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of actions: the same object for every agent, one random generator included."""
         self._check_agent(agent)
-        return self._action_space
+        return self._format.space
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -236,7 +233,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._has_begun = True
         self._num_cycles = 0
         self._show()
-        return self._observe(), self._infos()
+        return self._look()
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
         """Play the actions of all living agents up to their next decision.
@@ -244,22 +241,28 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
-        chosen = self._check_actions(actions)
-        _, rewards, terminated, _, _ = self.game.step(unflatten(chosen)[None])
+        _, rewards, terminated, _, _ = self.game.step(self._check_actions(actions)[None])
         self._num_cycles += 1
         is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
-        seat_rewards, seat_ends = rewards[0].tolist(), terminated[0].tolist()
-        places = [(agent, self._seat[agent] - 1) for agent in self.agents]
+        listed, seats = self.agents, self._listed_seats() - 1
+        ends = self._ends(terminated[0, seats].tolist())
+        observations, infos = self._look()
         results = (
-            self._observe(),
-            {agent: seat_rewards[i] for agent, i in places},
-            {agent: seat_ends[i] for agent, i in places},
-            {agent: is_cut and not seat_ends[i] for agent, i in places},
-            self._infos(),
+            observations,
+            dict(zip(listed, rewards[0, seats].tolist(), strict=True)),
+            dict(zip(listed, ends, strict=True)),
+            {agent: is_cut and not has_ended for agent, has_ended in zip(listed, ends, strict=True)},
+            infos,
         )
-        self.agents = [] if is_cut else [agent for agent, i in places if not seat_ends[i]]
+        stay = [agent for agent, has_ended in zip(listed, ends, strict=True) if not has_ended]
+        self.agents = [] if is_cut else stay
         self._show()
         return results
+
+    def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
+        """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
+        self._need_reset()
+        return dict(zip(self.agents, self._masks(), strict=True))
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
@@ -292,55 +295,70 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if self.render_mode == "human":
             self.render()
 
-    def _observe(self) -> dict[AgentID, Observation]:
-        """Observations of ``agents``, of arrays that were made for this step alone."""
-        shown = self._mode.show(self.game, [self._seat[agent] for agent in self.agents])
-        return dict(zip(self.agents, shown, strict=True))
+    def _look(self) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+        """Observations and infos of ``agents``, of arrays that were made for this step alone."""
+        seats = self._listed_seats()
+        games, seen = np.zeros(len(seats), np.int64), self.game.observations
+        shared = self._mode.per_game(seen, self.game.terrain(0)[None])
+        shown = {key: array[0] for key, array in shared.items()}
+        own = self._mode.per_agent(seen, games, seats)
+        observations = [
+            shown | dict(zip(own, arrays, strict=True)) for arrays in zip(*own.values(), strict=True)
+        ]
+        told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
+        infos = [dict(zip(INFO_NAMES, numbers, strict=True)) for numbers in zip(*told, strict=True)]
+        self._add_masks(observations, infos)
+        return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
 
-    def _infos(self) -> dict[AgentID, Info]:
-        columns = self.game.blocks.players[0][_INFO_COLUMNS].T.tolist()
-        tick = int(self.game.state.tick[0])
-        infos: dict[AgentID, Info] = {}
-        for agent in self.agents:
-            alive, land, troops, illegal, raised, bounced, place2 = columns[self._seat[agent]]
-            infos[agent] = {
-                "alive": alive,
-                "land": land,
-                "troops": troops,
-                "illegal": illegal,
-                "raised": raised,
-                "bounced": bounced,
-                "place": place2 / 2,
-                "tick": tick,
-            }
-        return infos
+    def _add_masks(self, observations: list[Observation], infos: list[Info]) -> None:
+        """Put masks where the options want them."""
+        if self.options.action_mask == "none":
+            return
+        for mask, observation, info in zip(self._masks(), observations, infos, strict=True):
+            if self.options.masks_obs:
+                observation["action_mask"] = self._format.for_sampling(mask)
+            if self.options.masks_info:
+                info["action_mask"] = self._format.for_sampling(mask.copy())
+
+    def _masks(self) -> npt.NDArray[np.int8]:
+        seats = self._listed_seats()
+        return self._format.masks(self.game.observations.masks, np.zeros(len(seats), np.int64), seats)
+
+    def _listed_seats(self) -> npt.NDArray[np.int64]:
+        return np.array([self._seat[agent] for agent in self.agents], np.int64)
+
+    def _ends(self, terminated: list[bool]) -> list[bool]:
+        """Return which of ``agents`` end now, from who ended in the engine; all together if they are kept."""
+        if self.options.agent_death == "remove":
+            return terminated
+        state = self.game.state
+        are_dead = self.options.end_when == "no_agents" and not state.alive[0, self._seats].any()
+        return [bool(state.over[0]) or are_dead] * len(terminated)
 
     def _check_actions(self, actions: Mapping[AgentID, Any]) -> npt.NDArray[np.int64]:
-        """Return int64 (P,), the actions in seat order; seats without a living agent hold."""
+        """Return int64 (P, 2), the actions in seat order; seats without a living agent hold."""
         self._need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
         unknown = [agent for agent in actions if agent not in self._seat]
         if unknown:
             raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
-        chosen = np.zeros(self.config.num_players, np.int64)
+        is_alive = self.game.state.alive[0].tolist()
+        chosen = np.zeros((self.config.num_players, 2), np.int64)
         for agent in self.agents:
+            seat = self._seat[agent]
+            if not is_alive[seat]:
+                continue
             if agent not in actions:
                 raise ValueError(f"actions has none for {agent!r}, which is alive; 0 holds")
-            chosen[self._seat[agent] - 1] = self._check_action(agent, actions[agent])
+            chosen[seat - 1] = self._check_action(agent, actions[agent])
         return chosen
 
-    def _check_action(self, agent: AgentID, action: Any) -> int:
-        try:
-            index = operator.index(action)
-        except TypeError:
-            index = -1
-        if isinstance(action, bool) or not 0 <= index < self._num_actions:
-            raise ValueError(
-                f"the action of {agent!r} is {action!r}; it must be a whole number from 0 to "
-                f"{self._num_actions - 1}"
-            )
-        return index
+    def _check_action(self, agent: AgentID, action: Any) -> tuple[int, int]:
+        pair = self._format.pair(action)
+        if pair is None:
+            raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self._format.wanted}")
+        return pair
 
     def _check_agent(self, agent: AgentID) -> None:
         if agent not in self._seat:
@@ -365,6 +383,7 @@ def parallel_env(
     frames: int = 4,
     pool_factor: int | None = None,
     zero_copy: bool = False,
+    end_when: str = "game",
     config: GameConfig | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
@@ -373,13 +392,8 @@ def parallel_env(
     ``height``, ``width``, ``num_players`` (256, 256 and 32 unless given) and all ``config_fields`` are
     fields of ``GameConfig``; they change those of ``config``, if one is given.
     """
-    sizes = {"height": height, "width": width, "num_players": num_players}
-    config_fields |= {name: size for name, size in sizes.items() if size is not None}
-    base = GameConfig() if config is None else config
-    if not isinstance(base, GameConfig):
-        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
     return TerritorialEnv(
-        base.replace(**config_fields),
+        config_from(config, height, width, num_players, config_fields),
         seats=seats,
         obs=obs,
         frames=frames,
@@ -389,6 +403,7 @@ def parallel_env(
         action_mask=action_mask,
         action_format=action_format,
         max_cycles=max_cycles,
+        end_when=end_when,
         render_mode=render_mode,
     )
 
@@ -399,36 +414,6 @@ def env(**arguments: Any) -> Any:
     The arguments are those of :func:`parallel_env`.
     """
     return parallel_to_aec(parallel_env(**arguments))
-
-
-def _check_option(name: str, value: object) -> None:
-    if value not in AVAILABLE[name]:
-        choices = " or ".join(repr(choice) for choice in AVAILABLE[name])
-        raise ValueError(f"{name} is {value!r}; it must be {choices}")
-
-
-def _check_goes_with(obs: str, option: str, value: object) -> None:
-    """Raise ValueError where the form ``obs`` would not heed an option that was given."""
-    forms = [name for name, mode in MODES.items() if option in mode.options]
-    if obs not in forms:
-        wanted = " or ".join(map(repr, forms))
-        raise ValueError(f"{option} is {value!r} and obs is {obs!r}; it goes with obs = {wanted} only")
-
-
-def _agent_seats(seats: Sequence[str] | None, num_players: int) -> list[int]:
-    """Return the seats, 1..P, whose players are agents."""
-    seat_codes(seats, num_players)
-    if seats is None:
-        return list(range(1, num_players + 1))
-    if EXTERNAL in seats:
-        raise ValueError(
-            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}: nobody could play it here, since every "
-            f"action is an agent's; call it {AGENT!r}, or use VecGame"
-        )
-    chosen = [seat for seat, name in enumerate(seats, start=1) if name == AGENT]
-    if not chosen:
-        raise ValueError(f"none of the seats is called {AGENT!r}: an environment needs at least one")
-    return chosen
 
 
 def _register() -> None:

@@ -1,29 +1,29 @@
 """The forms in which an environment hands out observations: their spaces, and the arrays of every step.
 
-All are flat dicts with the key ``action_mask``. A mode is made once per environment and shows the game
-to any of its seats; what is the same for all of them is one object in all their observations.
+All are flat dicts. A mode is made once per environment and shows any seats of any games; what is the same
+for all agents of a game is there once a game.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions import flat_mask, num_flat_actions
 from territorial.decode import FeatureDecoder
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame
 from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
+from territorial.observe import Observations
 
 Observation = dict[str, npt.NDArray[Any]]
 Keys = dict[str, spaces.Space[Any]]
+Ints = npt.NDArray[np.int64]
 
 
 class Mode(ABC):
@@ -31,7 +31,7 @@ class Mode(ABC):
     ``options`` which of the options below it heeds.
 
     Args:
-        game: of the environment; its layout and config are those of all observations.
+        game: whose observations are shown; its layout and config are those of all of them.
         pool_factor: cells a side of the squares of the mode "pooled".
         zero_copy: True hands out views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
@@ -40,6 +40,8 @@ class Mode(ABC):
 
     shows_boards: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ()
+    shared: ClassVar[tuple[str, ...]] = ()
+    """The keys whose arrays are the same for all agents of a game."""
 
     def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
         self.layout: ObsLayout = game.layout
@@ -47,35 +49,30 @@ class Mode(ABC):
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
         self.zero_copy = zero_copy
-        num_actions = num_flat_actions(game.config.num_players)
-        mask = spaces.Box(0, 1, (num_actions,), np.int8)
-        self.space = spaces.Dict(self.keys() | {"action_mask": mask})
-
-    def show(self, game: VecGame, seats: Sequence[int]) -> list[Observation]:
-        """Return the observations of ``seats``, 1..P, of the one game of ``game`` as it stands."""
-        if not seats:
-            return []
-        games = np.zeros(len(seats), np.int64)
-        targets = self.decoder.action_mask(game.observations.masks, seats, games)
-        masks = flat_mask(targets)
-        shown = self.arrays(game, np.asarray(seats), games)
-        return [{**observation, "action_mask": mask} for observation, mask in zip(shown, masks, strict=True)]
 
     @abstractmethod
     def keys(self) -> Keys:
-        """Return the spaces of all keys but the mask."""
+        """Return the spaces of all that one agent sees."""
+
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Observation:
+        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
+
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)). ``games``: copies of theirs alone.
+        """
+        return {}
 
     @abstractmethod
-    def arrays(
-        self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
-    ) -> list[Observation]:
-        """Return all arrays but the mask for each of ``seats``; ``games`` are as many zeros."""
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+        """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
 
 
 class Packed(Mode):
     """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
 
     options = ("zero_copy",)
+    shared = ("observation", "terrain", "players", "borders", "globals")
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
@@ -91,21 +88,24 @@ class Packed(Mode):
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
-    def arrays(
-        self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
-    ) -> list[Observation]:
-        """Return the game's arrays, each one object for all seats, and the seat."""
-        seen = game.observations
-        shared = {
-            "observation": seen.planes[0],
-            "terrain": game.terrain(0),
-            "players": seen.players[0],
-            "borders": seen.borders[0],
-            "globals": seen.globals[0],
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Observation:
+        """Return boards and tables."""
+        arrays: Observation = {
+            "observation": seen.planes,
+            "terrain": terrain,
+            "players": seen.players,
+            "borders": seen.borders,
+            "globals": seen.globals,
         }
-        if not self.zero_copy:
-            shared = {key: array.copy() for key, array in shared.items()}
-        return [{**shared, "seat": np.array([seat], np.int32)} for seat in seats]
+        if games is not None:
+            return {key: array[games] for key, array in arrays.items()}
+        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+        """Return the seats themselves."""
+        return {"seat": seats[:, None].astype(np.int32)}
 
 
 class Features(Mode):
@@ -117,12 +117,9 @@ class Features(Mode):
         """Return the space of the vector."""
         return {"observation": _from_zero_to(FeatureDecoder(self.config).high)}
 
-    def arrays(
-        self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
-    ) -> list[Observation]:
-        """Return rows of one new array."""
-        seen = game.observations
-        return _each(self.decoder.features(seen.players, seen.borders, seen.globals, seats, games))
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+        """Return the vectors."""
+        return {"observation": self.decoder.features(seen.players, seen.borders, seen.globals, seats, games)}
 
 
 class Pooled(Mode):
@@ -134,13 +131,10 @@ class Pooled(Mode):
         """Return the space of the planes."""
         return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
 
-    def arrays(
-        self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
-    ) -> list[Observation]:
-        """Return parts of one new array."""
-        seen, factor = game.observations, self.pool_factor
-        tables = seen.players, seen.borders
-        return _each(self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor))
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+        """Return the planes."""
+        tables, factor = (seen.players, seen.borders), self.pool_factor
+        return {"observation": self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
 
 
 class OneHot(Mode):
@@ -150,19 +144,13 @@ class OneHot(Mode):
         """Return the space of the planes."""
         return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
 
-    def arrays(
-        self, game: VecGame, seats: npt.NDArray[Any], games: npt.NDArray[np.int64]
-    ) -> list[Observation]:
-        """Return parts of one new array."""
-        return _each(self.decoder.onehot(game.observations.planes, seats, games, dtype=np.int8))
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+        """Return the planes."""
+        return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
 
 MODES: dict[str, type[Mode]] = {"packed": Packed, "features": Features, "pooled": Pooled, "onehot": OneHot}
 """The modes by name; the first is the default."""
-
-
-def _each(array: npt.NDArray[Any]) -> list[Observation]:
-    return [{"observation": part} for part in array]
 
 
 def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:

@@ -108,7 +108,7 @@ class Recorder:
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
         if game.has_begun:
-            self._begin_all()
+            self.after_reset(self._reels)
 
     def replay(self, k: int = 0) -> Replay:
         """Return the replay of game ``k`` as far as it has been played; ReplayError if it is not recorded."""
@@ -128,7 +128,7 @@ class Recorder:
     def close(self) -> None:
         """Give out the replays of games that are not over, and record nothing more."""
         try:
-            self.before_reset()
+            self.before_reset(self._reels)
         finally:
             self._reels = {}
             self._game.unwatch()
@@ -141,17 +141,19 @@ class Recorder:
 
     # ---- what the batch tells ---------------------------------------------------------------------
 
-    def before_reset(self) -> None:
-        """All games are about to be replaced: those that have been played are given out as they stand."""
-        for k in self._reels:
+    def before_reset(self, games: Iterable[int]) -> None:
+        """These games are about to be replaced: those that have been played are given out as they stand."""
+        for k in sorted(self._reels.keys() & set(games)):
             reel, tick = self._drained(k), self._tick(k)
             if reel is not None and tick > 0:
                 self._finish(k, reel, tick, self._game.digest(k), is_over=False)
         self._give_out()
 
-    def after_reset(self) -> None:
-        """All games have just begun."""
-        self._begin_all()
+    def after_reset(self, games: Iterable[int]) -> None:
+        """These games have just begun."""
+        for k in sorted(self._reels.keys() & set(games)):
+            self._begin(k)
+        self._take_checkpoints()
 
     def after_step(self) -> None:
         """A step was played: nearly always there is nothing to do."""
@@ -187,12 +189,6 @@ class Recorder:
             self._reels[k] = None
 
     # ---- within -----------------------------------------------------------------------------------
-
-    def _begin_all(self) -> None:
-        for k in self._reels:
-            self._begin(k)
-        self._steps_to_drain = DRAIN_EVERY
-        self._take_checkpoints()
 
     def _begin(self, k: int) -> None:
         """Record game ``k`` if it is at its first tick."""

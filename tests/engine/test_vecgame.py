@@ -9,6 +9,7 @@ import pytest
 from territorial import GameConfig, LandMask, Snapshot, VecGame
 from territorial.actions import owner_of_target
 from territorial.constants import FRACTIONS, STREAM_EPISODE
+from territorial.engine import seed_of_episode
 from territorial.reference import H
 from tests.engine.support import (
     NEVER,
@@ -332,7 +333,7 @@ def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
         game.step()
     others = [game.digest(0), game.digest(2)]
     game.set_seats(1, BOTS[::-1])
-    game.reset_game(1, 99, episode=4)
+    game.reset_game(1, seed_of_episode(99, 4))
     for _ in range(4):
         alone.reset()
     assert game.digest(1) != alone.digest(0)
@@ -656,11 +657,6 @@ BAD_CALLS = {
     ),
     "a game to begin that there is not": (lambda game: game.reset_game(3, 0), IndexError, "game 3: this"),
     "a game to begin with a seed below 0": (lambda game: game.reset_game(0, -1), ValueError, "seed is -1"),
-    "a game to begin with episode -1": (
-        lambda game: game.reset_game(0, 1, episode=-1),
-        ValueError,
-        "episode is -1",
-    ),
     "a seed and seeds": (
         lambda game: game.reset(seed=1, seeds=[1, 2]),
         ValueError,

@@ -434,9 +434,10 @@ def test_copies_draw_the_same(render_mode):
             {"zero_copy": True, "obs": "features"},
             "zero_copy is True and obs is 'features'; it goes with obs = 'packed' only",
         ),
-        ({"agent_death": "keep"}, "agent_death is 'keep'; it must be 'remove'"),
-        ({"action_mask": "info"}, "action_mask is 'info'; it must be 'obs'"),
-        ({"action_format": "multi_discrete"}, "action_format is .* it must be 'discrete'"),
+        ({"agent_death": "stay"}, "agent_death is 'stay'; it must be 'remove' or 'keep'"),
+        ({"action_mask": True}, "action_mask is True; it must be 'obs' or 'info' or 'both' or 'none'"),
+        ({"action_format": "box"}, "action_format is 'box'; it must be 'discrete' or 'multi_discrete'"),
+        ({"end_when": "never"}, "end_when is 'never'; it must be 'game' or 'no_agents'"),
         (
             {"render_mode": "rgb"},
             "render_mode is 'rgb'; it must be None or 'ansi' or 'human' or 'rgb_array'",

@@ -477,3 +477,22 @@ def test_a_game_that_is_not_recorded_is_named():
     recorder = Recorder(game, games=range(2, 20))
     with pytest.raises(ReplayError, match=r"game 1 is not recorded: this recorder has 2, 3, .* \.\.\."):
         recorder.replay(1)
+
+
+def test_a_game_that_begins_anew_by_itself_gives_a_replay_and_is_recorded_again():
+    shelf = Shelf()
+    game = VecGame(SMALL, 3, seats=BOTS, observe=False, autoreset="disabled")
+    with Recorder(game, shelf):
+        game.reset(seeds=[1, 2, 3])
+        for _ in range(5):
+            game.step()
+        game.reset_game(1, 77)
+        assert [(k, replay.seed, replay.is_over) for k, replay in shelf.replays] == [(1, 2, False)]
+        for _ in range(7):
+            game.step()
+        game.reset_game(1)
+    ticks = {(k, replay.seed): replay.num_ticks for k, replay in shelf.replays}
+    every = SMALL.decision_every
+    assert ticks == {(0, 1): 12 * every, (1, 2): 5 * every, (1, 77): 7 * every, (2, 3): 12 * every}
+    for _, replay in shelf.replays:
+        Replay.from_bytes(replay.to_bytes()).verify()

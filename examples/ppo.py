@@ -1,0 +1,224 @@
+"""PPO in one file on the native vector environment: a few seats learn with one network, among bots.
+
+The boards of a game are stored once, packed, for all its agents; ``BoardPolicy`` decodes them within.
+Needs PyTorch.
+
+    python examples/ppo.py                                  five minutes on two cores
+    python examples/ppo.py --num-games 32 --height 64 --width 64 --total-steps 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import territorial
+from territorial.config import GameConfig
+from territorial.decode import feature_names
+from territorial.decode.forms import pooled_shape
+from territorial.nets.board_policy import BoardPolicy
+from territorial.obs_layout import ObsLayout
+
+
+@dataclasses.dataclass
+class Args:
+    """Every option, with its default."""
+
+    seed: int = 0
+    height: int = 32
+    width: int = 32
+    num_players: int = 4
+    num_agents: int = 2  # seats that learn; bots have the others
+    bot: str = "novice"
+    decision_every: int = 50  # ticks: a policy that launches at every chance must not launch too often
+    num_games: int = 16
+    rollout: int = 64  # steps of every game between two updates
+    total_steps: int = 40_000  # steps of single games
+    epochs: int = 3
+    minibatches: int = 8
+    learning_rate: float = 5e-4
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.003
+    max_norm: float = 0.5
+    eval_games: int = 64
+
+
+class Trunk(nn.Module):
+    """Pooled planes and features, flattened, through two layers."""
+
+    form, embedding_size = "pooled", 128
+
+    def __init__(self, layout: ObsLayout, config: GameConfig) -> None:
+        super().__init__()
+        size = int(np.prod(pooled_shape(layout, 8))) + len(feature_names(config))
+        self.layers = nn.Sequential(
+            nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, self.embedding_size), nn.Tanh()
+        )
+
+    def forward(self, boards: Tensor, features: Tensor) -> Tensor:
+        """Return float32 (N, 128)."""
+        return self.layers(torch.cat([boards.flatten(1), features], dim=1))
+
+
+def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialVec:
+    """Return games of the learning seats and bots."""
+    seats = ["agent"] * args.num_agents + [args.bot] * (args.num_players - args.num_agents)
+    return territorial.make_vec(
+        num_games,
+        args.height,
+        args.width,
+        args.num_players,
+        seats,
+        frames=1,
+        action_format="multi_discrete",
+        end_when="no_agents",
+        decision_every=args.decision_every,
+        max_ticks=4000,
+        **options,
+    )
+
+
+def to_rows(seen: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    """Return an observation of N games as ``BoardPolicy`` takes it: one row an agent, boards once a game."""
+    tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
+    games, agents = tensors["seat"].shape[:2]
+    rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
+    shared = {key: tensors[key] for key in ("players", "borders", "globals")}
+    frame = torch.arange(games).repeat_interleave(agents)[:, None]
+    return rows | shared | {"observations": tensors["observation"], "frame": frame}
+
+
+def log_probs(policy: BoardPolicy, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-probabilities of ``actions`` (N, 2), and entropies; what holds has no fraction."""
+    what, how = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
+    first, second = (
+        torch.distributions.Categorical(logits=part, validate_args=False) for part in (what, how)
+    )
+    launches = (actions[:, 0] > 0).float()
+    chosen = first.log_prob(actions[:, 0]) + launches * second.log_prob(actions[:, 1])
+    return chosen, first.entropy() + (1 - first.probs[:, 0]) * second.entropy()
+
+
+def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, last: Tensor) -> Tensor:
+    """Return the generalised advantage estimates, (T, N)."""
+    result, running, following = torch.zeros_like(rewards), torch.zeros_like(last), last
+    for t in reversed(range(len(rewards))):
+        goes_on = 1 - dones[t]
+        delta = rewards[t] + args.gamma * following * goes_on - values[t]
+        running = delta + args.gamma * args.gae_lambda * goes_on * running
+        result[t], following = running, values[t]
+    return result
+
+
+@torch.no_grad()
+def mean_place(args: Args, policy: BoardPolicy, seed: int) -> tuple[float, float]:
+    """Return the mean place of the learning seats over whole games, and half its 95 % interval."""
+    env = make(args, args.eval_games, autoreset="disabled")
+    seen, info = env.reset(seed)
+    torch.manual_seed(seed)
+    has_ended = np.zeros(args.eval_games, bool)
+    while not has_ended.all():
+        logits, _ = policy(to_rows(seen))
+        seen, *_, info = env.step(policy.draw(logits).view(args.eval_games, -1, 2).numpy())
+        has_ended |= info["ended"]
+    # The agents of a game share its luck: a game is one draw.
+    places = info["place"].mean(axis=1)
+    return float(places.mean()), float(1.96 * places.std(ddof=1) / len(places) ** 0.5)
+
+
+def update(args: Args, policy: BoardPolicy, optimizer: torch.optim.Optimizer, batch: dict) -> float:
+    """Learn from a rollout, in minibatches of whole games at a step; return the last loss."""
+    loss = torch.zeros(())
+    for _ in range(args.epochs):
+        for chosen in torch.randperm(len(batch["actions"])).tensor_split(args.minibatches):
+            seen = to_rows({key: array[chosen.numpy()] for key, array in batch["seen"].items()})
+            rows = {key: batch[key][chosen].flatten(0, 1) for key in batch if key != "seen"}
+            alive = rows["alive"].bool()
+            logits, embedding = policy(seen)
+            new, entropy = log_probs(policy, logits, rows["actions"])
+            ratio = (new - rows["logp"]).exp()[alive]
+            gain = rows["advantages"][alive]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            surrogate = torch.min(ratio * gain, ratio.clamp(1 - args.clip, 1 + args.clip) * gain)
+            error = (policy.values(embedding) - rows["returns"])[alive].square()
+            loss = -surrogate.mean() + 0.5 * error.mean() - args.entropy * entropy[alive].mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(policy.parameters(), args.max_norm)
+            optimizer.step()
+    return loss.item()
+
+
+def train(args: Args) -> tuple[BoardPolicy, int]:
+    """Return a trained policy, and how many launches were not legal."""
+    torch.manual_seed(args.seed)
+    env = make(args, args.num_games)
+    policy = BoardPolicy(env.game.layout, env.config, Trunk(env.game.layout, env.config))
+    optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
+    seen, info = env.reset(args.seed)
+    started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.num_agents)
+    for iteration in range(1, args.total_steps // (args.rollout * args.num_games) + 1):
+        kept: dict[str, list] = {
+            key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")
+        }
+        frames, places = [], []
+        for _ in range(args.rollout):
+            with torch.no_grad():
+                logits, embedding = policy(to_rows(seen))
+                actions = policy.draw(logits)
+                chosen, _ = log_probs(policy, logits, actions)
+            frames.append(seen)
+            kept["alive"].append(torch.from_numpy(info["alive"]))
+            seen, rewards, ends, cuts, info = env.step(actions.view(*shape, 2).numpy())
+            kept["actions"].append(actions.view(*shape, 2))
+            kept["logp"].append(chosen.view(shape))
+            kept["values"].append(policy.values(embedding).detach().view(shape))
+            kept["rewards"].append(torch.from_numpy(rewards))
+            kept["dones"].append(torch.from_numpy(ends | cuts).float())
+            if info["ended"].any():
+                places += info["final_info"]["place"].ravel().tolist()
+                illegal += int(info["final_info"]["illegal"].sum())
+        with torch.no_grad():
+            last = policy.values(policy.embed(to_rows(seen))).view(shape)
+        batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
+        values, dones = batch.pop("values"), batch.pop("dones")
+        batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
+        batch["returns"] = batch["advantages"] + values
+        batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
+        batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in seen}
+        loss = update(args, policy, optimizer, batch)
+        rate = iteration * args.rollout * args.num_games / (time.perf_counter() - started)
+        place = f"{np.mean(places):.2f}" if places else "-"
+        print(f"iteration {iteration}: loss {loss:.3f}, mean place {place}, {rate:,.0f} game steps/s")
+    return policy, illegal + int(info["illegal"].sum())
+
+
+def main(argv: list[str] | None = None) -> dict[str, float]:
+    """Train, and compare with the untrained policy; return what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for field in dataclasses.fields(Args):
+        option = "--" + field.name.replace("_", "-")
+        parser.add_argument(option, type=type(field.default), default=field.default)
+    args = Args(**vars(parser.parse_args(argv)))
+    policy, illegal = train(args)
+    torch.manual_seed(args.seed)
+    untrained = BoardPolicy(policy.layout, policy.config, Trunk(policy.layout, policy.config))
+    result: dict[str, float] = {"illegal": illegal}
+    for name, player in (("trained", policy), ("untrained", untrained)):
+        place, half = mean_place(args, player, seed=1_000_000 + args.seed)
+        result |= {name: place, f"{name}_half_interval": half}
+        print(f"{name}: mean place {place:.2f} +- {half:.2f} of {args.num_players}")
+    print(f"launches that were not legal: {illegal}")
+    return result
+
+
+if __name__ == "__main__":
+    main()

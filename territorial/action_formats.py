@@ -1,0 +1,152 @@
+"""The formats in which agents act, each with its space, its masks and its way to the engine's pairs."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from territorial.actions import num_flat_actions, num_targets, unflatten
+from territorial.constants import NUM_FRACTIONS
+from territorial.legal import write_masks
+
+Ints = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.int8]
+
+
+class ActionFormat(ABC):
+    """One format of actions in games of ``num_players``. The engine's own is a pair: what, and how much."""
+
+    space: spaces.Space[Any]
+    """Of the actions of one agent."""
+    wanted: str
+    """What an action must be, for messages."""
+    width: int
+    """The length of a mask."""
+    copies: int
+    """How many columns of a mask each target has."""
+    shape: tuple[int, ...]
+    """Of one action as an array."""
+
+    @abstractmethod
+    def __init__(self, num_players: int) -> None: ...
+
+    @property
+    def mask_space(self) -> spaces.Box:
+        """The space of the mask of one agent: int8 (width,), 1 for what is legal."""
+        return spaces.Box(0, 1, (self.width,), np.int8)
+
+    @property
+    def sample_space(self) -> spaces.Space[Any]:
+        """The space of ``for_sampling``."""
+        return self.mask_space
+
+    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, out: Masks | None = None) -> Masks:
+        """Return int8 (N, width), ``out`` or new: what is legal for ``seats`` of ``games``.
+
+        ``bits`` are the engine's.
+        """
+        if out is None:
+            masks = np.zeros((len(seats), self.width), np.int8)
+        else:
+            masks = out
+            masks.fill(0)
+        write_masks(bits, games, seats, self.copies, masks)
+        return masks
+
+    def for_sampling(self, mask: Masks) -> Any:
+        """Return the mask of one agent as ``space.sample`` takes it."""
+        return mask
+
+    @abstractmethod
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return an action of one agent as the engine's pair; None if it is none."""
+
+    @abstractmethod
+    def pairs(self, actions: Ints) -> Ints:
+        """Return int64 (..., 2): actions that lie in the space as the engine's pairs."""
+
+    @abstractmethod
+    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
+        """Return for every action of an array whether it lies in the space."""
+
+
+class Discrete(ActionFormat):
+    """``Discrete(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
+
+    copies = NUM_FRACTIONS
+    shape = ()
+
+    def __init__(self, num_players: int) -> None:
+        self.width = num_flat_actions(num_players)
+        self.space = spaces.Discrete(self.width)
+        self.wanted = f"a whole number from 0 to {self.width - 1}"
+        self._pairs = unflatten(np.arange(self.width))
+        self._listed: list[tuple[int, int]] = [(what, how) for what, how in self._pairs.tolist()]
+
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return the two parts of a whole number."""
+        try:
+            number = operator.index(action)
+        except TypeError:
+            return None
+        if isinstance(action, bool) or not 0 <= number < self.width:
+            return None
+        return self._listed[number]
+
+    def pairs(self, actions: Ints) -> Ints:
+        """Return the two parts of whole numbers (...)."""
+        return self._pairs.take(actions, axis=0)
+
+    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
+        """Return (...): which are in range."""
+        return (actions >= 0) & (actions < self.width)
+
+
+class MultiDiscrete(ActionFormat):
+    """``MultiDiscrete([P + 2, 10])``: what, and how much."""
+
+    copies = 1
+    shape = (2,)
+
+    def __init__(self, num_players: int) -> None:
+        self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
+        self.width = int(self._sizes.sum())
+        self.space = spaces.MultiDiscrete(self._sizes)
+        self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"
+
+    @property
+    def sample_space(self) -> spaces.Space[Any]:
+        """One ``Box`` a part."""
+        return spaces.Tuple([spaces.Box(0, 1, (int(size),), np.int8) for size in self._sizes])
+
+    def for_sampling(self, mask: Masks) -> tuple[Masks, Masks]:
+        """Return the masks of both parts."""
+        return mask[: self._sizes[0]], mask[self._sizes[0] :]
+
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return the two whole numbers."""
+        try:
+            parts = np.asarray(action)
+        except ValueError:
+            return None
+        if parts.shape != (2,) or parts.dtype.kind not in "iu" or not self.are_good(parts):
+            return None
+        return int(parts[0]), int(parts[1])
+
+    def pairs(self, actions: Ints) -> Ints:
+        """Return the actions, which are pairs already."""
+        return actions
+
+    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
+        """Return (...) for (..., 2): where both parts are in range."""
+        in_range = (actions >= 0) & (actions < self._sizes)
+        return in_range[..., 0] & in_range[..., 1]
+
+
+FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}
+"""The formats by name; the first is the default."""

@@ -1,0 +1,139 @@
+"""Gymnasium's environments: what its own checks ask, and that they are rows of the vector environment."""
+
+import itertools
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+import territorial
+from territorial.env_options import CHOICES
+from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from tests.env.support import SMALL, small_env
+
+SMALL_GAME = SMALL | {"max_ticks": 600}
+SEATS = ("metronome", "agent", "banker", "novice")
+
+
+@pytest.fixture
+def warned():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+def test_one_seat_passes_the_checks_of_gymnasium_without_a_warning(obs, action_format, warned):
+    for action_mask in CHOICES["action_mask"]:
+        options = {"obs": obs, "action_format": action_format, "action_mask": action_mask}
+        made = gymnasium.make(ENV_ID, **SMALL_GAME, **options)
+        assert isinstance(made.unwrapped, SeatEnv)
+        check_env(made.unwrapped, skip_render_check=True)
+    assert not warned
+
+
+def test_one_seat_is_that_agent_of_parallel_env():
+    one = gymnasium.make(ENV_ID, seats=SEATS, **SMALL_GAME)
+    game = small_env(seats=SEATS, **SMALL_GAME)
+    for reset in ({"seed": 4}, {}):
+        seen, info = one.reset(**reset)
+        expected, infos = game.reset(**reset)
+        while game.agents:
+            assert info == infos["player_1"]
+            assert seen.keys() == expected["player_1"].keys()
+            assert all(np.array_equal(seen[key], expected["player_1"][key]) for key in seen)
+            assert np.array_equal(one.unwrapped.action_masks(), seen["action_mask"])
+            action = int(np.flatnonzero(seen["action_mask"])[-1])
+            seen, reward, terminated, truncated, info = one.step(action)
+            expected, rewards, ends, _, infos = game.step({"player_1": action})
+            assert (reward, terminated, truncated) == (rewards["player_1"], ends["player_1"], False)
+        assert terminated
+        with pytest.raises(RuntimeError, match=r"the episode is over: call reset\(\)"):
+            one.step(0)
+
+
+def test_one_seat_is_truncated_after_so_many_steps():
+    one = SeatEnv(**SMALL_GAME, max_cycles=3)
+    one.reset(seed=0)
+    assert [one.step(0)[2:4] for _ in range(3)] == [(False, False)] * 2 + [(False, True)]
+
+
+def test_one_seat_is_for_one_agent():
+    with pytest.raises(ValueError, match="seats has 2 agents; this environment is for one"):
+        SeatEnv(seats=("agent", "agent", "novice", "novice"), **SMALL_GAME)
+    one = SeatEnv(**SMALL_GAME)
+    one.reset()
+    assert one.vec.game.seats_of(0) == ("agent", *territorial.bots.NAMES[:3])
+    with pytest.raises(ValueError, match=r"actions\[0, 0\] is 51"):
+        one.step(51)
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+def test_every_agent_is_a_sub_environment_that_lies_in_its_space(obs, action_format, warned):
+    vector = gymnasium.make_vec(
+        ENV_ID, num_envs=8, seats=None, obs=obs, action_format=action_format, **SMALL_GAME
+    )
+    assert isinstance(vector.unwrapped, SeatVectorEnv)
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    vector.action_space.seed(0)
+    seen, _ = vector.reset(seed=1)
+    ends = np.zeros(8, int)
+    for _ in range(130):
+        assert vector.observation_space.contains(seen)
+        assert np.array_equal(vector.unwrapped.action_masks(), seen["action_mask"])
+        before = ends.copy()
+        seen, rewards, terminated, truncated, _ = vector.step(vector.action_space.sample())
+        ends += terminated
+        assert rewards.shape == terminated.shape == truncated.shape == (8,)
+        assert (ends.reshape(2, 4) == ends.reshape(2, 4)[:, :1]).all(), "all agents of a game end together"
+    assert (ends >= 2).all()
+    assert before.sum() > 0
+    assert not warned
+
+
+def test_sub_environments_begin_anew_in_the_step_after_their_end():
+    vector = SeatVectorEnv(4, **SMALL_GAME)
+    native = territorial.make_vec(1, autoreset="next_step", agent_death="keep", **SMALL_GAME)
+    seen, _ = vector.reset(seed=3)
+    native.reset(seed=3)
+    has_ended = False
+    for _ in range(70):
+        was_over = has_ended
+        seen, rewards, terminated, _, info = vector.step(np.zeros(4, int))
+        expected, wanted, *_ = native.step(np.zeros((1, 4), int))
+        assert np.array_equal(rewards, wanted[0])
+        assert all((seen["observation"][i] == expected["observation"][0]).all() for i in range(4))
+        assert seen["seat"].ravel().tolist() == [1, 2, 3, 4]
+        assert (info["tick"] == 0).all() == was_over
+        assert all(info[f"_{name}"].all() for name in native.info_names)
+        has_ended = bool(terminated.all())
+        assert not (was_over and rewards.any())
+    with pytest.raises(ValueError, match="num_envs is 6; it must be a multiple of 4, the agents of a game"):
+        SeatVectorEnv(6, **SMALL_GAME)
+
+
+def make_seat():
+    return gymnasium.make(ENV_ID, seats=SEATS, obs="features", **SMALL_GAME)
+
+
+@pytest.mark.parametrize("context", [None, "spawn", "forkserver"])
+def test_gymnasiums_own_processes_play_the_same_games(context):
+    together = SyncVectorEnv([make_seat] * 2)
+    apart = AsyncVectorEnv([make_seat] * 2, context=context)
+    try:
+        rng = np.random.default_rng(0)
+        one, two = together.reset(seed=5)[0], apart.reset(seed=5)[0]
+        for _ in range(20):
+            assert all(np.array_equal(one[key], two[key]) for key in one)
+            actions = rng.integers(0, 51, 2)
+            (one, *results), (two, *others) = together.step(actions), apart.step(actions)
+            assert all(
+                np.array_equal(a, b) for a, b in itertools.islice(zip(results, others, strict=True), 3)
+            )
+    finally:
+        apart.close()

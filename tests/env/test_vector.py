@@ -1,0 +1,313 @@
+"""The native vector environment: every row is one game as ``parallel_env`` and ``VecGame`` play it."""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, make_vec
+from territorial.agent_info import INFO_NAMES
+from territorial.env_options import CHOICES
+from territorial.vector import AUTORESETS
+from tests.env.support import SMALL, small_env
+
+SEATS = ("agent", "metronome", "agent", "banker")
+NUM_ENVS = 3
+
+
+def small_vec(num_envs=NUM_ENVS, **changes):
+    return make_vec(num_envs, **(SMALL | {"max_ticks": 600, "obs": "features"} | changes))
+
+
+def legal_actions(masks, rng, holds=0.7):
+    """Return legal actions (E, A), launches three in ten."""
+    draws = np.where(masks == 1, rng.random(masks.shape), -1)
+    return np.where(rng.random(masks.shape[:2]) < holds, 0, draws.argmax(-1))
+
+
+def steps(vec, count, rng_seed=0):
+    """Play at random; yield the masks, the actions and what every step returned."""
+    rng = np.random.default_rng(rng_seed)
+    for _ in range(count):
+        masks = vec.action_masks()
+        actions = legal_actions(masks, rng)
+        yield masks, actions, vec.step(actions)
+
+
+def same(one, other):
+    """Return whether two observations or infos are equal to the last bit."""
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+@pytest.mark.parametrize("seats", [None, SEATS], ids=["all agents", "with bots"])
+def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
+    options = {"obs": obs, "action_format": action_format, "seats": seats, "agent_death": "keep"}
+    options |= {"max_ticks": 300, "map": "lakes", "action_mask": "both"}
+    vec = small_vec(2, autoreset="disabled", **options)
+    rng = np.random.default_rng(1)
+    seen, info = vec.reset(seeds=[5, 6])
+    for k, seed in enumerate((5, 6)):
+        env = small_env(**options)
+        env.game.reset(seeds=[seed])
+        env.agents, env._has_begun = env.possible_agents.copy(), True
+        expected, infos = env._look()
+        row = vec.clone()
+        seen, info = row.observe(), row._info(*np.zeros((2, 2), np.bool_))
+        rewards = ends = dict.fromkeys(env.agents, 0)
+        returned = terminated = np.zeros((2, vec.num_agents))
+        while True:
+            for i, agent in enumerate(expected):
+                for key, array in expected[agent].items():
+                    shown = seen[key][k] if key in vec.shared_keys else seen[key][k, i]
+                    wanted = np.concatenate(array) if isinstance(array, tuple) else array
+                    assert np.array_equal(shown, wanted), key
+                assert {name: info[name][k, i] for name in INFO_NAMES} == {
+                    name: infos[agent][name] for name in INFO_NAMES
+                }
+                assert np.array_equal(info["action_mask"][k, i], seen["action_mask"][k, i])
+                assert rewards[agent] == returned[k, i]
+                assert ends[agent] == terminated[k, i]
+            if not env.agents:
+                break
+            actions = rng.integers(0, 6, (2, vec.num_agents, 2))
+            if action_format == "discrete":
+                actions = actions[..., 0] * 8
+            expected, rewards, ends, _, infos = env.step(dict(zip(env.agents, actions[k], strict=True)))
+            seen, returned, terminated, _, info = row.step(actions)
+
+
+@pytest.mark.parametrize("end_when", CHOICES["end_when"])
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_same_step_is_the_engines_own_autoreset(end_when, num_threads):
+    vec = small_vec(end_when=end_when, seats=SEATS, num_threads=num_threads)
+    engine = VecGame(vec.config, NUM_ENVS, 4, seats=SEATS, end_when=end_when, frames=1)
+    vec.reset(seed=4)
+    engine.reset()
+    ended = 0
+    for _, actions, (_, rewards, terminated, _, info) in steps(vec, 150):
+        full = np.zeros((NUM_ENVS, 4, 2), np.int64)
+        full[:, [0, 2]] = vec._format.pairs(actions)
+        _, wanted, wanted_ends, _, told = engine.step(full)
+        assert np.array_equal(rewards, wanted[:, [0, 2]])
+        assert np.array_equal(terminated, wanted_ends[:, [0, 2]])
+        assert np.array_equal(info["ended"], told["was_reset"])
+        assert np.array_equal(info["was_reset"], told["was_reset"])
+        for row, k in enumerate(np.flatnonzero(info["ended"])):
+            ended += 1
+            assert np.array_equal(info["final_info"]["place"][row], told["final_place"][k, [0, 2]])
+            assert np.array_equal(info["final_info"]["land"][row], told["final_land"][k, [0, 2]])
+            assert (info["final_info"]["tick"][row] == told["final_length"][k]).all()
+        assert [vec.game.digest(k) for k in range(3)] == [engine.digest(k) for k in range(3)]
+    assert ended > NUM_ENVS
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+def test_final_observations_are_those_that_the_other_ways_show(obs):
+    shown = {}
+    for autoreset in AUTORESETS:
+        vec = small_vec(obs=obs, autoreset=autoreset, max_ticks=250, map="lakes", decision_every=25)
+        first, _ = vec.reset(seed=9)
+        assert (vec.agent_seats == [[1, 2, 3, 4]] * 3).all()
+        for _ in range(10):
+            seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
+        assert info["ended"].all()
+        assert terminated.all()
+        final = info["final_obs"] if autoreset == "same_step" else seen
+        shown[autoreset] = final, rewards
+        again, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
+        assert not terminated.any()
+        if autoreset == "same_step":
+            second = seen
+            assert info["final_obs"] is None
+        elif autoreset == "next_step":
+            assert info["was_reset"].all()
+            assert not rewards.any()
+            assert same(again, second)
+            assert not same(again, first)
+        else:
+            assert same(again, seen)
+            assert not rewards.any()
+            assert not info["ended"].any()
+            for k in range(3):
+                vec.reset_game(k)
+            assert same(vec.observe(), second)
+    for other in ("next_step", "disabled"):
+        assert same(shown[other][0], shown["same_step"][0])
+        assert np.array_equal(shown[other][1], shown["same_step"][1])
+
+
+@pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
+@pytest.mark.parametrize("autoreset", AUTORESETS)
+def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
+    vec = small_vec(max_cycles=4, agent_death=agent_death, autoreset=autoreset)
+    vec.reset(seed=1)
+    flags = []
+    for _, _, (_, rewards, terminated, truncated, info) in steps(vec, 10):
+        assert not terminated.any()
+        assert (truncated == info["ended"][:, None]).all()
+        flags.append(bool(truncated.all()))
+        assert truncated.any() == truncated.all()
+        if autoreset == "disabled" and True in flags[:-1]:
+            assert not rewards.any()
+    ends = {"same_step": [3, 7], "next_step": [3, 8], "disabled": [3]}
+    assert np.flatnonzero(flags).tolist() == ends[autoreset]
+
+
+@pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
+def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death):
+    vec = small_vec(agent_death=agent_death, seats=("agent", "metronome") * 2, max_ticks=3000)
+    vec.reset(seed=2)
+    count = np.zeros((NUM_ENVS, 2), int)
+    was_alive, deaths = np.ones((NUM_ENVS, 2), bool), 0
+    for masks, _, (_, rewards, terminated, _, info) in steps(vec, 400):
+        assert (masks[~was_alive].sum(-1) == 1).all()
+        assert (masks[..., 0] == 1).all()
+        assert (rewards[~was_alive] == 0).all()
+        count += terminated
+        if agent_death == "keep":
+            assert (terminated == info["ended"][:, None]).all()
+        assert (count <= 1).all()
+        assert (count[info["ended"]] == 1).all()
+        count[info["ended"]] = 0
+        deaths += (was_alive & (info["alive"] == 0) & ~info["ended"][:, None]).sum()
+        was_alive = info["alive"] == 1
+    assert deaths > 0
+
+
+def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
+    line_ups = [("agent", "novice", "agent", "banker"), ("metronome", "agent", "agent", "turtle")]
+    vec = small_vec(2, seats=line_ups)
+    vec.reset(seed=3)
+    assert vec.agent_seats.tolist() == [[1, 3], [2, 3]]
+    for names, k in zip(line_ups, range(2), strict=True):
+        engine = VecGame(vec.config, 2, 3, seats=names, frames=1)
+        engine.reset()
+        engine.step()
+        twin = vec.clone()
+        twin.step(np.zeros((2, 2), int))
+        assert twin.game.digest(k) == engine.digest(k)
+    vec.set_seats(0, line_ups[1])
+    assert vec.agent_seats.tolist() == [[1, 3], [2, 3]], "not before the next reset"
+    vec.reset_game(0)
+    assert vec.agent_seats.tolist() == [[2, 3], [2, 3]]
+    with pytest.raises(ValueError, match="seats of game 1 have 1 agents; every game must have 2"):
+        vec.set_seats(1, ("agent", "novice", "novice", "novice"))
+    with pytest.raises(ValueError, match="seats has 2 line-ups; there are 3 games"):
+        small_vec(3, seats=line_ups)
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+def test_a_game_goes_on_in_another_slot_and_a_batch_in_a_copy(obs):
+    vec = small_vec(obs=obs, max_cycles=40)
+    vec.reset(seed=1)
+    for _ in steps(vec, 12):
+        pass
+    before = {key: array.copy() for key, array in vec.observe().items()}
+    saved = vec.save(1)
+    ahead = [results for *_, results in steps(vec.clone(), 45, rng_seed=3)]
+    for twin in (pickle.loads(pickle.dumps(vec)), copy.deepcopy(vec)):
+        for (*_, results), wanted in zip(steps(twin, 45, rng_seed=3), ahead, strict=True):
+            assert same(results[0], wanted[0])
+            assert all(
+                np.array_equal(one, other) for one, other in zip(results[1:4], wanted[1:4], strict=True)
+            )
+    other = small_vec(2, obs=obs, max_cycles=40)
+    other.reset(seed=77)
+    other.restore(0, saved)
+    seen = other.observe()
+    assert all(np.array_equal(seen[key][0], before[key][1]) for key in seen)
+    actions = np.zeros((3, 4), int)
+    for step in range(28):
+        one, two = vec.step(actions), other.step(actions[:2])
+        assert vec.game.digest(1) == other.game.digest(0) or step == 27
+        assert (one[3][1] == two[3][0]).all()
+    assert two[3][0].all(), "the count of steps is part of what is saved"
+
+
+def test_views_without_a_copy_are_an_option():
+    vec = small_vec(obs="packed", zero_copy=True)
+    seen, _ = vec.reset(seed=0)
+    for key, array in seen.items():
+        if key in vec.shared_keys:
+            assert not array.flags.writeable
+    planes = vec.game.observations.planes
+    assert np.shares_memory(seen["observation"], planes)
+    seen, *_ = vec.step(np.zeros((3, 4), int))
+    assert np.shares_memory(seen["observation"], planes)
+    copied, _ = small_vec(obs="packed").reset(seed=0)
+    assert all(array.flags.writeable for array in copied.values())
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (np.zeros((3, 3), int), r"actions has shape \(3, 3\); it must be \(3, 4\)"),
+        (np.zeros((3, 4)), "actions has dtype float64; it must hold whole numbers"),
+        (np.full((3, 4), 51), r"actions\[0, 0\] is 51; it must be a whole number from 0 to 50"),
+        ([[0, 0, 0, 0], [0, 0, -1, 0], [0, 0, 0, 0]], r"actions\[1, 2\] is -1; it must be"),
+    ],
+)
+def test_bad_actions_are_errors_that_name_them_and_change_nothing(actions, message):
+    vec = small_vec()
+    with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
+        vec.step(np.zeros((3, 4), int))
+    vec.reset(seed=0)
+    before = [vec.game.digest(k) for k in range(3)]
+    with pytest.raises((TypeError, ValueError), match=message):
+        vec.step(actions)
+    assert [vec.game.digest(k) for k in range(3)] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"autoreset": "later"}, "autoreset is 'later'; it must be 'same_step' or 'next_step' or 'disabled'"),
+        ({"obs": "raw"}, "obs is 'raw'"),
+        ({"hieght": 3}, "no field 'hieght'"),
+        ({"num_envs": 0}, "num_games is 0"),
+        ({"seats": "agent"}, "seats is the string 'agent'"),
+    ],
+)
+def test_bad_arguments_are_errors_that_name_them(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        small_vec(**arguments)
+
+
+def test_all_switches_go_together():
+    names = ("agent_death", "action_mask", "action_format", "end_when")
+    for values in itertools.product(*(CHOICES[name] for name in names), AUTORESETS):
+        *switches, autoreset = values
+        options = dict(zip(names, switches, strict=True))
+        vec = small_vec(2, autoreset=autoreset, max_ticks=60, seats=SEATS, **options)
+        seen, info = vec.reset(seed=1)
+        keys = info.keys()
+        for _ in range(8):
+            assert ("action_mask" in seen) == (options["action_mask"] in ("obs", "both"))
+            assert ("action_mask" in info) == (options["action_mask"] in ("info", "both"))
+            seen, rewards, *flags, info = vec.step(np.zeros((2, 2, *vec._format.shape), int))
+            assert info.keys() == keys
+            assert rewards.dtype == np.float32
+            assert all(flag.shape == (2, 2) and flag.dtype == bool for flag in flags)
+    assert vec.config == GameConfig(**SMALL, max_ticks=60)
+
+
+def test_one_game_begins_anew_and_the_others_stay_as_they_are():
+    vec = small_vec()
+    vec.reset(seed=8)
+    whole, seeded = VecGame(vec.config, 3, 8), VecGame(vec.config, 3)
+    whole.reset()
+    whole.reset()
+    seeded.reset(seeds=[1, 99, 1])
+    before = [vec.game.digest(k) for k in range(3)]
+    vec.game.reset_game(1)
+    assert [vec.game.digest(k) for k in range(3)] == [before[0], whole.digest(1), before[2]]
+    vec.game.reset_game(1, 99)
+    assert vec.game.digest(1) == seeded.digest(1)
+    with pytest.raises(ValueError, match="seed is -1"):
+        vec.game.reset_game(1, -1)
+    with pytest.raises(IndexError, match="game 3: this batch has the games 0 to 2"):
+        vec.game.stop_game(3)

@@ -1,0 +1,38 @@
+"""The PPO example, with tiny numbers: it runs, and where masks are used nothing illegal happens."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.checkout
+
+PATH = Path(__file__).parents[2] / "examples" / "ppo.py"
+
+
+@pytest.fixture
+def ppo():
+    spec = importlib.util.spec_from_file_location("ppo_example", PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ppo_example"] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys):
+    options = "--num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
+    result = ppo.main(options.split())
+    assert result["illegal"] == 0
+    assert all(1 <= result[name] <= 4 for name in ("trained", "untrained"))
+    assert capsys.readouterr().out.count("iteration") == 3
+
+
+def test_advantages_stop_at_ends(ppo):
+    torch = sys.modules["torch"]
+    rewards = torch.tensor([[1.0], [2.0], [4.0]])
+    dones = torch.tensor([[0.0], [1.0], [0.0]])
+    args = ppo.Args(gamma=0.5, gae_lambda=1.0)
+    found = ppo.advantages_of(args, rewards, torch.zeros(3, 1), dones, torch.tensor([8.0]))
+    assert found.flatten().tolist() == [1 + 0.5 * 2, 2, 4 + 0.5 * 8]
