@@ -1,4 +1,4 @@
-"""PNG files: a strict reader that believes nothing a file says of itself, and a writer of black and white."""
+"""PNG files: a strict reader that believes nothing a file says of itself, and a writer of masks."""
 
 from __future__ import annotations
 
@@ -219,8 +219,9 @@ def mask_png(cells: npt.NDArray[np.bool_]) -> bytes:
     lines[:, 1:] = np.packbits(cells, axis=1)
     header = struct.pack(">IIBBBBB", width, height, 1, _GRAY, 0, 0, 0)
     rows = zlib.compress(lines.tobytes(), 9)
-    return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
+    return SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def _chunk(kind: bytes, body: bytes) -> bytes:
+def chunk(kind: bytes, body: bytes) -> bytes:
+    """Return a chunk of a PNG file: length, name, body, checksum."""
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -11,9 +11,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from territorial.png import SIGNATURE, chunk
+
 Image = npt.NDArray[np.uint8]
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGB, _RGBA = 2, 6
 _KEEP, _OVER = 0, 1  # after a frame nothing is erased; a frame is laid over what stands there
 _FOREVER = 0
@@ -32,10 +33,10 @@ def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
     """Write an (H, W, 3) uint8 RGB picture to ``path`` as an 8-bit PNG file."""
     check_picture(rgb)
     with open(path, "wb") as file:
-        file.write(_SIGNATURE)
-        _write_chunk(file, b"IHDR", _header(rgb.shape[0], rgb.shape[1], _RGB))
-        _write_chunk(file, b"IDAT", _compressed(rgb))
-        _write_chunk(file, b"IEND", b"")
+        file.write(SIGNATURE)
+        file.write(chunk(b"IHDR", _header(rgb.shape[0], rgb.shape[1], _RGB)))
+        file.write(chunk(b"IDAT", _compressed(rgb)))
+        file.write(chunk(b"IEND", b""))
 
 
 class ApngWriter:
@@ -67,12 +68,12 @@ class ApngWriter:
 
     def _begin(self, rgb: Image) -> None:
         height, width, _ = rgb.shape
-        self._file.write(_SIGNATURE)
-        _write_chunk(self._file, b"IHDR", _header(height, width, _RGBA))
+        self._file.write(SIGNATURE)
+        self._file.write(chunk(b"IHDR", _header(height, width, _RGBA)))
         self._control_at = self._file.tell()
-        _write_chunk(self._file, b"acTL", struct.pack(">II", 1, _FOREVER))
+        self._file.write(chunk(b"acTL", struct.pack(">II", 1, _FOREVER)))
         self._control_frame(0, 0, height, width)
-        _write_chunk(self._file, b"IDAT", _compressed(_with_alpha(rgb)))
+        self._file.write(chunk(b"IDAT", _compressed(_with_alpha(rgb))))
 
     def _continue(self, rgb: Image, last: Image) -> None:
         differs = rgb != last
@@ -83,13 +84,12 @@ class ApngWriter:
         area = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
         layer = _with_alpha(rgb[area]) * is_new[area][:, :, None]
         self._control_frame(int(rows[0]), int(columns[0]), *layer.shape[:2])
-        _write_chunk(self._file, b"fdAT", struct.pack(">I", self._next()) + _compressed(layer))
+        self._file.write(chunk(b"fdAT", struct.pack(">I", self._next()) + _compressed(layer)))
 
     def _control_frame(self, top: int, left: int, height: int, width: int) -> None:
         place = struct.pack(">IIIII", self._next(), width, height, left, top)
-        _write_chunk(
-            self._file, b"fcTL", place + struct.pack(">HHBB", self._delay, _DELAY_UNIT, _KEEP, _OVER)
-        )
+        how = struct.pack(">HHBB", self._delay, _DELAY_UNIT, _KEEP, _OVER)
+        self._file.write(chunk(b"fcTL", place + how))
 
     def _next(self) -> int:
         """Number control and data of all frames in one sequence."""
@@ -104,9 +104,9 @@ class ApngWriter:
     ) -> None:
         if kind is not None or self._last is None:
             return
-        _write_chunk(self._file, b"IEND", b"")
+        self._file.write(chunk(b"IEND", b""))
         self._file.seek(self._control_at)  # how many there are is known only now
-        _write_chunk(self._file, b"acTL", struct.pack(">II", self._count, _FOREVER))
+        self._file.write(chunk(b"acTL", struct.pack(">II", self._count, _FOREVER)))
 
 
 def _header(height: int, width: int, kind: int) -> bytes:
@@ -125,8 +125,3 @@ def _compressed(pixels: Image) -> bytes:
     lines = np.zeros((height, 1 + pixels[0].size), np.uint8)
     lines[:, 1:] = pixels.reshape(height, -1)
     return zlib.compress(lines.data, 6)
-
-
-def _write_chunk(file: BinaryIO, kind: bytes, data: bytes) -> None:
-    file.write(struct.pack(">I", len(data)) + kind + data)
-    file.write(struct.pack(">I", zlib.crc32(kind + data)))
