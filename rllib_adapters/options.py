@@ -78,10 +78,10 @@ def _check_seats(seats: Sequence[str] | None, num_players: int) -> None:
         return
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    names = (AGENT, *bots.NAMES)
     for i, name in enumerate(seats):
-        if name not in names:
-            raise ValueError(f"seats[{i}] is {name!r}; it must be one of {', '.join(names)}")
+        if name not in (AGENT, *bots.NAMES, *bots.ALIASES):
+            wanted = ", ".join((AGENT, *bots.ALIASES))
+            raise ValueError(f"seats[{i}] is {name!r}; it must be one of {wanted}")
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
 

@@ -41,15 +41,16 @@ def _source_digest() -> str:
 
     Numba notices a change only in the file of the cached function itself, not in the functions and
     constants that it takes from other files, and would run stale code. So every file that takes part
-    (it imports this module, or it is one of the pure-data modules that the kernels read) goes into
-    the name of the cache directory. So does where the package lies: numba also compares the time of the
-    file, and two installations of one release would throw out each other's code.
+    (it imports this module, or it is one of the pure-data modules that the kernels read, such as those
+    of the bots) goes into the name of the cache directory. So does where the package lies: numba also
+    compares the time of the file, and two installations of one release would throw out each other's code.
     """
     package = Path(__file__).parent
     digest = hashlib.blake2b(str(package.resolve()).encode() + b"\0", digest_size=8)
     for path in sorted(package.rglob("*.py")):
         source = path.read_bytes()
         is_data = path.parent == package and path.name in ("constants.py", "config.py", "obs_layout.py")
+        is_data |= path.parent == package / "bots"
         if is_data or b"territorial._jit" in source or path.name == "_jit.py":
             digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()

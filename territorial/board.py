@@ -210,22 +210,19 @@ def write_owner_codes(planes: Any, spans: Any, codes: Any) -> None:
 
 
 @njit
-def bounding_box(planes: Any, spans: Any, owner: int) -> tuple[int, int, int, int]:
+def bounding_box(spans: Any, owner: int) -> tuple[int, int, int, int]:
     """Return (top, bottom, left, right) of the cells of ``owner``, from 0, all inclusive.
 
-    For an owner without cells top > bottom and left > right.
+    Exact if the spans are (see ``tighten_span``), else perhaps too large. For an owner without cells
+    top > bottom and left > right.
     """
-    top, bottom = planes.shape[2], -1
-    left, right = planes.shape[1] * STRIP_BITS, -1
-    for s in range(planes.shape[1]):
-        columns = ZERO
-        for r in range(spans[owner, s, FIRST], spans[owner, s, END]):
-            word = planes[owner, s, r]
-            if word != ZERO:
-                columns |= word
-                top, bottom = min(top, r - 1), max(bottom, r - 1)
-        if columns != ZERO:
-            start = s * STRIP_BITS
-            left = min(left, start + lowest_bit(columns))
-            right = max(right, start + highest_bit(columns))
+    top, bottom = 2**62, -1
+    left, right = spans.shape[1] * STRIP_BITS, -1
+    for s in range(spans.shape[1]):
+        if spans[owner, s, FIRST] < spans[owner, s, END]:
+            columns = np.uint64(spans[owner, s, COLUMNS])
+            top = min(top, spans[owner, s, FIRST] - 1)
+            bottom = max(bottom, spans[owner, s, END] - 2)
+            left = min(left, s * STRIP_BITS + lowest_bit(columns))
+            right = max(right, s * STRIP_BITS + highest_bit(columns))
     return top, bottom, left, right

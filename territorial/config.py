@@ -30,6 +30,10 @@ MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
+_LATER_OPTIONS = ("handicap",)
+"""Options, off by default, that the first configs did not have."""
+
+
 def _option(default: Any, low: int, high: int, meaning: str) -> Any:
     """A whole-number field with its inclusive range and its meaning (shown by the CLI and the docs)."""
     return field(default=default, metadata={"low": low, "high": high, "help": meaning})
@@ -106,6 +110,10 @@ class GameConfig:
     peak_decay_divisor: int = _option(1000, 1, 1_000_000, "the peak falls by 1/this of its distance a tick")
     win_percent: int = _option(90, 1, 100, "share of the land that ends the game")
 
+    handicap: bool = field(
+        default=False, metadata={"help": "bots of the lower levels start with fewer troops than others"}
+    )
+
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
             if "low" in spec.metadata:
@@ -113,7 +121,8 @@ class GameConfig:
                 object.__setattr__(self, spec.name, whole_number(spec.name, value, low, high))
         object.__setattr__(self, "map", checked_map(self.map))
         _check_maps(self)
-        object.__setattr__(self, "deaths", true_or_false("deaths", self.deaths))
+        for name in ("deaths", "handicap"):
+            object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         if self.hard_cap < self.soft_cap:
             raise ValueError(
@@ -154,10 +163,16 @@ class GameConfig:
 
     @property
     def hexdigest(self) -> str:
-        """16 hex digits that name this config, the map and the version of the rules included."""
+        """16 hex digits that name this config, the map and the version of the rules included.
+
+        Options that came later count only where they are on, so that configs keep their names.
+        """
         values = {
             spec.name: getattr(self, spec.name) for spec in dataclasses.fields(self) if spec.name != "map"
         }
+        for name in _LATER_OPTIONS:
+            if not values[name]:
+                del values[name]
         values["map"] = self.map_name
         values["rules_version"] = RULES_VERSION
         text = json.dumps(values, sort_keys=True)
@@ -232,6 +247,7 @@ class Params(NamedTuple):
     death_divisor: int
     peak_decay_reciprocal: int
     win_percent: int
+    handicap: int
 
 
 RECIPROCAL_BITS = 40
@@ -250,6 +266,7 @@ def make_params(config: GameConfig) -> Params:
         "cadence_land_medium": medium,
         "cadence_land_large": large,
         "deaths": int(config.deaths),
+        "handicap": int(config.handicap),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
     }
     values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}

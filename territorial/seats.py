@@ -20,6 +20,10 @@ EXTERNAL = "external"
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
 
+_CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
+_CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
+_WANTED = f"it must be one of {', '.join((AGENT, EXTERNAL, *bots.ALIASES))}"
+
 
 class LineUp(NamedTuple):
     """A fixed field of players, so that figures taken with it can be compared."""
@@ -33,11 +37,34 @@ class LineUp(NamedTuple):
 LINEUPS: Mapping[str, LineUp] = MappingProxyType(
     {
         "mixed-1": LineUp(
-            seats=("metronome",) * 10
-            + ("banker",) * 6
-            + ("turtle",) * 2
-            + ("novice",) * 10
-            + ("random",) * 4,
+            seats=("metronome-1",) * 10
+            + ("banker-1",) * 6
+            + ("turtle-1",) * 2
+            + ("novice-1",) * 10
+            + ("random-1",) * 4,
+            seeds=tuple(range(64)),
+        ),
+        "mixed-2": LineUp(
+            seats=("opportunist-1",) * 2
+            + ("turtle-1",) * 2
+            + ("settler-1",) * 2
+            + ("besieger-1",)
+            + ("vulture-1",) * 2
+            + ("metronome-1",) * 4
+            + ("banker-1", "leader_hunter-1", "finisher-1", "geographer-1", "avenger-1")
+            + ("sprinter-1", "bully-1", "drip-1", "full_sender-1")
+            + ("impossible-1", "very_hard-1", "hard-1", "hard-1", "normal-1", "easy-1", "very_easy-1")
+            + ("novice-1",) * 2
+            + ("random-1",),
+            seeds=tuple(range(64)),
+        ),
+        "levels-1": LineUp(
+            seats=("impossible-1",) * 6
+            + ("very_hard-1",) * 6
+            + ("hard-1",) * 5
+            + ("normal-1",) * 5
+            + ("easy-1",) * 5
+            + ("very_easy-1",) * 5,
             seeds=tuple(range(64)),
         ),
     }
@@ -58,10 +85,10 @@ def seat_codes(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     for seat, name in enumerate(seats, start=1):
         if not isinstance(name, str):
-            raise TypeError(f"seats[{seat - 1}] is {name!r}; it must be one of {', '.join(SEAT_NAMES)}")
-        if name not in SEAT_NAMES:
-            raise ValueError(f"seats[{seat - 1}] is {str(name)!r}; it must be one of {', '.join(SEAT_NAMES)}")
-    return np.array([SEAT_NAMES.index(name) for name in seats], np.int64)
+            raise TypeError(f"seats[{seat - 1}] is {name!r}; {_WANTED}")
+        if name not in _CODES:
+            raise ValueError(f"seats[{seat - 1}] is {str(name)!r}; {_WANTED}")
+    return np.array([_CODES[name] for name in seats], np.int64)
 
 
 def shown_names(seats: Sequence[str]) -> tuple[str, ...]:

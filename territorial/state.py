@@ -18,8 +18,8 @@ from territorial._jit import ZERO, njit
 from territorial.board import END, FIRST, STRIP_BITS, write_owner_codes
 from territorial.constants import BLOCKED
 
-BOT_MEMORY = 4
-"""Whole numbers that a bot keeps from one decision to the next."""
+BOT_MEMORY = 56
+"""Whole numbers that a bot keeps from one decision to the next, beside one for every owner."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ FIELDS: tuple[Field, ...] = (
     Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
     Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
     Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
-    Field("memory", "memory", "numbers", "what the seat's bot remembers"),
+    Field(
+        "memory", "memory", "numbers", "what the seat's bot was told and remembers: territorial.bots.settings"
+    ),
 )
 
 
@@ -112,7 +114,7 @@ class State(NamedTuple):
     planes: npt.NDArray[np.uint64]  # (E, P+1, S, H+2)
     spans: npt.NDArray[np.int64]  # (E, P+1, S, 3)
     seating: npt.NDArray[np.int64]  # (E, entries, P+1)
-    memory: npt.NDArray[np.int64]  # (E, P+1, BOT_MEMORY)
+    memory: npt.NDArray[Any]  # int32 (E, P+1, BOT_MEMORY + P+1)
 
 
 class Game(NamedTuple):
@@ -205,7 +207,7 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
         planes=np.zeros((num_games, owners, strips, height + 2), np.uint64),
         spans=np.zeros((num_games, owners, strips, 3), np.int64),
         seating=np.zeros((num_games, len(SEATING), owners), np.int64),
-        memory=np.zeros((num_games, owners, BOT_MEMORY), np.int64),
+        memory=np.zeros((num_games, owners, BOT_MEMORY + owners), np.int32),
     )
 
 

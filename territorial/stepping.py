@@ -231,7 +231,7 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
 def place_position(state: State, params: Params, work: Work, owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     game = game_of(state, k)
-    wake_bots(state.seating[k], state.memory[k], game.clock[TICK])
+    prepare_bots(game, state.seating[k], state.memory[k])
     for code in range(game.planes.shape[0]):
         clear_owner(game.planes, game.spans, code)
         game.land[code] = 0
@@ -277,10 +277,9 @@ def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any
     work.launches[p, 0] = NO_TARGET
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating[WAKE, p]:
-        style = seating[SEATS, p] - FIRST_BOT_CODE
-        target, fraction = bots.decide(style, game, params, p, memory[p])
+        target, fraction = bots.decide(game, params, p, memory[p])
         work.launches[p, 0], work.launches[p, 1] = target, fraction
-        seating[WAKE, p] = max(seating[WAKE, p] + bots.INTERVALS[style], now + 1)
+        seating[WAKE, p] = max(seating[WAKE, p] + memory[p, bots.INTERVAL], now + 1)
 
 
 @njit
@@ -357,17 +356,22 @@ def start(
     count_fronts(game, work)
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]
-    wake_bots(seating, memory, 0)
+    prepare_bots(game, seating, memory)
     for p in range(1, len(game.alive)):
         style = seating[SEATS, p] - FIRST_BOT_CODE
         if style >= 0:
-            seating[WAKE, p] = bots.first_wake(style, seed, p)
+            seating[WAKE, p] = bots.first_wake(memory[p], seed, p)
+            if params.handicap != 0:
+                game.troops[p] = bots.starting_troops(style, params.starting_troops)
 
 
 @njit
-def wake_bots(seating: Any, memory: Any, tick_now: int) -> None:
-    """Every bot forgets what it knew and decides at the next decision point."""
-    for p in range(1, seating.shape[1]):
-        seating[WAKE, p] = tick_now
-        for i in range(memory.shape[1]):
-            memory[p, i] = 0
+def prepare_bots(game: Game, seating: Any, memory: Any) -> None:
+    """Every bot knows its settings, forgets all else, and decides at the next decision point."""
+    for p in range(1, len(game.alive)):
+        seating[WAKE, p] = game.clock[TICK]
+        style = seating[SEATS, p] - FIRST_BOT_CODE
+        if style >= 0:
+            bots.prepare(style, game.seed[0], p, memory[p])
+        else:
+            memory[p, :] = 0

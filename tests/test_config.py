@@ -164,10 +164,16 @@ def test_every_field_has_a_part_in_the_digest():
         "map": "open",
         "cadence_land": (1, 2, 3),
         "deaths": False,
+        "handicap": True,
     } | {name: getattr(base, name) + 1 for name in NUMBERS}
     assert set(others) == set(SPECS)
     digests = {base.replace(**{name: value}).hexdigest for name, value in others.items()}
     assert len(digests | {base.hexdigest}) == len(SPECS) + 1
+
+
+def test_the_config_that_the_first_results_were_taken_with_keeps_its_name():
+    """Options that were added later, and are off, are not part of it."""
+    assert GameConfig().hexdigest == "0cb829af614a1e4b"
 
 
 def test_the_version_of_the_rules_has_a_part_in_the_digest(monkeypatch):
@@ -186,10 +192,10 @@ def test_kinds_of_map_are_those_that_can_be_generated():
 
 
 def test_every_number_of_the_rules_reaches_the_kernels():
-    config = GameConfig(deaths=False, cadence_land=(5, 6, 7), launch_tax=99)
+    config = GameConfig(deaths=False, handicap=True, cadence_land=(5, 6, 7), launch_tax=99)
     params = make_params(config)
     assert all(type(value) is int for value in params)
-    assert (params.deaths, params.launch_tax) == (0, 99)
+    assert (params.deaths, params.handicap, params.launch_tax) == (0, 1, 99)
     assert (params.cadence_land_small, params.cadence_land_medium, params.cadence_land_large) == (5, 6, 7)
     for name in set(Params._fields) & set(NUMBERS):
         assert getattr(params, name) == getattr(config, name)

@@ -40,8 +40,7 @@ def test_the_cache_lies_where_numba_is_told_in_a_folder_named_by_the_sources(tmp
 
 
 def test_another_installation_of_the_same_sources_has_a_cache_of_its_own(tmp_path):
-    copy = tmp_path / "territorial"
-    shutil.copytree(Path(_jit.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copied_package(tmp_path)
     there = cache_of(NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=str(tmp_path))
     assert there.parent == tmp_path
     assert there.name != f"kernels-{_jit._source_digest()}"
@@ -64,8 +63,26 @@ def test_the_digest_of_the_sources_covers_every_module_that_a_kernel_reads():
         "board.py",
         "stepping.py",
         "observe.py",
-        "turtle.py",
+        "decide.py",
     }
+
+
+def test_another_setting_of_a_bot_is_another_version_of_the_sources(tmp_path):
+    """Kernels hold the settings as constants, though the file that has them knows nothing of numba."""
+    there = cache_of(NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=str(copied_package(tmp_path / "a")))
+    package = copied_package(tmp_path / "a")
+    styles = package / "territorial" / "bots" / "styles.py"
+    styles.write_text(styles.read_text().replace("interval=70", "interval=80", 1))
+    assert cache_of(NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=str(package)).name != there.name
+
+
+def copied_package(folder):
+    """Return ``folder`` with a copy of the package in it."""
+    target = folder / "territorial"
+    shutil.copytree(
+        Path(_jit.__file__).parent, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
+    )
+    return folder
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")

@@ -11,7 +11,7 @@ from territorial.constants import AGENT_CODE
 from territorial.seats import SEAT_NAMES, LineUp, seat_codes
 
 NAMES = ("agent", "external", "random", "agent")
-CODES = [SEAT_NAMES.index(name) for name in NAMES]
+CODES = [SEAT_NAMES.index(name) for name in ("agent", "external", "random-1", "agent")]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_there_is_one_name_per_seat(seats):
 
 @pytest.mark.parametrize("name", ["wizard", "", "Agent", "agent "])
 def test_unknown_names_are_refused(name):
-    message = re.escape(f"seats[2] is {name!r}; it must be one of {', '.join(SEAT_NAMES)}")
+    message = re.escape(f"seats[2] is {name!r}; it must be one of agent, external, random, novice")
     for seats in (["agent", "agent", name, "agent"], np.array(["agent", "agent", name, "agent"])):
         with pytest.raises(ValueError, match=message):
             seat_codes(seats, 4)

@@ -1,8 +1,6 @@
-"""Heuristic players compiled into the engine: a seat of theirs costs no Python.
+"""Players compiled into the engine: a seat of theirs costs no Python.
 
-To add one: write a file like its neighbours here (NAME, INTERVAL in ticks, ``decide``), import it and add
-it at the end of ``_STYLES``. Names stay for ever, so that results stay meaningful; a changed idea gets
-a new name.
+``styles`` has them all as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """
 
 from __future__ import annotations
@@ -13,45 +11,71 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import njit
-from territorial.bots import banker, metronome, novice, random_launch, turtle
-from territorial.bots.common import HOLD_ALL
-from territorial.constants import STREAM_BOT_SETUP
-from territorial.rng import draw_below
+from territorial.bots.decide import decide
+from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
+from territorial.bots.style import Style
+from territorial.bots.styles import STYLES
+from territorial.bots.targets import HOLD_ALL
+from territorial.state import BOT_MEMORY
 
-_STYLES: tuple[Any, ...] = (random_launch, novice, metronome, banker, turtle)
+__all__ = [
+    "ALIASES",
+    "HOLD_ALL",
+    "INTERVAL",
+    "NAMES",
+    "Bot",
+    "canonical",
+    "decide",
+    "first_wake",
+    "make",
+    "prepare",
+    "short",
+    "starting_troops",
+]
 
-NAMES: tuple[str, ...] = tuple(style.NAME for style in _STYLES)
-"""The names of all bots, in the order of their seat codes."""
+NAMES: tuple[str, ...] = tuple(style.name for style in STYLES)
+"""The names of all bots with their versions, such as ``banker-1``, in the order of their seat codes."""
 
-INTERVALS = np.array([style.INTERVAL for style in _STYLES], np.int64)
-"""Ticks from one decision of each bot to its next."""
+ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
+"""The newest version of every bot by its plain name: ``banker`` is ``banker-1`` until there is a next."""
 
+LOWS = np.array([[setting.low for setting in style.settings()] for style in STYLES], np.int64)
+HIGHS = np.array([[setting.high for setting in style.settings()] for style in STYLES], np.int64)
+STARTS = np.array([style.start for style in STYLES], np.int64)
+"""The part of the starting troops, in 512ths, that each bot has where handicaps are on."""
+WHOLE_START = 512
 
-def _dispatcher() -> Any:
-    """Return ``decide(style, game, params, p, memory)``, which calls the bot of that code.
-
-    It is written out as one function with a branch per bot: numba cannot index functions of several
-    types, and a chain of closures takes longer to compile with every bot.
-    """
-    arguments = "game, params, p, memory"
-    lines = [f"def decide(style, {arguments}):"]
-    for code in range(len(_STYLES)):
-        lines += [f"    if style == {code}:", f"        return decide_{code}({arguments})"]
-    lines += ["    return HOLD_ALL, 0"]
-    names: dict[str, Any] = {f"decide_{code}": style.decide for code, style in enumerate(_STYLES)}
-    names["HOLD_ALL"] = HOLD_ALL
-    exec("\n".join(lines), names)
-    return njit(names["decide"])
-
-
-decide: Any = _dispatcher()
-"""The launch (target, 1024ths) of the bot with code ``style`` on seat ``p``, whose turn to decide it is."""
+if NUM_SETTINGS >= BOT_MEMORY:  # not an assertion: those can be switched off
+    raise ValueError(f"there are {NUM_SETTINGS} settings; the memory of a bot holds {BOT_MEMORY} numbers")
 
 
 @njit
-def first_wake(style: int, seed: Any, p: int) -> int:
-    """Return the tick of a bot's first decision: a phase of its clock drawn from the game's seed."""
-    return draw_below(INTERVALS[style], seed, STREAM_BOT_SETUP, p, 0)
+def prepare(style: int, seed: Any, p: int, memory: Any) -> None:
+    """The bot with code ``style`` sits down on seat ``p``: it knows its settings and nothing else."""
+    settle(LOWS[style], HIGHS[style], seed, p, memory)
+
+
+@njit
+def starting_troops(style: int, troops: int) -> int:
+    """Return what the bot with code ``style`` starts with under handicaps, where others have ``troops``."""
+    return max(1, troops * STARTS[style] // WHOLE_START)
+
+
+def canonical(name: str) -> str:
+    """Return the full name of the bot called ``name``, with or without its version.
+
+    ValueError lists the names there are.
+    """
+    found = ALIASES.get(name, name)
+    if found not in NAMES:
+        raise ValueError(f"there is no bot {name!r}; there are {', '.join(ALIASES)}")
+    return found
+
+
+def short(name: str) -> str:
+    """Return the plain name of a bot for people to read, or the full one if there is a newer version."""
+    plain = name.rpartition("-")[0]
+    return plain if ALIASES.get(plain) == name else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +83,18 @@ class Bot:
     """A bot by name: what the registry knows about it."""
 
     name: str
+    """With its version."""
     interval: int
-    """Ticks from one decision to the next."""
+    """Ticks from one decision to the next; the least, where seats differ."""
     idea: str
-    """What it does and how to beat it."""
+    """What it does."""
+    beaten_by: str
+    """How to beat it."""
+    style: Style
+    """Its settings."""
 
 
 def make(name: str) -> Bot:
-    """Return the bot called ``name``; ValueError lists the names there are."""
-    if name not in NAMES:
-        raise ValueError(f"there is no bot {name!r}; there are {', '.join(NAMES)}")
-    style = _STYLES[NAMES.index(name)]
-    return Bot(name, style.INTERVAL, (style.__doc__ or "").strip())
+    """Return the bot called ``name``, with or without its version; ValueError lists the names there are."""
+    style = STYLES[NAMES.index(canonical(name))]
+    return Bot(style.name, style.settings()[INTERVAL].low, style.idea, style.beaten_by, style)

@@ -74,7 +74,7 @@ def _text(result: Mapping[str, Any]) -> str:
         "machine": result["machine"],
         "compiled code": {result["cache_dir"]: compiled},
         f"config {result['config_digest']}": _describe_config(result["config"]),
-        "bots": {name: _one_line(name, idea) for name, idea in result["bots"].items()},
+        "bots": result["bots"],
         "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
         "maps": {"kinds": ", ".join(result["map_kinds"]), "lands": ", ".join(result["lands"])},
     }
@@ -90,10 +90,6 @@ def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"{value!s:<24} {options.describe_field(name)}" for name, value in config.items()}
 
 
-def _one_line(name: str, idea: str) -> str:
-    return idea.partition("\n")[0].removeprefix(f"{name}: ")
-
-
 def _count(seats: list[str]) -> str:
-    counts = ", ".join(f"{count} {name}" for name, count in Counter(seats).items())
+    counts = ", ".join(f"{count} {bots.short(name)}" for name, count in Counter(seats).items())
     return f"{len(seats)} seats: {counts}"

@@ -230,7 +230,7 @@ def add_seats_option(parser: argparse.ArgumentParser) -> None:
         type=_seat_names,
         default=DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=f"who plays: bots ({', '.join(bots.NAMES)}), repeated until every seat has one, or the "
+        help=f"who plays: bots ({', '.join(bots.ALIASES)}), repeated until every seat has one, or the "
         f"name of a line-up ({', '.join(LINEUPS)}; default {DEFAULT_LINEUP})",
     )
 
@@ -239,14 +239,10 @@ def _seat_names(text: str) -> tuple[str, ...]:
     """Return the bots that ``text`` lists, or those of the line-up that it names."""
     if text in LINEUPS:
         return LINEUPS[text].seats
-    names = tuple(name.strip() for name in text.split(","))
-    for name in names:
-        if name not in bots.NAMES:
-            raise argparse.ArgumentTypeError(
-                f"{name!r} is no bot; choose from {', '.join(bots.NAMES)}, or the line-up "
-                f"{', '.join(LINEUPS)}"
-            )
-    return names
+    try:
+        return tuple(bots.canonical(name.strip()) for name in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, and the line-ups {', '.join(LINEUPS)}") from None
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:

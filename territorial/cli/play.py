@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
-from territorial import warmup
+from territorial import bots, warmup
 from territorial.cli import options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
@@ -245,7 +245,7 @@ class Progress:
         return (
             f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
             f"{int(state.alive[0].sum()):3} alive  "
-            f"leader P{leader} {self._seats[leader - 1]} {share:.1f} %   "
+            f"leader P{leader} {bots.short(self._seats[leader - 1])} {share:.1f} %   "
         )
 
 

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from territorial import bots
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
@@ -31,7 +32,7 @@ MOMENTS = (0.05, 0.2, 0.45)
 _SIZE = 2
 _GAP = 16
 _LINE = (GLYPH_HEIGHT + 3) * _SIZE
-_CHARACTERS = 35
+_CHARACTERS = 38
 _MARK = 6  # pixels of a mark on an axis
 _PANEL_WIDTH = (_CHARACTERS + 3) * ADVANCE * _SIZE
 _CHART_HEIGHT = 200
@@ -139,7 +140,7 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
     _write(panel, top, left, f"{title.name}  seed {title.seed}", INK)
     _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map_name}", FAINT)
     top += 3 * _LINE
-    _write(panel, top, left, f"{'':3}{'seat':>5}{'':14}{'land':>6}{'troops':>8}", FAINT)
+    _write(panel, top, left, f"{'':3}{'seat':>5}{'':17}{'land':>6}{'troops':>8}", FAINT)
     room = (height - _CHART_HEIGHT - _GAP - 5 * _LINE - top) // _LINE
     for row in standings[:room]:
         top += _LINE
@@ -159,7 +160,7 @@ def _write_standing(panel: Image, top: int, left: int, row: Standing, num_player
         outcome, color = f"{row.land_percent:5.1f}%{short(row.troops):>8}", INK
     else:
         outcome, color = f"died {row.death_tick}".rjust(14), FAINT
-    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {row.bot[:10]:11}{outcome}", color)
+    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {bots.short(row.bot)[:13]:14}{outcome}", color)
 
 
 def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:

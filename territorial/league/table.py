@@ -43,8 +43,8 @@ class Player(NamedTuple):
         kind, _, name = text.partition(":")
         if kind not in KINDS or not name:
             raise ValueError(f"a player is {text!r}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}")
-        if kind == "bot" and name not in bots.NAMES:
-            raise ValueError(f"a player is {text!r}; bots are {', '.join(bots.NAMES)}")
+        if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
+            raise ValueError(f"a player is {text!r}; bots are {', '.join(bots.ALIASES)}")
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 
 

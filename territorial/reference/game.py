@@ -49,7 +49,8 @@ class ReferenceGame:
 
     ``owner[r][c]`` is 0 (neutral), 1..P or 255 (blocked). ``troops`` and ``land`` are T and L of
     the rules (``land[0]`` counts the neutral cells), ``pools[p][t]`` is A, and ``ledger[key][p]``
-    books every gain and loss of troops at the player whose troops they are.
+    books every gain and loss of troops at the player whose troops they are. With handicaps, who knows the
+    players says what each seat starts with: ``starting_troops``, by seats.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class ReferenceGame:
         land: LandMask,
         seed: int,
         spawns: Sequence[Sequence[Cell]] | None = None,
+        starting_troops: Sequence[int] | None = None,
     ) -> None:
         _check_setting(config, land, seed)
         num_codes = config.num_players + 1
@@ -71,7 +73,8 @@ class ReferenceGame:
         self.owner = [[NEUTRAL if is_land else BLOCKED for is_land in row] for row in rows]
         self.neighbours = _neighbours(land.height, land.width)
         self.alive = [False] + [True] * config.num_players
-        self.troops = [0] + [config.starting_troops] * config.num_players
+        equal = [config.starting_troops] * config.num_players
+        self.troops = [0, *(equal if starting_troops is None else starting_troops)]
         self.land = [self.num_land] + [0] * config.num_players
         self.peak = [0] + [SPAWN_CELLS] * config.num_players
         self.next_step = [0] * num_codes
@@ -84,6 +87,10 @@ class ReferenceGame:
         self.raised = [0] * num_codes
         self.bounced = [0] * num_codes
         self.ledger = {key: [0] * num_codes for key in LEDGER_KEYS}
+        if len(self.troops) != num_codes:
+            raise ValueError(
+                f"starting_troops has {len(self.troops) - 1} entries; one for each of {len(self.seats)} seats"
+            )
         self._settle(place_spawns(config, land, self.seed) if spawns is None else spawns)
 
     def _settle(self, spawns: Sequence[Sequence[Cell]]) -> None:

@@ -1,48 +1,19 @@
 """Each bot's idea on a board drawn by hand, and what all promise: legal launches, one board, no favour."""
 
+import hashlib
 import random
+import re
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame, bots
+from territorial.bots import settings
+from territorial.constants import FIRST_BOT_CODE
+from territorial.seats import seat_codes
+from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of, percent
 from tests.engine.differential import random_config
-from tests.engine.support import NEVER, board, digests, game_on, rows_of, seat_values
-
-LATER = 1000
-"""A tick at which every bot is awake and the opening is over."""
-CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
-"""Rules under which a step shows nothing but the launches that were made in it."""
-
-
-def after_a_decision(drawing, troops, seats, tick=LATER, pools=None):
-    """Return the game after one step from this position, in which every bot has decided once."""
-    seats, waiting = [*seats, *["external"] * (len(troops) - len(seats))], [NEVER] * len(troops)
-    game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, next_step=waiting, **CALM)
-    game.state.wake[...] = 0
-    game.step()
-    assert not game.state.illegal.any()
-    return game
-
-
-def launches_of(game, p, pools=None):
-    """Return {target: troops} of what ``p`` has sent since the position."""
-    before = dict(pools or {})
-    sent = game.state.pools[0, p].copy()
-    for (q, target), amount in before.items():
-        if q == p:
-            sent[target] -= amount
-    return {target: int(amount) for target, amount in enumerate(sent) if amount}
-
-
-def percent(amount, troops):
-    return round(100 * amount / troops)
-
-
-FREE_LAND = rows_of(*["11....22"] * 16)
-FACE_TO_FACE = rows_of(*["112233"] * 16)
-"""2 lies between 1 and 3, 32 cells each."""
-
+from tests.engine.support import board, digests, game_on, interpreted, rows_of, seat_values
 
 # ---- novice ---------------------------------------------------------------------------------------
 
@@ -154,19 +125,6 @@ def test_turtle_spends_what_it_has_above_100_a_cell_once_there_are_120_a_cell():
 # ---- random ---------------------------------------------------------------------------------------
 
 
-def decisions(drawing, troops, seats, p, count, **fields):
-    """Return what ``p`` sends in ``count`` decisions from the same position, at one tick after another."""
-    game = game_on(drawing, troops, seats=seats, max_ticks=10_000_000, **(CALM | fields))
-    owner, sent = board(game), []
-    for i in range(count):
-        game.set_position(0, owner, tick=LATER + 10 * i, troops=troops)
-        game.state.wake[0] = 0
-        game.step()
-        sent.append(launches_of(game, p))
-    assert not game.state.illegal.any()
-    return sent
-
-
 def test_random_holds_nine_times_in_ten_and_else_chooses_any_legal_target_as_often_as_any_other():
     drawing = rows_of(*["112233..", "112222.."] * 8)
     sent = decisions(drawing, (5000,) * 3, ["external", "random", "external"], 2, 6000)
@@ -240,14 +198,15 @@ def test_the_games_above_are_fought():
 
 @pytest.mark.parametrize("name", bots.NAMES)
 def test_a_bot_decides_once_an_interval_and_begins_at_a_phase_of_its_own(name):
-    interval = bots.make(name).interval
+    least, most = bots.make(name).style.settings()[settings.INTERVAL]
     config = GameConfig(height=24, width=24, num_players=4, map="open", decision_every=1)
     game = VecGame(config, 16, seed=1, seats=[name] * 4, autoreset="disabled", observe=False)
     game.reset()
-    wake = game.state.wake[:, 1:].copy()
+    wake, interval = game.state.wake[:, 1:].copy(), game.state.memory[:, 1:, settings.INTERVAL]
+    assert ((interval >= least) & (interval <= most)).all()
     assert ((wake >= 0) & (wake < interval)).all()
-    assert interval == 1 or len(np.unique(wake)) > 20
-    for _ in range(2 * interval + 3):
+    assert most < 20 or len(np.unique(wake)) > 20
+    for _ in range(2 * most + 3):
         now, is_due = game.state.tick[0], (wake <= game.state.tick[0]) & (game.state.alive[:, 1:] == 1)
         game.step()
         wake = np.where(is_due, np.maximum(wake + interval, now + 1), wake)
@@ -266,7 +225,8 @@ def test_bots_decide_only_at_decision_points():
 
 
 def test_bots_play_the_same_game_twice():
-    batches = [VecGame(GameConfig(height=30, width=30, num_players=5), 2, seats=bots.NAMES) for _ in range(2)]
+    config = GameConfig(height=60, width=60, num_players=len(bots.NAMES))
+    batches = [VecGame(config, 2, seats=bots.NAMES) for _ in range(2)]
     for game in batches:
         game.reset(seed=4)
         for _ in range(60):
@@ -274,16 +234,38 @@ def test_bots_play_the_same_game_twice():
     assert digests(batches[0]) == digests(batches[1])
 
 
+INTERPRETED = """
+import sys
+from tests.bots.test_bots import games_of_all_bots
+print(*games_of_all_bots(int(sys.argv[1])))
+"""
+
+
+def games_of_all_bots(steps):
+    """Return the digests of two crowded games in which every bot has a seat."""
+    config = GameConfig(height=40, width=40, num_players=len(bots.NAMES), map="open")
+    game = VecGame(config, 2, seed=6, seats=bots.NAMES, observe=False)
+    game.reset()
+    for _ in range(steps):
+        game.step()
+    return digests(game)
+
+
+def test_bots_decide_the_same_in_plain_python():
+    """Where numba would make a float of a mixed expression, or wrap a small integer, they would differ."""
+    assert interpreted(INTERPRETED, "60").split() == games_of_all_bots(60)
+
+
 def test_those_who_plan_do_better_than_those_who_do_not():
     """By mean places over 40 games of ten."""
     config = GameConfig(height=72, width=72, num_players=10, map="lakes", num_maps=4, max_ticks=4000)
-    seats = list(bots.NAMES) * 2
+    seats = ["random", "novice", "metronome", "banker", "turtle"] * 2
     game = VecGame(config, 40, seed=2, seats=seats, autoreset="disabled", observe=False, num_threads=2)
     game.reset()
     while not game.state.over.all():
         game.step()
     places = game.state.place2[:, 1:] / 2
-    mean = {name: places[:, [i for i, s in enumerate(seats) if s == name]].mean() for name in bots.NAMES}
+    mean = {name: places[:, [i for i, s in enumerate(seats) if s == name]].mean() for name in seats}
     planners, others = ("metronome", "banker", "turtle"), ("random", "novice")
     assert max(mean[name] for name in planners) + 1 < min(mean[name] for name in others), mean
 
@@ -291,26 +273,125 @@ def test_those_who_plan_do_better_than_those_who_do_not():
 # ---- the registry ---------------------------------------------------------------------------------
 
 
-def test_bots_are_listed_by_name_in_a_fixed_order():
-    assert bots.NAMES == ("random", "novice", "metronome", "banker", "turtle")
+def test_bots_are_listed_with_their_versions_in_an_order_that_only_grows():
+    assert bots.NAMES[:5] == ("random-1", "novice-1", "metronome-1", "banker-1", "turtle-1")
+    assert all(re.fullmatch(r"[a-z_]+-[1-9][0-9]*", name) for name in bots.NAMES)
+    assert len(set(bots.NAMES)) == len(bots.NAMES)
+
+
+def test_a_plain_name_means_the_newest_version():
+    assert bots.canonical("banker") == bots.canonical("banker-1") == "banker-1"
+    assert bots.short("banker-1") == "banker"
+    assert seat_codes(["banker", "banker-1"], 2).tolist() == [FIRST_BOT_CODE + 3] * 2
+    versions = {}
+    for name in bots.NAMES:
+        plain, _, number = name.rpartition("-")
+        assert int(number) == versions.get(plain, 0) + 1, "versions are counted from 1"
+        versions[plain] = int(number)
+    assert {plain: f"{plain}-{number}" for plain, number in versions.items()} == bots.ALIASES
 
 
 @pytest.mark.parametrize("name", bots.NAMES)
-def test_a_bot_can_be_asked_what_it_does(name):
+def test_a_bot_can_be_asked_what_it_does_and_how_to_beat_it(name):
     bot = bots.make(name)
+    assert bots.make(bots.ALIASES[name.rpartition("-")[0]]).name == name
     assert bot.name == name
     assert bot.interval >= 1
-    assert bot.idea.startswith(f"{name}: ")
+    assert len(bot.idea) > 20
+    assert bot.beaten_by.endswith(".")
 
 
 def test_an_unknown_bot_is_refused_with_the_names_there_are():
-    with pytest.raises(
-        ValueError, match="no bot 'wizard'; there are random, novice, metronome, banker, turtle"
-    ):
+    with pytest.raises(ValueError, match="no bot 'wizard'; there are random, novice, metronome, banker"):
         bots.make("wizard")
+    with pytest.raises(ValueError, match="no bot 'banker-9'"):
+        bots.make("banker-9")
 
 
 def test_seats_of_a_position_keep_their_bots():
     game = game_on(FREE_LAND, (500, 500), seats=["novice", "turtle"])
-    assert game.seats_of(0) == ("novice", "turtle")
+    assert game.seats_of(0) == ("novice-1", "turtle-1")
     assert seat_values(game, "troops") == [500, 500]
+
+
+# ---- what a seat is told ----------------------------------------------------------------------------
+
+
+PUBLISHED = {
+    "random-1": "712750125126",
+    "novice-1": "3b2e0bc06493",
+    "metronome-1": "8e94622f7dd6",
+    "banker-1": "322ab014345b",
+    "turtle-1": "42c68951e608",
+    "very_easy-1": "b29f9ba953ba",
+    "easy-1": "3ed174e0605f",
+    "normal-1": "327f0b33ad8c",
+    "hard-1": "706d07d90546",
+    "very_hard-1": "9fcae071668a",
+    "impossible-1": "a09a074d49af",
+    "sprinter-1": "249a74b2ef0e",
+    "vulture-1": "130480523d12",
+    "finisher-1": "b4773602a59a",
+    "full_sender-1": "bf686bd6b97f",
+    "avenger-1": "f7754197d460",
+    "geographer-1": "fe507ca671de",
+    "bully-1": "422bb20b2101",
+    "leader_hunter-1": "72970862255d",
+    "drip-1": "a5581496a5c3",
+    "settler-1": "7c34a62483ff",
+    "besieger-1": "7e25122138c1",
+    "opportunist-1": "c75fc191b2a0",
+}
+
+
+@pytest.mark.parametrize("name", bots.NAMES)
+def test_the_settings_of_a_published_bot_never_change(name):
+    """A better idea is the next version: results of this one would lose their meaning."""
+    text = repr([tuple(setting) for setting in bots.make(name).style.settings()[:47]])
+    assert hashlib.blake2b(text.encode(), digest_size=6).hexdigest() == PUBLISHED[name]
+
+
+def told(name, seed, seats=8):
+    """Return the settings of ``seats`` seats of a bot in a game of this seed, (seats, columns)."""
+    config = GameConfig(height=48, width=48, num_players=seats, map="open")
+    game = VecGame(config, 1, seats=[name] * seats, observe=False)
+    game.reset(seeds=[seed])
+    return game.state.memory[0, 1:, : settings.NUM_SETTINGS].copy()
+
+
+@pytest.mark.parametrize("name", bots.NAMES)
+def test_settings_are_drawn_for_every_seat_from_the_seed_and_lie_in_their_ranges(name):
+    style = bots.make(name).style
+    low, high = np.array(style.settings()).T
+    drawn = np.concatenate([told(name, seed) for seed in range(6)])
+    assert ((low <= drawn) & (drawn <= high)).all()
+    assert np.array_equal(told(name, 3), told(name, 3))
+    wide = high - low >= 4
+    assert (drawn.min(axis=0) < drawn.max(axis=0))[wide].all()
+    if style.jitter:
+        assert wide.any()
+
+
+def test_thresholds_are_drawn_within_ten_percent():
+    low, high = bots.make("sprinter").style.settings()[settings.FREE]
+    assert (low, high) == (180, 220)
+    assert bots.make("banker").style.settings()[settings.FREE] == (80, 80)
+
+
+def test_a_position_of_ones_own_has_bots_that_know_their_settings_and_remember_nothing():
+    game = game_on(FREE_LAND, (500, 500), seats=["avenger", "turtle"])
+    row = game.state.memory[0, 1]
+    assert row[settings.INTERVAL] == 50
+    assert not row[settings.NUM_SETTINGS :].any()
+    game.state.memory[0, 1, settings.LAUNCHES] = 9
+    game.set_position(0, board(game))
+    assert not game.state.memory[0, 1, settings.NUM_SETTINGS :].any()
+
+
+def test_a_seat_without_a_bot_is_told_nothing():
+    game = VecGame(GameConfig(height=32, width=32, num_players=2), 1, seats=["drip", "drip"], observe=False)
+    game.reset()
+    game.set_seats(0, ["agent", "drip"])
+    game.reset()
+    assert not game.state.memory[0, 1].any()
+    assert game.state.memory[0, 2].any()

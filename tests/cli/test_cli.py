@@ -87,10 +87,10 @@ def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     assert first["config"]["height"] == 32
     assert first["picture"] == str(picture)
     assert [row["bot"] for row in sorted(first["standings"], key=lambda r: r["seat"])] == [
-        "banker",
-        "turtle",
-        "banker",
-        "turtle",
+        "banker-1",
+        "turtle-1",
+        "banker-1",
+        "turtle-1",
     ]
     assert [row["place"] for row in first["standings"]] == sorted(row["place"] for row in first["standings"])
     assert set(RATES) <= set(first)

@@ -273,7 +273,8 @@ def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left
 def test_a_bounding_box_holds_all_cells_and_no_more(boards):
     for owner, planes, _ in boards:
         for code in OWNERS:
-            top, bottom, left, right = board.bounding_box(planes.planes, planes.spans, code)
+            board.tighten_span(planes.planes, planes.spans, code)
+            top, bottom, left, right = board.bounding_box(planes.spans, code)
             rows, columns = np.nonzero(owner == code)
             if len(rows):
                 expected = (rows.min(), rows.max(), columns.min(), columns.max())

@@ -25,7 +25,7 @@ from tests.engine.support import (
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
 LONG = CONFIG.replace(max_ticks=10_000)
-BOTS = ("metronome", "banker", "turtle", "novice")
+BOTS = ("metronome-1", "banker-1", "turtle-1", "novice-1")
 INFO_KEYS = {
     "ended",
     "was_reset",
@@ -272,7 +272,7 @@ def test_the_bots_of_a_game_that_was_left_do_not_terminate():
 def test_seats_are_those_asked_for_and_new_ones_play_from_the_next_reset_on():
     game = new_game(2, seats=BOTS)
     assert game.seats_of(0) == BOTS
-    changed = ("agent", "external", "random", "turtle")
+    changed = ("agent", "external", "random-1", "turtle-1")
     game.set_seats(1, changed)
     game.step()
     assert game.seats_of(1) == BOTS, "the game that is being played goes on as it is"
@@ -286,7 +286,7 @@ def test_new_seats_also_come_with_autoreset():
     game.step()
     assert game.seats_of(0) == BOTS
     game.step()
-    assert game.seats_of(0) == ("random",) * 4
+    assert game.seats_of(0) == ("random-1",) * 4
 
 
 def test_without_seats_everybody_is_an_agent():

@@ -38,9 +38,9 @@ def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
         seats = env.game.seats_of(0)
         frozen = {int(agent.split("_")[1]) for agent in env.agents if agent.startswith("frozen")}
         assert seats[:2] == ("agent", "agent")
-        assert seats[5] == "metronome"
+        assert seats[5] == "metronome-1"
         for i in (2, 3, 4):
-            assert seats[i] == ("agent" if i in frozen else "banker")
+            assert seats[i] == ("agent" if i in frozen else "banker-1")
         names = {decode_name(observations[f"frozen_{i}"]["opponent"]) for i in frozen}
         assert names <= {"first", "second"}
         drawn |= names

@@ -1,0 +1,160 @@
+"""How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
+
+A move looks for a target, and is made if there is one and enough to send. The first move goes before
+free land, the others after it. ``territorial.bots.settings`` has the columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial._jit import int64, njit
+from territorial.bots.settings import (
+    FALL,
+    FORGIVES,
+    FREE,
+    FREE_LATER,
+    FREE_SURPLUS,
+    FREE_TOPS_UP,
+    FREE_WAITS,
+    FROM,
+    GRUDGES,
+    KILL,
+    KIND,
+    LAUNCHES,
+    LAUNCHES_AT_RANDOM,
+    LEADER_SHARE,
+    MOVE_SIZE,
+    MOVES,
+    NUM_MOVES,
+    OPENING,
+    RESERVE,
+    SEND,
+    SEND_LATER,
+    SPARES,
+    SURPLUS,
+)
+from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw, choose, is_open, kill_price, leader_of
+from territorial.config import Params
+from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.rules import need_for
+from territorial.state import TICK, Game
+
+HOLD_ONE_IN = 10
+CHOICES = np.array(FRACTIONS, np.int64)
+
+
+@njit
+def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
+
+    ``target`` is an owner code or HOLD_ALL. The bot reads anything, as nothing in this game is hidden, and
+    changes nothing but ``memory``, its row of whole numbers.
+    """
+    if memory[KIND] == LAUNCHES_AT_RANDOM:
+        return launch_at_random(game, params, p)
+    launch = best_launch(game, params, p, memory)
+    memory[LAUNCHES] += launch[0] != HOLD_ALL
+    if memory[FORGIVES] > 0:
+        forgive(game, p, memory)
+    return launch
+
+
+@njit
+def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
+    """Return the first launch that can be made: first move, free land, second move, third move."""
+    leader = leader_of(game, p, memory[LEADER_SHARE]) if memory[LEADER_SHARE] > 0 else 0
+    for number in range(NUM_MOVES):
+        if number == 1 and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
+            is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0
+            if is_idle and is_open(game, params, p, NEUTRAL):
+                return send(game, p, NEUTRAL, amount_for_land(game, p, memory))
+            if memory[FREE_WAITS] != 0:
+                return HOLD_ALL, 0
+        move = MOVES + number * MOVE_SIZE
+        if memory[move + SEND] > 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
+            target = choose(game, params, p, memory, move, leader)
+            if target != HOLD_ALL:
+                amount = amount_for_player(game, p, memory, move, target)
+                needed = need_for(game.fronts[p, target], game.pools[p, target], params)
+                # What keeps nothing back may be raised to the need by the rules.
+                if amount >= needed or memory[move + RESERVE] == 0:
+                    return send(game, p, target, amount)
+    return HOLD_ALL, 0
+
+
+@njit
+def amount_for_land(game: Game, p: int, memory: Any) -> int:
+    """Return the troops to send at free land."""
+    amount = share(game, p, memory, memory[FREE], memory[FREE_LATER])
+    return max(amount, surplus(game, p, memory, memory[FREE_SURPLUS]))
+
+
+@njit
+def amount_for_player(game: Game, p: int, memory: Any, move: int, target: int) -> int:
+    """Return the troops that the move whose first column is ``move`` sends at ``target``."""
+    troops, land = game.troops[p], game.land[p]
+    amount = share(game, p, memory, memory[move + SEND], memory[move + SEND_LATER])
+    amount = max(amount, surplus(game, p, memory, memory[move + SURPLUS]))
+    if memory[move + KILL] > 0:
+        amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)
+    if memory[move + SPARES] != 0 and 8 * game.troops[target] < troops:
+        amount = min(amount, max(22 * game.troops[target] // 10, troops // 10))
+    return min(amount, troops - memory[move + RESERVE] * land)
+
+
+@njit
+def share(game: Game, p: int, memory: Any, first: int, later: int) -> int:
+    """Return the troops of a share, in thousandths, that is ``first`` at first and ``later`` in the end."""
+    thousandths = first if game.clock[TICK] < memory[OPENING] else later
+    if memory[FALL] > 0:
+        thousandths = max(later, first - memory[FALL] * memory[LAUNCHES])
+    return game.troops[p] * thousandths // 1000
+
+
+@njit
+def surplus(game: Game, p: int, memory: Any, per_cell: int) -> int:
+    """Return the troops above ``per_cell``; 0 for no such rule, and in the opening."""
+    if per_cell == 0 or game.clock[TICK] < memory[OPENING]:
+        return 0
+    return max(0, game.troops[p] - per_cell * game.land[p])
+
+
+@njit
+def send(game: Game, p: int, target: int, amount: int) -> tuple[int, int]:
+    """Return the launch of ``amount`` troops, rounded up to whole 1024ths of the balance, or hold."""
+    troops = game.troops[p]
+    if amount <= 0 or troops <= 0:
+        return HOLD_ALL, 0
+    fraction = (amount * FRACTION_UNIT + troops - 1) // troops
+    return target, max(1, min(fraction, FRACTION_UNIT))
+
+
+@njit
+def forgive(game: Game, p: int, memory: Any) -> None:
+    """A part of every grudge, at least a cell, is forgiven."""
+    for q in range(1, len(game.land)):
+        grudge = game.taken[q, p] - memory[GRUDGES + q]
+        memory[GRUDGES + q] += (grudge + memory[FORGIVES] - 1) // memory[FORGIVES]
+
+
+@njit
+def launch_at_random(game: Game, params: Params, p: int) -> tuple[int, int]:
+    """Hold nine times in ten; else draw a target among the legal ones, and one of the ten fractions."""
+    if bot_draw(game, p, FREE_DRAWS) % np.uint64(HOLD_ONE_IN) != np.uint64(0):
+        return HOLD_ALL, 0
+    count = 0
+    for target in range(len(game.land)):
+        count += is_open(game, params, p, target)
+    if count == 0:
+        return HOLD_ALL, 0
+    chosen = int64(bot_draw(game, p, FREE_DRAWS + 1) % np.uint64(count))
+    fraction = CHOICES[int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
+    for target in range(len(game.land)):
+        if is_open(game, params, p, target):
+            if chosen == 0:
+                return target, fraction
+            chosen -= 1
+    return HOLD_ALL, 0

@@ -1,0 +1,222 @@
+"""Choosing whom to attack: what a target must be, and which of those that are is best.
+
+Only neighbours are looked at. The best has the least score, a fraction; equals draw lots.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial._jit import ONE, ZERO, lowest_bit, njit
+from territorial.board import bounding_box, tighten_span
+from territorial.bots.settings import (
+    BY,
+    BY_PERCENT,
+    ELSE_BY,
+    GRUDGES,
+    KILL,
+    LIMIT,
+    ONLY,
+    RESERVE,
+)
+from territorial.config import Params
+from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
+from territorial.rng import draw
+from territorial.rules import need_for
+from territorial.state import NUM_LAND, TICK, Game
+
+HOLD_ALL = -1
+"""The target of a bot that does not launch."""
+
+DRAWS = 512
+"""Draws a bot may take at one decision: 0..P for ties between owners, further ones for its own use."""
+FREE_DRAWS = 256
+"""The first draw that is not used for ties."""
+
+NOT_YET = 1
+"""No own pool is there."""
+KILLABLE = 2
+"""What it takes to finish it can be sent."""
+WEAKER_ATTACKER = 4
+"""Attacks, with less at home and in that pool together than is at home here."""
+SHRUNK = 8
+"""Has less than LIMIT per cent of its peak."""
+THIN = 16
+"""Has less than LIMIT per cent of the troops a cell that are here."""
+SWARMED = 32
+"""Others' pools against it are more than LIMIT per cent of its troops."""
+HATED = 64
+"""Took at least LIMIT cells that are not forgiven."""
+WEAK_LEADER = 128
+"""Leads, and is under attack or has less than LIMIT troops a cell."""
+NO_HUNTER = 256
+"""Does not attack the leader."""
+
+WEAKNESSES = KILLABLE | SHRUNK | THIN | SWARMED
+PERSONS = NOT_YET | WEAKER_ATTACKER | HATED | WEAK_LEADER | NO_HUNTER
+
+BY_DENSITY, BY_FORCE, BY_DISTANCE, BY_ATTACK, BY_DECLINE = 0, 1, 2, 3, 4
+BY_GRUDGE, BY_BORDER, BY_LEAST_LAND, BY_MOST_LAND, BY_PRICE = 5, 6, 7, 8, 9
+
+
+@njit
+def is_open(game: Game, params: Params, p: int, target: int) -> bool:
+    """Return whether ``p`` may launch against ``target``."""
+    need = need_for(game.fronts[p, target], game.pools[p, target], params)
+    return 0 < need <= game.troops[p] // params.need_divisor
+
+
+@njit
+def bot_draw(game: Game, p: int, index: int) -> Any:
+    """Return the draw number ``index`` (below DRAWS) of ``p`` at this decision, as uint64."""
+    return draw(game.seed[0], STREAM_BOT_MOVE, game.clock[TICK], p * DRAWS + index)
+
+
+@njit
+def wins_lot(game: Game, p: int, challenger: int, holder: int) -> bool:
+    """Return whether ``challenger`` beats ``holder`` in the lot that ``p`` draws between equals."""
+    return bot_draw(game, p, challenger) < bot_draw(game, p, holder)
+
+
+@njit
+def choose(game: Game, params: Params, p: int, memory: Any, move: int, leader: int) -> int:
+    """Return the best target of the move whose first column is ``move``, or HOLD_ALL."""
+    by = memory[move + BY]
+    if memory[move + BY_PERCENT] < 100:
+        if bot_draw(game, p, FREE_DRAWS) % np.uint64(100) >= np.uint64(memory[move + BY_PERCENT]):
+            by = memory[move + ELSE_BY]
+    best, best_over, best_under = HOLD_ALL, 0, 1
+    for word in range(game.bordering.shape[1]):
+        neighbours = game.bordering[p, word]
+        while neighbours != ZERO:
+            q = 64 * word + lowest_bit(neighbours)
+            neighbours &= neighbours - ONE
+            if q != NEUTRAL and is_open(game, params, p, q) and suits(game, p, q, memory, move, leader):
+                over, under = score(game, p, q, memory, by)
+                behind = over * best_under - best_over * under
+                if best == HOLD_ALL or behind < 0 or (behind == 0 and wins_lot(game, p, q, best)):
+                    best, best_over, best_under = q, over, under
+    return best
+
+
+@njit
+def suits(game: Game, p: int, q: int, memory: Any, move: int, leader: int) -> bool:
+    """Return whether ``q`` is all that the move asks of a target."""
+    only = memory[move + ONLY]
+    if only == 0:
+        return True
+    limit = memory[move + LIMIT]
+    is_weak = only & WEAKNESSES == 0 or is_weak_enough(game, p, q, memory, move, only, limit)
+    is_person = only & PERSONS == 0 or is_the_one(game, p, q, memory, leader, only, limit)
+    return is_weak and is_person
+
+
+@njit
+def is_weak_enough(game: Game, p: int, q: int, memory: Any, move: int, only: int, limit: int) -> bool:
+    """Return whether the conditions of ``only`` that compare troops and land hold for ``q``."""
+    troops, land, fits = game.troops[p], game.land[p], True
+    if only & KILLABLE:
+        price = kill_price(game, p, q) * max(100, memory[move + KILL]) // 100
+        fits &= price <= troops - memory[move + RESERVE] * land
+    if only & SHRUNK:
+        fits &= 100 * game.land[q] < limit * game.peak[q]
+    if only & THIN:
+        fits &= game.troops[q] * land < troops * game.land[q] // 100 * limit
+    if only & SWARMED:
+        fits &= 100 * attack_on(game, p, q) > limit * game.troops[q]
+    return fits
+
+
+@njit
+def is_the_one(game: Game, p: int, q: int, memory: Any, leader: int, only: int, limit: int) -> bool:
+    """Return whether the conditions of ``only`` that look at who ``q`` is, and what it does, hold."""
+    fits = True
+    if only & NOT_YET:
+        fits &= game.pools[p, q] == 0
+    if only & WEAKER_ATTACKER:
+        fits &= 0 < game.pools[q, p] < game.troops[p] - game.troops[q]
+    if only & HATED:
+        fits &= game.taken[q, p] - memory[GRUDGES + q] >= limit
+    if only & WEAK_LEADER:
+        is_weak = game.troops[q] < limit * game.land[q] or attack_on(game, p, q) > 0
+        fits &= (q == leader) & is_weak
+    if only & NO_HUNTER:
+        fits &= (leader == 0) | (leader == p) | (game.pools[q, leader] == 0)
+    return fits
+
+
+@njit
+def score(game: Game, p: int, q: int, memory: Any, by: int) -> tuple[int, int]:
+    """Return the two sides of a fraction that is the less, the better ``q`` is by the measure ``by``."""
+    if by == BY_DENSITY:
+        return game.troops[q], game.land[q]
+    if by == BY_FORCE:
+        return game.troops[q] + game.pools[q, p], 1
+    if by == BY_DISTANCE:
+        return distance(game, p, q), 1
+    if by == BY_ATTACK:
+        return -game.pools[q, p], 1
+    if by == BY_DECLINE:
+        return game.land[q], game.peak[q]
+    if by == BY_GRUDGE:
+        return memory[GRUDGES + q] - game.taken[q, p], 1
+    if by == BY_BORDER:
+        return game.land[q], game.fronts[p, q]
+    if by == BY_LEAST_LAND:
+        return game.land[q], 1
+    if by == BY_MOST_LAND:
+        return -game.land[q], 1
+    return kill_price(game, p, q), game.land[q]
+
+
+@njit
+def kill_price(game: Game, p: int, q: int) -> int:
+    """Return about what it takes to bring ``q`` down to a quarter, if nobody else interferes.
+
+    Defence is 1.6 times the density, so the troops of q go with the 1.6th power of its land: at a quarter,
+    nine tenths of them have fallen, each for two attackers, and three quarters of the land cost 2 a cell.
+    """
+    return (18 * game.troops[q] + 15 * game.land[q]) // 10 + game.pools[q, p]
+
+
+@njit
+def attack_on(game: Game, p: int, q: int) -> int:
+    """Return the troops that others than ``p`` have in the field against ``q`` at its borders."""
+    total = 0
+    for word in range(game.bordering.shape[1]):
+        neighbours = game.bordering[q, word]
+        while neighbours != ZERO:
+            r = 64 * word + lowest_bit(neighbours)
+            neighbours &= neighbours - ONE
+            total += game.pools[r, q] if r != p else 0
+    return total
+
+
+@njit
+def distance(game: Game, p: int, q: int) -> int:
+    """Return the square of twice the distance between the centres of the boxes around ``p`` and ``q``."""
+    own, other = box(game, p), box(game, q)
+    down, across = own[0] + own[1] - other[0] - other[1], own[2] + own[3] - other[2] - other[3]
+    return down * down + across * across
+
+
+@njit
+def box(game: Game, q: int) -> tuple[int, int, int, int]:
+    """Return the top, bottom, left and right of the cells of ``q``; its spans are narrowed for that."""
+    if game.shrunk[q] != 0:
+        tighten_span(game.planes, game.spans, q)
+        game.shrunk[q] = 0
+    return bounding_box(game.spans, q)
+
+
+@njit
+def leader_of(game: Game, p: int, percent: int) -> int:
+    """Return who has most land, drawing lots, or 0 if that is below ``percent`` of all land."""
+    leader = 1
+    for q in range(2, len(game.land)):
+        ahead = game.land[q] - game.land[leader]
+        if ahead > 0 or (ahead == 0 and wins_lot(game, p, q, leader)):
+            leader = q
+    return leader if 100 * game.land[leader] >= percent * game.clock[NUM_LAND] else 0

@@ -1,0 +1,50 @@
+"""What the bots' tests share: positions in which every bot decides once, and what it sent then."""
+
+from tests.engine.support import NEVER, board, game_on, rows_of
+
+LATER = 1000
+"""A tick at which every bot is awake and the opening is over."""
+CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
+"""Rules under which a step shows nothing but the launches that were made in it."""
+
+
+def after_a_decision(drawing, troops, seats, tick=LATER, pools=None):
+    """Return the game after one step from this position, in which every bot has decided once."""
+    seats, waiting = [*seats, *["external"] * (len(troops) - len(seats))], [NEVER] * len(troops)
+    game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, next_step=waiting, **CALM)
+    game.state.wake[...] = 0
+    game.step()
+    assert not game.state.illegal.any()
+    return game
+
+
+def launches_of(game, p, pools=None):
+    """Return {target: troops} of what ``p`` has sent since the position."""
+    before = dict(pools or {})
+    sent = game.state.pools[0, p].copy()
+    for (q, target), amount in before.items():
+        if q == p:
+            sent[target] -= amount
+    return {target: int(amount) for target, amount in enumerate(sent) if amount}
+
+
+def percent(amount, troops):
+    return round(100 * amount / troops)
+
+
+FREE_LAND = rows_of(*["11....22"] * 16)
+FACE_TO_FACE = rows_of(*["112233"] * 16)
+"""2 lies between 1 and 3, 32 cells each."""
+
+
+def decisions(drawing, troops, seats, p, count, **fields):
+    """Return what ``p`` sends in ``count`` decisions from the same position, at one tick after another."""
+    game = game_on(drawing, troops, seats=seats, max_ticks=10_000_000, **(CALM | fields))
+    owner, sent = board(game), []
+    for i in range(count):
+        game.set_position(0, owner, tick=LATER + 10 * i, troops=troops)
+        game.state.wake[0] = 0
+        game.step()
+        sent.append(launches_of(game, p))
+    assert not game.state.illegal.any()
+    return sent
