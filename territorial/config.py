@@ -30,8 +30,8 @@ MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
-_LATER_OPTIONS = ("handicap",)
-"""Options, off by default, that the first configs did not have."""
+LATER_OPTIONS = ("handicap",)
+"""Options, off by default, that the first configs, and files that hold one, did not have."""
 
 
 def _option(default: Any, low: int, high: int, meaning: str) -> Any:
@@ -170,7 +170,7 @@ class GameConfig:
         values = {
             spec.name: getattr(self, spec.name) for spec in dataclasses.fields(self) if spec.name != "map"
         }
-        for name in _LATER_OPTIONS:
+        for name in LATER_OPTIONS:
             if not values[name]:
                 del values[name]
         values["map"] = self.map_name
@@ -247,7 +247,6 @@ class Params(NamedTuple):
     death_divisor: int
     peak_decay_reciprocal: int
     win_percent: int
-    handicap: int
 
 
 RECIPROCAL_BITS = 40
@@ -266,7 +265,6 @@ def make_params(config: GameConfig) -> Params:
         "cadence_land_medium": medium,
         "cadence_land_large": large,
         "deaths": int(config.deaths),
-        "handicap": int(config.handicap),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
     }
     values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}

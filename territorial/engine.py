@@ -32,7 +32,7 @@ from territorial.landmask import LandMask
 from territorial.map_names import Terrain
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
-from territorial.seats import SEAT_NAMES, seat_codes
+from territorial.seats import AGENT, SEAT_NAMES, seat_codes, starting_troops
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -202,6 +202,7 @@ class VecGame:
                 f"num_games is {self.num_games}: there is not enough memory for so many"
             ) from None
         view(self.blocks, "next_seats")[:, 1:] = codes
+        view(self.blocks, "next_troops")[:, 1:] = self._starting_troops(seats)
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
@@ -419,12 +420,18 @@ class VecGame:
         if self._watcher is not None:
             self._watcher.after_play(k, rows)
 
-    def set_seats(self, k: int, seats: Sequence[str]) -> None:
-        """Let ``seats``, one name per seat, play game ``k`` from its next reset on."""
+    def set_seats(self, k: int, seats: Sequence[str], *, troops_of: Sequence[str] | None = None) -> None:
+        """Let ``seats``, one name per seat, play game ``k`` from its next reset on.
+
+        ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
+        """
         k = self._check_game(k)
         codes = seat_codes(seats, self.config.num_players)
         self._check_agents(codes)
         view(self.blocks, "next_seats")[k, 1:] = codes
+        view(self.blocks, "next_troops")[k, 1:] = self._starting_troops(
+            seats if troops_of is None else troops_of
+        )
 
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
@@ -595,10 +602,11 @@ class VecGame:
         if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
             found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
             raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
-        next_seats = view(self.blocks, "next_seats")[k].copy()
+        next_ones = {name: view(self.blocks, name)[k].copy() for name in ("next_seats", "next_troops")}
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
-        view(self.blocks, "next_seats")[k] = next_seats
+        for name, values in next_ones.items():
+            view(self.blocks, name)[k] = values
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
@@ -758,6 +766,13 @@ class VecGame:
                 f"game {k} stands at tick {ticks[k]}, between two decisions (every "
                 f"{self.config.decision_every} ticks): step(None) plays on to the next"
             )
+
+    def _starting_troops(self, seats: Sequence[str] | None) -> npt.NDArray[np.int64]:
+        players = self.config.num_players
+        names = [AGENT] * players if seats is None else seats
+        if len(names) != players:
+            raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
+        return starting_troops(names, self.config)
 
     def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
         if self.end_when == "no_agents" and AGENT_CODE not in codes:

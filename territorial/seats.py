@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.bots.style import WHOLE_START
+from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
 
 AGENT = "agent"
@@ -22,6 +24,7 @@ SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
+_DRIVEN = (AGENT, EXTERNAL)
 _WANTED = f"it must be one of {', '.join((AGENT, EXTERNAL, *bots.ALIASES))}"
 
 
@@ -91,9 +94,22 @@ def seat_codes(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.
     return np.array([_CODES[name] for name in seats], np.int64)
 
 
+def starting_troops(seats: Sequence[str], config: GameConfig) -> npt.NDArray[np.int64]:
+    """Return what each of ``seats`` starts with, int64 (P,): less for lower levels if handicaps are on.
+
+    Names that are unknown here, as they may be in a file from elsewhere, start with all.
+    """
+    parts = dict.fromkeys(seats, WHOLE_START)
+    if config.handicap:
+        parts |= {
+            name: bots.make(name).style.start for name in parts if name in _CODES and name not in _DRIVEN
+        }
+    return np.array([max(1, config.starting_troops * parts[name] // WHOLE_START) for name in seats], np.int64)
+
+
 def shown_names(seats: Sequence[str]) -> tuple[str, ...]:
     """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
-    return tuple(f"player_{i}" if name == AGENT else str(name) for i, name in enumerate(seats))
+    return tuple(f"player_{i}" if name == AGENT else bots.short(str(name)) for i, name in enumerate(seats))
 
 
 def _check_is_sequence(seats: Any) -> None:

@@ -73,6 +73,7 @@ FIELDS: tuple[Field, ...] = (
     Field("spans", "spans", "rows, bits", "where each owner may have cells, see territorial.board"),
     Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
     Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
+    Field("next_troops", "seating", "troops", "what the seat starts with from the next reset on"),
     Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
     Field(
         "memory", "memory", "numbers", "what the seat's bot was told and remembers: territorial.bots.settings"
@@ -154,6 +155,7 @@ _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
 _ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
 _BORDERING, _STALE = TARGETS["bordering"], TARGETS["stale"]
 SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
+NEXT_TROOPS = SEATING["next_troops"]
 
 
 @njit

@@ -42,6 +42,7 @@ from territorial.state import (
     LAND_CHANGED,
     NEXT_DUE,
     NEXT_SEATS,
+    NEXT_TROOPS,
     OVER,
     SEATS,
     TICK,
@@ -356,13 +357,11 @@ def start(
     count_fronts(game, work)
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]
+        game.troops[p] = seating[NEXT_TROOPS, p]
     prepare_bots(game, seating, memory)
     for p in range(1, len(game.alive)):
-        style = seating[SEATS, p] - FIRST_BOT_CODE
-        if style >= 0:
+        if seating[SEATS, p] >= FIRST_BOT_CODE:
             seating[WAKE, p] = bots.first_wake(memory[p], seed, p)
-            if params.handicap != 0:
-                game.troops[p] = bots.starting_troops(style, params.starting_troops)
 
 
 @njit

@@ -192,10 +192,10 @@ def test_kinds_of_map_are_those_that_can_be_generated():
 
 
 def test_every_number_of_the_rules_reaches_the_kernels():
-    config = GameConfig(deaths=False, handicap=True, cadence_land=(5, 6, 7), launch_tax=99)
+    config = GameConfig(deaths=False, cadence_land=(5, 6, 7), launch_tax=99)
     params = make_params(config)
     assert all(type(value) is int for value in params)
-    assert (params.deaths, params.handicap, params.launch_tax) == (0, 1, 99)
+    assert (params.deaths, params.launch_tax) == (0, 99)
     assert (params.cadence_land_small, params.cadence_land_medium, params.cadence_land_large) == (5, 6, 7)
     for name in set(Params._fields) & set(NUMBERS):
         assert getattr(params, name) == getattr(config, name)

@@ -30,7 +30,6 @@ __all__ = [
     "make",
     "prepare",
     "short",
-    "starting_troops",
 ]
 
 NAMES: tuple[str, ...] = tuple(style.name for style in STYLES)
@@ -41,9 +40,6 @@ ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
 
 LOWS = np.array([[setting.low for setting in style.settings()] for style in STYLES], np.int64)
 HIGHS = np.array([[setting.high for setting in style.settings()] for style in STYLES], np.int64)
-STARTS = np.array([style.start for style in STYLES], np.int64)
-"""The part of the starting troops, in 512ths, that each bot has where handicaps are on."""
-WHOLE_START = 512
 
 if NUM_SETTINGS >= BOT_MEMORY:  # not an assertion: those can be switched off
     raise ValueError(f"there are {NUM_SETTINGS} settings; the memory of a bot holds {BOT_MEMORY} numbers")
@@ -53,12 +49,6 @@ if NUM_SETTINGS >= BOT_MEMORY:  # not an assertion: those can be switched off
 def prepare(style: int, seed: Any, p: int, memory: Any) -> None:
     """The bot with code ``style`` sits down on seat ``p``: it knows its settings and nothing else."""
     settle(LOWS[style], HIGHS[style], seed, p, memory)
-
-
-@njit
-def starting_troops(style: int, troops: int) -> int:
-    """Return what the bot with code ``style`` starts with under handicaps, where others have ``troops``."""
-    return max(1, troops * STARTS[style] // WHOLE_START)
 
 
 def canonical(name: str) -> str:

@@ -12,6 +12,8 @@ from territorial.bots.targets import BY_DENSITY
 Range = int | tuple[int, int]
 """A number, or the lowest and the highest of those that a seat may draw."""
 
+WHOLE_START = 512
+"""All of the starting troops, in the unit of ``Style.start``."""
 ALL = 1000
 """A share of the balance: the whole of it."""
 
@@ -75,7 +77,7 @@ class Style:
     forgives: int = 0
     at_random: bool = False
     jitter: int = 10
-    start: int = 512
+    start: int = WHOLE_START
 
     def settings(self) -> tuple[Setting, ...]:
         """Return what a seat of this style draws each of its settings from, in the order of columns."""

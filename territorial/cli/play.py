@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
-from territorial import bots, warmup
+from territorial import warmup
 from territorial.cli import options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
@@ -21,6 +21,7 @@ from territorial.engine import VecGame
 from territorial.render.film import write_film
 from territorial.replay import Recorder, Replay
 from territorial.replay.replay import SUFFIX
+from territorial.seats import shown_names
 
 EXAMPLES = """\
   territorial play
@@ -105,7 +106,7 @@ def run(parsed: argparse.Namespace) -> int:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
         options.write_picture("--out", files.picture, draw_poster(title, album, match.standings))
     if files.animation is not None:
-        _write_animation(files.animation, album, game, seats)
+        _write_animation(files.animation, album, game, shown_names(seats))
     if recorder is not None and files.replay is not None:
         _write_replay(files.replay, recorder.replay())
     result = _result(match, game, parsed.seed, lineup) | files._asdict()
@@ -146,13 +147,13 @@ def _write_replay(path: str, replay: Replay) -> None:
         raise UsageError(f"argument --replay: {path!r} cannot be written: {error.strerror}") from None
 
 
-def _write_animation(path: str, album: Album, game: VecGame, seats: Sequence[str]) -> None:
+def _write_animation(path: str, album: Album, game: VecGame, names: Sequence[str]) -> None:
     write_animation(
         "--animation",
         path,
         album.boards(),
         game.config,
-        seats,
+        names,
         game.terrain_name(0),
         side=ANIMATION_SIDE,
         fps=ANIMATION_FPS,
@@ -207,7 +208,7 @@ def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> 
         progress.show(now, is_over)
     album.close(game)
     ticks = int(game.state.tick[0])
-    return Match(ticks, steps, spent, living_steps, standings_of(game, seats))
+    return Match(ticks, steps, spent, living_steps, standings_of(game, shown_names(seats)))
 
 
 class Progress:
@@ -217,7 +218,7 @@ class Progress:
     """
 
     def __init__(self, game: VecGame, seats: Sequence[str], stream: TextIO) -> None:
-        self._game, self._seats, self._stream = game, seats, stream
+        self._game, self._names, self._stream = game, shown_names(seats), stream
         self._is_terminal = stream.isatty()
         self._period = 0.1 if self._is_terminal else 3.0
         self._due = time.perf_counter() + self._period
@@ -245,7 +246,7 @@ class Progress:
         return (
             f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
             f"{int(state.alive[0].sum()):3} alive  "
-            f"leader P{leader} {bots.short(self._seats[leader - 1])} {share:.1f} %   "
+            f"leader P{leader} {self._names[leader - 1]} {share:.1f} %   "
         )
 
 
@@ -268,6 +269,7 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
         "config": options.config_values(game.config),
         "config_digest": game.config.hexdigest,
         "game_digest": game.digest(0).hex(),
+        "seats": list(game.seats_of(0)),
         "ticks": match.ticks,
         "env_steps": match.steps,
         "seconds": match.seconds,

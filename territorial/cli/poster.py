@@ -8,7 +8,6 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from territorial import bots
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
@@ -160,7 +159,7 @@ def _write_standing(panel: Image, top: int, left: int, row: Standing, num_player
         outcome, color = f"{row.land_percent:5.1f}%{short(row.troops):>8}", INK
     else:
         outcome, color = f"died {row.death_tick}".rjust(14), FAINT
-    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {bots.short(row.bot)[:13]:14}{outcome}", color)
+    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{outcome}", color)
 
 
 def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:

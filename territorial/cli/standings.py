@@ -58,12 +58,12 @@ def _place(game: VecGame, p: int) -> float:
 
 def standings_table(standings: Sequence[Standing]) -> str:
     """Return the standings as text, the middle of a very long list left out."""
-    lines = [f"\n{'place':>6}  {'seat':6}{'bot':18}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
+    lines = [f"\n{'place':>6}  {'seat':6}{'bot':15}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
     shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]
     for row in shown:
         died = "" if row.death_tick is None else f"{row.death_tick:,}"
         lines.append(
-            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot[:17]:18}{row.land_percent:>5.1f} %"
+            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot[:14]:15}{row.land_percent:>5.1f} %"
             f"{row.troops:>14,}  {died:>12}"
         )
     if len(shown) < len(standings):

@@ -32,6 +32,7 @@ def begin(replay: Replay) -> VecGame:
         )
     except ValueError as error:  # such as a map that has no room for all spawns
         raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
+    game.set_seats(0, [EXTERNAL] * replay.config.num_players, troops_of=replay.seats)
     game.reset(seeds=[replay.seed])
     return game
 

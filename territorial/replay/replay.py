@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from territorial._version import __version__
 from territorial.arguments import true_or_false, whole_number
-from territorial.config import GameConfig
+from territorial.config import LATER_OPTIONS, GameConfig
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine import VecGame
 from territorial.landmask import LandMask, check_is_mask
@@ -243,8 +243,9 @@ class Replay:
 
 
 def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return all fields but the map, as JSON has them."""
-    return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "map"}
+    """Return all fields but the map, and but options that came later where they are off, as JSON has them."""
+    values = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "map"}
+    return {name: value for name, value in values.items() if value or name not in LATER_OPTIONS}
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:
@@ -274,7 +275,7 @@ def _config_of(values: Any, land: bytes) -> GameConfig:
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     wanted = {spec.name for spec in dataclasses.fields(GameConfig)} - {"map"}
-    if fields.keys() != wanted:
+    if fields.keys() | set(LATER_OPTIONS) != wanted:
         names = ", ".join(sorted(fields.keys() ^ wanted))
         raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
     return GameConfig(map=LandMask(fields["height"], fields["width"], land), **fields)

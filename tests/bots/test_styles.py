@@ -6,6 +6,7 @@ import pytest
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
 from territorial.reference import ReferenceGame
+from territorial.replay import Recorder, Replay
 from tests.bots.support import (
     CALM,
     FACE_TO_FACE,
@@ -153,6 +154,24 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
     game.set_seats(0, ["turtle"] * 9)
     game.reset()
     assert (game.state.troops[0, 1:] == troops).all()
+    game.set_seats(0, ["external"] * 9, troops_of=seats)
+    game.reset()
+    assert game.state.troops[0, 1:].tolist() == expected
+    with pytest.raises(ValueError, match="troops_of has 2 entries; this game has num_players = 9"):
+        game.set_seats(0, seats, troops_of=["agent"] * 2)
+
+
+def test_a_game_with_handicaps_is_replayed(tmp_path):
+    config = GameConfig(height=48, width=48, num_players=6, map="open", handicap=True, max_ticks=300)
+    game = VecGame(config, 1, seats=LEVELS, autoreset="disabled", observe=False)
+    recorder = Recorder(game)
+    game.reset()
+    while not game.state.over[0]:
+        game.step()
+    recorder.replay().save(tmp_path / "a.replay")
+    replay = Replay.load(tmp_path / "a.replay")
+    assert replay.config.handicap
+    replay.verify()
 
 
 def test_without_handicaps_all_start_alike():

@@ -19,6 +19,7 @@ from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned, round_step
 from territorial.render import Renderer, draw_game
+from territorial.seats import shown_names
 from tests.render.support import decode_apng
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -86,11 +87,12 @@ def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     assert first["env_steps"] == 20
     assert first["config"]["height"] == 32
     assert first["picture"] == str(picture)
+    assert first["seats"] == ["banker-1", "turtle-1"] * 2
     assert [row["bot"] for row in sorted(first["standings"], key=lambda r: r["seat"])] == [
-        "banker-1",
-        "turtle-1",
-        "banker-1",
-        "turtle-1",
+        "banker",
+        "turtle",
+        "banker",
+        "turtle",
     ]
     assert [row["place"] for row in first["standings"]] == sorted(row["place"] for row in first["standings"])
     assert set(RATES) <= set(first)
@@ -133,7 +135,7 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
     seats = territorial.LINEUPS["mixed-1"].seats[::8]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[4])
-    renderer = Renderer(4, names=seats, scale=10)
+    renderer = Renderer(4, names=shown_names(seats), scale=10)
     np.testing.assert_array_equal(draw_game(renderer, game), pictures[0])
     game.step()
     np.testing.assert_array_equal(draw_game(renderer, game), pictures[1])
@@ -268,6 +270,7 @@ def test_warmup_compiles_every_kernel():
     program = """
 from territorial import stepping, _jit
 from territorial.cli import warm
+from territorial.seats import shown_names
 warm.compile_everything()
 kernels = [f for f in vars(stepping).values() if getattr(f, "targetoptions", {}).get("nogil")]
 assert kernels or not _jit.JIT_ENABLED

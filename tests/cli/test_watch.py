@@ -19,6 +19,7 @@ import pytest
 import territorial
 from territorial import cli
 from territorial.replay import DivergedError, Replay, frame_of
+from territorial.seats import shown_names
 from tests.render.film_reader import read_film
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
@@ -41,7 +42,7 @@ def check_film(film: bytes, seed: int) -> None:
     """Compare a film with the game of ``seed``, played here and now."""
     header, frames, is_whole = read_film(film)
     assert is_whole
-    assert header["names"] == list(SEATS)
+    assert header["names"] == list(shown_names(SEATS))
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=400)
     game = territorial.VecGame(config, 1, seats=SEATS, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
@@ -250,7 +251,7 @@ def test_a_port_that_is_taken_is_an_error_with_a_way_out(capsys):
         (["--every", "0"], ["--every", "'0' is not a whole number from 1"]),
         (["--export", "no/such/folder.html"], ["--export", "there is no such folder"]),
         (["--export", "."], ["--export", "is a folder"]),
-        (["--seats", "nobody"], ["--seats", "'nobody' is no bot"]),
+        (["--seats", "nobody"], ["--seats", "no bot 'nobody'"]),
     ],
 )
 def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial import Replay
+from territorial.config import LATER_OPTIONS
 from territorial.constants import RULES_VERSION
 from territorial.replay import ReplayError, file_format
 from tests.replay.support import (
@@ -375,4 +376,6 @@ def test_the_header_is_readable(data):
     length = struct.unpack_from("<I", body_of(data))[0]
     header = json.loads(body_of(data)[4 : 4 + length])
     assert header["config"]["max_ticks"] == 200
-    assert header["config"].keys() == {f for f in SMALL.__dataclass_fields__ if f != "map"}
+    assert header["config"].keys() == {
+        f for f in SMALL.__dataclass_fields__ if f not in ("map", *LATER_OPTIONS)
+    }

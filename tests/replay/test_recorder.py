@@ -75,7 +75,7 @@ def test_200_random_games_of_random_sizes_are_recorded_and_verified():
         check(game, replay)
         launches.append(len(replay.launches))
     assert np.median(launches) > 10
-    assert sum(launches) > 5000
+    assert sum(launches) > 4000
 
 
 @pytest.mark.verify
@@ -449,7 +449,7 @@ def test_names_may_be_given_for_all_games_or_asked_for_when_one_begins():
     drawn[0] = "c"
     game.reset()
     assert recorder.replay(0).names == ("c0", "b0")
-    assert recorder.replay(0).seats == ("agent", "turtle")
+    assert recorder.replay(0).seats == ("agent", "turtle-1")
     recorder.close()
     recorder = Recorder(game, names=["x", "y"])
     assert recorder.replay(0).names == ("x", "y")
