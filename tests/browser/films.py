@@ -8,9 +8,10 @@ import territorial
 from territorial.map_names import KINDS
 from territorial.render.film import film_header, write_film
 from territorial.replay import Frame, LiveGame
+from territorial.seats import shown_names
 
 FULL = territorial.GameConfig()
-FULL_SEATS = territorial.LINEUPS["mixed-1"].seats
+FULL_SEATS = shown_names(territorial.LINEUPS["mixed-1"].seats)
 SMALL = territorial.GameConfig(height=40, width=56, num_players=5, map="mountains", max_ticks=3000)
 SMALL_SEATS = ("metronome", "banker", "turtle", "novice", "random")
 
