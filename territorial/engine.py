@@ -28,11 +28,12 @@ from territorial.constants import (
     MAX_SIDE,
     NUM_FRACTIONS,
 )
+from territorial.guests import Guests
 from territorial.landmask import LandMask
 from territorial.map_names import Terrain
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
-from territorial.seats import AGENT, SEAT_NAMES, seat_codes, starting_troops
+from territorial.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.state import (
     FIELDS,
     SEATS,
@@ -49,6 +50,8 @@ from territorial.stepping import Options, Results, allocate_results
 from territorial.tape import Tape, make_tape
 from territorial.work import Work, make_work
 
+NEXT_ONES = ("next_seats", "next_troops", "next_interval")
+"""Fields that say how a game begins next time."""
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 MAX_GAMES = 1_000_000
@@ -109,6 +112,8 @@ class Snapshot(NamedTuple):
     blocks: tuple[npt.NDArray[Any], ...]
     older_frames: npt.NDArray[np.uint64]
     """The XORs of the stack of boards (F-1, B, H, S); none if the batch observes no stack."""
+    guests: tuple[str, ...] = ()
+    """The bots in Python of the batch, in the order of their seat codes."""
 
 
 class GameArrays:
@@ -151,7 +156,8 @@ class VecGame:
         num_games: E, from 1.
         seed: batch seed, 0 to 2**64 - 1; game k plays its episode e with seed H(seed, 2, k, e).
         num_threads: threads that share the games; the results do not depend on it.
-        seats: one name per seat for all games: "agent", "external" or a bot; None: all agents.
+        seats: one entry per seat for all games: "agent", "external", a bot's name, or a bot in Python
+            (``territorial.bots.PythonBot``); None: all agents.
         autoreset: "same_step" puts a new game in the place of one that ended, within the same step;
             "disabled" leaves it standing.
         end_when: "game" plays every game to its end; "no_agents" also replaces a game in which no
@@ -169,7 +175,7 @@ class VecGame:
         num_games: int = 64,
         seed: int = 0,
         num_threads: int = 1,
-        seats: Sequence[str] | None = None,
+        seats: Sequence[Seat] | None = None,
         autoreset: Autoreset = "same_step",
         end_when: EndWhen = "game",
         observe: bool = True,
@@ -184,8 +190,8 @@ class VecGame:
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
         self.observes = true_or_false("observe", observe)
-        codes = seat_codes(seats, config.num_players)
-        self._check_agents(codes)
+        self._guests = Guests()
+        codes = self._codes_of(seats)
 
         self._atlas = Atlas(config, self.num_games)
         self._params = make_params(config)
@@ -201,8 +207,7 @@ class VecGame:
             raise MemoryError(
                 f"num_games is {self.num_games}: there is not enough memory for so many"
             ) from None
-        view(self.blocks, "next_seats")[:, 1:] = codes
-        view(self.blocks, "next_troops")[:, 1:] = self._starting_troops(seats)
+        self._seat(slice(None), codes, self._starting_troops(seats))
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
@@ -337,6 +342,7 @@ class VecGame:
         checked = self._check_actions(actions)
         if self._may_be_off_grid:
             self._check_grid(actions)
+        self._guests.write_launches(self.blocks, self.config, checked)
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps and self.autoreset == "same_step":
             self._provide_next_maps()
@@ -420,23 +426,20 @@ class VecGame:
         if self._watcher is not None:
             self._watcher.after_play(k, rows)
 
-    def set_seats(self, k: int, seats: Sequence[str], *, troops_of: Sequence[str] | None = None) -> None:
-        """Let ``seats``, one name per seat, play game ``k`` from its next reset on.
+    def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
+        """Let ``seats``, one name or bot in Python per seat, play game ``k`` from its next reset on.
 
         ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
         """
         k = self._check_game(k)
-        codes = seat_codes(seats, self.config.num_players)
-        self._check_agents(codes)
-        view(self.blocks, "next_seats")[k, 1:] = codes
-        view(self.blocks, "next_troops")[k, 1:] = self._starting_troops(
-            seats if troops_of is None else troops_of
-        )
+        codes = self._codes_of(seats)
+        self._seat(k, codes, self._starting_troops(seats if troops_of is None else troops_of))
 
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
         k = self._check_game(k)
-        return tuple(SEAT_NAMES[code] for code in view(self.blocks, "seats")[k, 1:])
+        names = SEAT_NAMES + self._guests.names
+        return tuple(names[code] for code in view(self.blocks, "seats")[k, 1:])
 
     @_exclusive
     def set_position(
@@ -572,7 +575,7 @@ class VecGame:
         k = self._check_game(k)
         blocks = tuple(block[k].copy() for block in self.blocks)
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        return Snapshot(self.config.hexdigest, blocks, boards[1:].copy())
+        return Snapshot(self.config.hexdigest, blocks, boards[1:].copy(), self._guests.names)
 
     @_exclusive
     def restore(self, k: int, snapshot: Snapshot) -> None:
@@ -594,15 +597,21 @@ class VecGame:
         self._need_reset()
         check_blocks(self.blocks, snapshot.blocks)
         seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
-        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES):
+        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
+            )
+        known = max(0, seats.max() + 1 - len(SEAT_NAMES))
+        if snapshot.guests[:known] != self._guests.names[:known]:
+            raise ValueError(
+                f"the saved game was played by the bots in Python {', '.join(snapshot.guests)}; this batch "
+                f"has {', '.join(self._guests.names) or 'none'}"
             )
         older = snapshot.older_frames
         if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
             found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
             raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
-        next_ones = {name: view(self.blocks, name)[k].copy() for name in ("next_seats", "next_troops")}
+        next_ones = {name: view(self.blocks, name)[k].copy() for name in NEXT_ONES}
         for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
             block[k] = saved
         for name, values in next_ones.items():
@@ -767,9 +776,21 @@ class VecGame:
                 f"{self.config.decision_every} ticks): step(None) plays on to the next"
             )
 
-    def _starting_troops(self, seats: Sequence[str] | None) -> npt.NDArray[np.int64]:
+    def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
+        """Return the codes of ``seats``, whose bots in Python have one from now on."""
+        self._guests.welcome(seats)
+        codes = seat_codes(seats, self.config.num_players, self._guests.names)
+        self._check_agents(codes)
+        return codes
+
+    def _seat(self, games: Any, codes: npt.NDArray[np.int64], troops: npt.NDArray[np.int64]) -> None:
+        """Write who plays ``games``, and what they start with, from the next reset on."""
+        for name, values in zip(NEXT_ONES, (codes, troops, self._guests.intervals(codes)), strict=True):
+            view(self.blocks, name)[games, 1:] = values
+
+    def _starting_troops(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
         players = self.config.num_players
-        names = [AGENT] * players if seats is None else seats
+        names: Sequence[Seat] = [AGENT] * players if seats is None else seats
         if len(names) != players:
             raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
         return starting_troops(names, self.config)

@@ -20,7 +20,7 @@ from territorial.env_options import EnvOptions, agent_seats, check_choice, confi
 from territorial.modes import Observation
 from territorial.obs_layout import ObsLayout
 from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
-from territorial.seats import AGENT, shown_names
+from territorial.seats import AGENT, Seat, shown_names
 
 AgentID = str
 Info = dict[str, Any]
@@ -116,7 +116,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     Args:
         config: rules, size and map.
-        seats: one name per seat, "agent" or a bot (``territorial.bots.NAMES``); None: all agents.
+        seats: one entry per seat, "agent", a bot's name (``territorial.bots.NAMES``), or a bot in Python
+            (``territorial.bots.PythonBot``); None: all agents.
         obs: "packed", "features", "pooled" or "onehot".
         frames: F, the boards in a stack, 1 to 16; "features" shows none.
         pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
@@ -147,7 +148,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self,
         config: GameConfig | None = None,
         *,
-        seats: Sequence[str] | None = None,
+        seats: Sequence[Seat] | None = None,
         obs: str = "packed",
         frames: int = 4,
         pool_factor: int | None = None,
@@ -286,7 +287,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _make_drawer(self, seats: Sequence[str]) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
+    def _make_drawer(self, seats: Sequence[Seat]) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
         if self.render_mode is None:
             return None
         return make_drawer(self.render_mode, len(seats), shown_names(seats), _RENDER_FPS)
@@ -373,7 +374,7 @@ def parallel_env(
     height: int | None = None,
     width: int | None = None,
     num_players: int | None = None,
-    seats: Sequence[str] | None = None,
+    seats: Sequence[Seat] | None = None,
     obs: str = "packed",
     agent_death: str = "remove",
     action_mask: str = "obs",

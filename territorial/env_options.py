@@ -16,7 +16,7 @@ from territorial.constants import MAX_SIDE
 from territorial.engine import VecGame
 from territorial.modes import MODES, Mode
 from territorial.obs_layout import MAX_FRAMES
-from territorial.seats import AGENT, EXTERNAL, seat_codes
+from territorial.seats import AGENT, EXTERNAL, Seat, guests_of, seat_codes
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "obs": tuple(MODES),
@@ -123,9 +123,9 @@ def config_from(
     return base.replace(**changed)
 
 
-def agent_seats(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.int64]:
+def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[np.int64]:
     """Return int64 (A,): the seats, 1..P, whose players are agents; at least one."""
-    seat_codes(seats, num_players)
+    seat_codes(seats, num_players, guests_of(seats))
     if seats is None:
         return np.arange(1, num_players + 1)
     if EXTERNAL in seats:

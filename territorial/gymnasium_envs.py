@@ -17,6 +17,7 @@ from territorial import bots
 from territorial.arguments import whole_number
 from territorial.env_options import agent_seats, config_from
 from territorial.modes import Observation
+from territorial.seats import Seat
 from territorial.vector import TerritorialVec, make_vec
 
 ENV_ID = "territorial/Territorial-v0"
@@ -39,7 +40,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as the base class
 
-    def __init__(self, seats: Sequence[str] | None = None, **keywords: Any) -> None:
+    def __init__(self, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
         self.vec = _one_agent(seats, keywords)
         self.observation_space: spaces.Space[Any] = self.vec.single_observation_space
         self.action_space = self.vec.single_action_space
@@ -102,7 +103,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012 - as the base class
 
-    def __init__(self, num_envs: int = 1, seats: Sequence[str] | None = None, **keywords: Any) -> None:
+    def __init__(self, num_envs: int = 1, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
         num_envs = whole_number("num_envs", num_envs, 1)
         agents = len(agent_seats(seats, _num_players(keywords)))
         if num_envs % agents:
@@ -156,7 +157,7 @@ def _num_players(keywords: dict[str, Any]) -> int:
     return config_from(keywords.get("config"), None, None, keywords.get("num_players"), {}).num_players
 
 
-def _one_agent(seats: Sequence[str] | None, keywords: dict[str, Any]) -> TerritorialVec:
+def _one_agent(seats: Sequence[Seat] | None, keywords: dict[str, Any]) -> TerritorialVec:
     """Return an environment of one game with one agent."""
     if seats is None:
         seats = ["agent", *islice(cycle(bots.NAMES), _num_players(keywords) - 1)]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START
 from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
@@ -18,6 +19,9 @@ AGENT = "agent"
 """A seat driven by actions and reported as an agent of the environment."""
 EXTERNAL = "external"
 """A seat driven by actions but not reported as an agent."""
+
+Seat = str | PythonBot
+"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a bot in Python."""
 
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
@@ -75,41 +79,63 @@ LINEUPS: Mapping[str, LineUp] = MappingProxyType(
 """Named line-ups; what a name means never changes."""
 
 
-def seat_codes(seats: Sequence[str] | None, num_players: int) -> npt.NDArray[np.int64]:
+def is_seat_name(name: str) -> bool:
+    """Return whether ``name`` is that of a bot, with or without its version, or "agent" or "external"."""
+    return name in _CODES
+
+
+def name_of(seat: Any) -> Any:
+    """Return the name of a seat: that of a bot in Python is its own, all others are names themselves."""
+    return seat.name if isinstance(seat, PythonBot) else seat
+
+
+def guests_of(seats: Any) -> list[str]:
+    """Return the names of the bots in Python among ``seats``, which need not have been checked."""
+    return [seat.name for seat in seats if isinstance(seat, PythonBot)] if isinstance(seats, Sequence) else []
+
+
+def seat_codes(
+    seats: Sequence[Seat] | None, num_players: int, guests: Sequence[str] = ()
+) -> npt.NDArray[np.int64]:
     """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent.
 
-    A sequence is a list, a tuple or the like, or a 1-D array of strings. Raises TypeError for what is
-    no sequence or holds other things than strings, and ValueError for a wrong number or unknown names.
+    A sequence is a list, a tuple or the like, or a 1-D array of strings; ``guests`` are the names of the bots
+    in Python that there are. Raises TypeError for what is no sequence or holds other things than strings
+    and such bots, and ValueError for a wrong number or unknown names.
     """
     if seats is None:
         return np.full(num_players, AGENT_CODE, np.int64)
     _check_is_sequence(seats)
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    for seat, name in enumerate(seats, start=1):
+    codes = _CODES | {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))}
+    names = [name_of(seat) for seat in seats]
+    for i, name in enumerate(names):
         if not isinstance(name, str):
-            raise TypeError(f"seats[{seat - 1}] is {name!r}; {_WANTED}")
-        if name not in _CODES:
-            raise ValueError(f"seats[{seat - 1}] is {str(name)!r}; {_WANTED}")
-    return np.array([_CODES[name] for name in seats], np.int64)
+            raise TypeError(f"seats[{i}] is {name!r}; {_WANTED}")
+        if name not in codes:
+            raise ValueError(f"seats[{i}] is {str(name)!r}; {_WANTED}")
+    return np.array([codes[name] for name in names], np.int64)
 
 
-def starting_troops(seats: Sequence[str], config: GameConfig) -> npt.NDArray[np.int64]:
+def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np.int64]:
     """Return what each of ``seats`` starts with, int64 (P,): less for lower levels if handicaps are on.
 
     Names that are unknown here, as they may be in a file from elsewhere, start with all.
     """
-    parts = dict.fromkeys(seats, WHOLE_START)
+    names = [name_of(seat) for seat in seats]
+    parts = dict.fromkeys(names, WHOLE_START)
     if config.handicap:
         parts |= {
             name: bots.make(name).style.start for name in parts if name in _CODES and name not in _DRIVEN
         }
-    return np.array([max(1, config.starting_troops * parts[name] // WHOLE_START) for name in seats], np.int64)
+    return np.array([max(1, config.starting_troops * parts[name] // WHOLE_START) for name in names], np.int64)
 
 
-def shown_names(seats: Sequence[str]) -> tuple[str, ...]:
+def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
     """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
-    return tuple(f"player_{i}" if name == AGENT else bots.short(str(name)) for i, name in enumerate(seats))
+    names = (str(name_of(seat)) for seat in seats)
+    return tuple(f"player_{i}" if name == AGENT else bots.short(name) for i, name in enumerate(names))
 
 
 def _check_is_sequence(seats: Any) -> None:

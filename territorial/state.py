@@ -74,6 +74,7 @@ FIELDS: tuple[Field, ...] = (
     Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
     Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
     Field("next_troops", "seating", "troops", "what the seat starts with from the next reset on"),
+    Field("next_interval", "seating", "ticks", "how often a bot in Python decides there from then on"),
     Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
     Field(
         "memory", "memory", "numbers", "what the seat's bot was told and remembers: territorial.bots.settings"
@@ -155,7 +156,7 @@ _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
 _ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
 _BORDERING, _STALE = TARGETS["bordering"], TARGETS["stale"]
 SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
-NEXT_TROOPS = SEATING["next_troops"]
+NEXT_TROOPS, NEXT_INTERVAL = SEATING["next_troops"], SEATING["next_interval"]
 
 
 @njit

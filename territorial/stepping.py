@@ -41,6 +41,7 @@ from territorial.state import (
     EPISODE,
     LAND_CHANGED,
     NEXT_DUE,
+    NEXT_INTERVAL,
     NEXT_SEATS,
     NEXT_TROOPS,
     OVER,
@@ -57,6 +58,8 @@ from territorial.tape import Tape, keep_position, log_launch
 from territorial.work import Work
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
+FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
+"""The first seat code of a bot in Python."""
 LAND_BEFORE, ALIVE_BEFORE = 0, 1
 
 
@@ -264,7 +267,7 @@ def decide_launches(
             work.launches[p, 0] = owner_of_target(what, p, params.num_players)
             work.launches[p, 1] = FRACTION_TABLE[how_much]
         else:
-            decide_bot(game, params, work, seating, memory, p)
+            decide_bot(game, params, work, seating, memory, actions, p)
     for p in range(1, len(game.alive)):
         target, fraction = work.launches[p, 0], work.launches[p, 1]
         if target != NO_TARGET:
@@ -273,13 +276,18 @@ def decide_launches(
 
 
 @njit
-def decide_bot(game: Game, params: Params, work: Work, seating: Any, memory: Any, p: int) -> None:
+def decide_bot(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, p: int
+) -> None:
     """Write the launch of the bot on seat ``p``; it sleeps until its clock strikes."""
     work.launches[p, 0] = NO_TARGET
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating[WAKE, p]:
-        target, fraction = bots.decide(game, params, p, memory[p])
-        work.launches[p, 0], work.launches[p, 1] = target, fraction
+        if seating[SEATS, p] < FIRST_GUEST_CODE:
+            target, fraction = bots.decide(game, params, p, memory[p])
+            work.launches[p, 0], work.launches[p, 1] = target, fraction
+        else:  # in Python: asked before the step
+            work.launches[p, 0], work.launches[p, 1] = actions[p - 1, 0], actions[p - 1, 1]
         seating[WAKE, p] = max(seating[WAKE, p] + memory[p, bots.INTERVAL], now + 1)
 
 
@@ -358,6 +366,7 @@ def start(
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]
         game.troops[p] = seating[NEXT_TROOPS, p]
+        memory[p, bots.INTERVAL] = seating[NEXT_INTERVAL, p]
     prepare_bots(game, seating, memory)
     for p in range(1, len(game.alive)):
         if seating[SEATS, p] >= FIRST_BOT_CODE:
@@ -370,7 +379,9 @@ def prepare_bots(game: Game, seating: Any, memory: Any) -> None:
     for p in range(1, len(game.alive)):
         seating[WAKE, p] = game.clock[TICK]
         style = seating[SEATS, p] - FIRST_BOT_CODE
-        if style >= 0:
+        if 0 <= style < bots.COUNT:
             bots.prepare(style, game.seed[0], p, memory[p])
         else:
+            interval = memory[p, bots.INTERVAL]
             memory[p, :] = 0
+            memory[p, bots.INTERVAL] = interval

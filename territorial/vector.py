@@ -17,6 +17,7 @@ from territorial.constants import AGENT_CODE
 from territorial.engine import Snapshot, VecGame
 from territorial.env_options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.modes import Observation
+from territorial.seats import Seat
 from territorial.state import SEATS, State
 
 AUTORESETS = ("same_step", "next_step", "disabled")
@@ -90,7 +91,7 @@ class TerritorialVec:
         num_envs: int,
         config: GameConfig | None = None,
         *,
-        seats: Sequence[str] | Sequence[Sequence[str]] | None = None,
+        seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
         autoreset: str = "same_step",
         num_threads: int = 1,
         options: EnvOptions | None = None,
@@ -180,7 +181,7 @@ class TerritorialVec:
         self.game.reset_game(k, seed)
         self._take_over(np.array([k]))
 
-    def set_seats(self, k: int, seats: Sequence[str] | None) -> None:
+    def set_seats(self, k: int, seats: Sequence[Seat] | None) -> None:
         """Let ``seats``, one name per seat, play game ``k`` from its next reset on; A of them are agents."""
         players = self.config.num_players
         names = ["agent"] * players if seats is None else seats
@@ -359,7 +360,7 @@ def make_vec(
     height: int | None = None,
     width: int | None = None,
     num_players: int | None = None,
-    seats: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
     *,
     autoreset: str = "same_step",
     num_threads: int = 1,
@@ -382,7 +383,7 @@ def make_vec(
     )
 
 
-def _line_ups(seats: Any, num_envs: int) -> list[Sequence[str] | None]:
+def _line_ups(seats: Any, num_envs: int) -> list[Sequence[Seat] | None]:
     """Return one line-up a game."""
     is_one = seats is None or isinstance(seats, str) or not len(seats) or isinstance(seats[0], str)
     if is_one:

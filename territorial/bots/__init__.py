@@ -12,6 +12,7 @@ import numpy as np
 
 from territorial._jit import njit
 from territorial.bots.decide import decide
+from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
 from territorial.bots.style import Style
 from territorial.bots.styles import STYLES
@@ -20,10 +21,13 @@ from territorial.state import BOT_MEMORY
 
 __all__ = [
     "ALIASES",
+    "COUNT",
     "HOLD_ALL",
     "INTERVAL",
     "NAMES",
     "Bot",
+    "PythonBot",
+    "View",
     "canonical",
     "decide",
     "first_wake",
@@ -34,6 +38,9 @@ __all__ = [
 
 NAMES: tuple[str, ...] = tuple(style.name for style in STYLES)
 """The names of all bots with their versions, such as ``banker-1``, in the order of their seat codes."""
+
+COUNT = len(NAMES)
+"""How many there are; the codes of bots in Python (territorial.bots.python) come after theirs."""
 
 ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
 """The newest version of every bot by its plain name: ``banker`` is ``banker-1`` until there is a next."""

@@ -1,0 +1,199 @@
+"""Bots in Python: a class with a name, an interval and a decision, asked for all its seats at once.
+
+They play by the same rules as the compiled bots, on the same clock and with the same random numbers, so the
+same idea gives the same game in either form; it is only slower.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.bots.settings import LAUNCHES
+from territorial.bots.targets import DRAWS, HOLD_ALL
+from territorial.config import GameConfig
+from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
+from territorial.state import State, view
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class PythonBot(ABC):
+    """A bot to derive one's own from; an instance of it goes into ``seats`` like the name of any other.
+
+    ``name`` is what the bot is called, with a version by custom: ``"patient-1"``. ``interval`` is the ticks from
+    one of its decisions to the next; the first is at a random phase of that clock, and all are at the
+    decision points of the game.
+    """
+
+    name: str
+    interval: int = 100
+
+    @abstractmethod
+    def decide(self, view: View) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+        """Return whom to attack and with how much, one entry for each of the N seats in ``view``.
+
+        Targets are owner codes, 0 for neutral land, or HOLD_ALL (-1); amounts are 1024ths of the balance, 1
+        to 1024, and mean nothing where nobody is attacked. ``view.fraction`` makes them of troops.
+        """
+
+
+class View:
+    """What the N seats see that a bot decides for now, in any games of the batch.
+
+    Arrays have a row a seat and, but for ``games``, ``seats``, ``ticks`` and ``memory``, a column for each
+    owner code 0..P, seats by their own numbers: ``troops[i, q]`` are those of seat q in the game of row i. All
+    are copies, int64 unless said otherwise.
+    """
+
+    def __init__(self, blocks: State, config: GameConfig, games: Numbers, seats: Numbers) -> None:
+        self._blocks = blocks
+        self.config = config
+        """The rules of all games."""
+        self.games = games
+        """(N,) which game of the batch."""
+        self.seats = seats
+        """(N,) which seat, 1..P."""
+        self.rows = np.arange(len(games))
+        """(N,) 0, 1, 2 ..., to index the other arrays with."""
+
+    def own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the column of the own seat of each row: ``own(troops)`` is what is at home here, (N,)."""
+        return array[self.rows, self.seats]
+
+    @cached_property
+    def ticks(self) -> Numbers:
+        """(N,) the tick of each game."""
+        return self._of_game("tick")
+
+    @cached_property
+    def num_land(self) -> Numbers:
+        """(N,) land cells of each map."""
+        return self._of_game("num_land")
+
+    @cached_property
+    def troops(self) -> Numbers:
+        """(N, P+1) troops at home."""
+        return self._of_game("troops")
+
+    @cached_property
+    def land(self) -> Numbers:
+        """(N, P+1) cells owned; column 0 is neutral land."""
+        return self._of_game("land")
+
+    @cached_property
+    def peak(self) -> Numbers:
+        """(N, P+1) the largest land so far, sinking slowly."""
+        return self._of_game("peak")
+
+    @cached_property
+    def alive(self) -> Flags:
+        """(N, P+1) bool."""
+        return self._of_game("alive") != 0
+
+    @cached_property
+    def fronts(self) -> Numbers:
+        """(N, P+1) cells of each owner beside own cells."""
+        return self._from_here("fronts")
+
+    @cached_property
+    def sent(self) -> Numbers:
+        """(N, P+1) own pools in the field against each owner."""
+        return self._from_here("pools")
+
+    @cached_property
+    def attacks(self) -> Numbers:
+        """(N, P+1) pools of each owner against this seat."""
+        return self._to_here("pools")
+
+    @cached_property
+    def taken(self) -> Numbers:
+        """(N, P+1) cells that this seat has taken from each owner so far."""
+        return self._from_here("taken")
+
+    @cached_property
+    def lost(self) -> Numbers:
+        """(N, P+1) cells that each owner has taken from this seat so far."""
+        return self._to_here("taken")
+
+    @cached_property
+    def needs(self) -> Numbers:
+        """(N, P+1) what a launch at each owner needs, 0 where there is no front."""
+        config, sizes = self.config, self.fronts
+        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
+        return np.where(sizes > 0, np.maximum(1, layers - self.sent), 0)
+
+    @cached_property
+    def legal(self) -> Flags:
+        """(N, P+1) bool, whom a launch is legal against."""
+        affordable = self.own(self.troops)[:, None] // self.config.need_divisor
+        return (self.needs > 0) & (self.needs <= affordable)
+
+    @cached_property
+    def memory(self) -> npt.NDArray[np.int32]:
+        """(N, M) int32: numbers to keep, all zero when a game begins; what is written here is kept.
+
+        M is P + 8 or more. They are part of the game: saved, restored and forgotten with it.
+        """
+        kept: npt.NDArray[np.int32] = view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:]
+        return kept
+
+    def keep_memory(self) -> None:
+        """Write ``memory`` back, if the bot has looked at it."""
+        if "memory" in self.__dict__:
+            view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:] = self.memory
+
+    def fraction(self, amounts: npt.ArrayLike) -> Numbers:
+        """Return (N,) the 1024ths of the balance that are at least ``amounts`` troops, 1 to 1024."""
+        troops = np.maximum(1, self.own(self.troops))
+        whole = np.asarray(amounts, np.int64)
+        return np.clip((whole * FRACTION_UNIT + troops - 1) // troops, 1, FRACTION_UNIT)
+
+    def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+        """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""
+        stream = np.uint64(STREAM_BOT_MOVE)
+        number = self.seats.astype(np.uint64) * np.uint64(DRAWS) + np.asarray(index, np.uint64)
+        z = _mix(_mix(self._of_game("seed")) ^ stream)
+        return _mix(_mix(z ^ self.ticks.astype(np.uint64)) ^ number)
+
+    def least(
+        self, over: npt.NDArray[Any], under: npt.NDArray[Any] | int = 1, among: Flags | None = None
+    ) -> Numbers:
+        """Return (N,) the player with the least ``over`` / ``under``, or HOLD_ALL if there is none.
+
+        ``over`` and ``under`` are whole numbers (N, P+1), ``among`` bool (N, P+1) who can be chosen; None: those
+        who can legally be attacked. Fractions are compared exactly, and equals draw lots.
+        """
+        among = self.legal if among is None else among
+        under = np.broadcast_to(np.asarray(under, np.int64), over.shape)
+        best = np.full(len(self.rows), HOLD_ALL)
+        for q in range(1, over.shape[1]):
+            behind = over[:, q] * under[self.rows, best] - over[self.rows, best] * under[:, q]
+            wins = among[:, q] & ((best == HOLD_ALL) | (behind < 0))
+            is_tie = among[:, q] & (best != HOLD_ALL) & (behind == 0)
+            if is_tie.any():
+                wins |= is_tie & (self.draw(q) < self.draw(np.maximum(best, 0)))
+            best = np.where(wins, q, best)
+        return best
+
+    def _of_game(self, name: str) -> npt.NDArray[Any]:
+        return view(self._blocks, name)[self.games]
+
+    def _from_here(self, name: str) -> Numbers:
+        return view(self._blocks, name)[self.games, self.seats]
+
+    def _to_here(self, name: str) -> Numbers:
+        return view(self._blocks, name)[self.games, :, self.seats]
+
+
+def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return territorial.rng.mix of every word."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,363 @@
+"""Bots in Python: the same idea plays the same game as in the engine, whatever happens to the batch."""
+
+import copy
+import pickle
+import runpy
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, VecGame, bots
+from territorial.bots import HOLD_ALL, PythonBot, settings
+from territorial.replay import Recorder
+from territorial.rng import draw
+from tests.bots.support import FACE_TO_FACE
+from tests.engine.support import ROOT, digests, game_on, seat_values, state_equal
+
+CONFIG = GameConfig(height=72, width=70, num_players=8, map="lakes", max_ticks=3000)
+
+
+class Metronome(PythonBot):
+    """The bot metronome-1, written again."""
+
+    name = "tick-tock-1"
+    interval = 100
+
+    def decide(self, view):
+        troops, land = view.own(view.troops), view.own(view.land)
+        amount = np.maximum(troops - 100 * land, troops // 10)
+        amount = np.where(view.ticks < 600, troops * 40 // 100, amount)
+        weakest = view.least(view.troops + view.attacks)
+        sent = np.minimum(amount, troops - 60 * land)
+        strikes = (weakest != HOLD_ALL) & (sent >= view.needs[view.rows, np.maximum(weakest, 0)])
+        is_free = view.legal[:, 0]
+        targets = np.where(is_free, 0, np.where(strikes, weakest, HOLD_ALL))
+        amount = np.where(is_free, amount, sent)
+        return np.where(amount > 0, targets, HOLD_ALL), view.fraction(amount)
+
+
+class Turtle(PythonBot):
+    """The bot turtle-1, written again."""
+
+    name = "tortoise-1"
+    interval = 70
+
+    def decide(self, view):
+        troops, land = view.own(view.troops), view.own(view.land)
+        answers = view.legal & (view.attacks > 0) & (view.troops + view.attacks < troops[:, None])
+        attacker = view.least(-view.attacks, among=answers)
+        answer = np.minimum(troops // 2, troops - 80 * land)
+        targets = np.where(self.can(view, attacker, answer), attacker, HOLD_ALL)
+        amount = answer
+        takes = (targets == HOLD_ALL) & view.legal[:, 0]
+        targets, amount = np.where(takes, 0, targets), np.where(takes, troops * 10 // 100, amount)
+        thinnest = view.least(view.troops, view.land)
+        surplus = troops - 100 * land
+        spends = (targets == HOLD_ALL) & (troops >= 120 * land) & self.can(view, thinnest, surplus)
+        targets, amount = np.where(spends, thinnest, targets), np.where(spends, surplus, amount)
+        return np.where(amount > 0, targets, HOLD_ALL), view.fraction(amount)
+
+    def can(self, view, targets, amount):
+        needs = view.needs[view.rows, np.maximum(targets, 0)]
+        return (targets != HOLD_ALL) & (amount >= needs)
+
+
+class Wildcard(PythonBot):
+    """The bot random-1, written again: draws of its own."""
+
+    name = "wildcard-1"
+    interval = 1
+
+    def decide(self, view):
+        holds = view.draw(256) % np.uint64(10) != 0
+        count = view.legal.sum(axis=1)
+        chosen = view.draw(257) % np.maximum(count, 1).astype(np.uint64)
+        is_chosen = view.legal & (view.legal.cumsum(axis=1) == chosen.astype(np.int64)[:, None] + 1)
+        fractions = np.array(territorial.constants.FRACTIONS)[(view.draw(258) % np.uint64(10)).astype(int)]
+        return np.where(holds | (count == 0), HOLD_ALL, is_chosen.argmax(axis=1)), fractions
+
+
+class Counter(PythonBot):
+    """Holds, and counts its decisions and the seats that it was asked for together."""
+
+    name = "counter-1"
+    interval = 30
+
+    def decide(self, view):
+        view.memory[:, 0] += 1
+        view.memory[:, 1] = len(view.rows)
+        return HOLD_ALL, 1
+
+
+class Fixed(PythonBot):
+    """Answers whatever it was made with."""
+
+    name = "fixed-1"
+    interval = 1
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def decide(self, view):
+        return self.answer
+
+
+def play(seats, steps=300, num_games=4, config=CONFIG, **options):
+    game = VecGame(config, num_games, seats=seats, observe=False, **options)
+    game.reset(seed=9)
+    for _ in range(steps):
+        game.step()
+    return game
+
+
+# ---- the same game ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("python", "compiled"), [(Metronome(), "metronome-1"), (Turtle(), "turtle-1"), (Wildcard(), "random-1")]
+)
+def test_a_bot_plays_the_same_game_in_python_as_in_the_engine(python, compiled):
+    """Among other bots, over several games of each slot; launches that were not legal would be counted."""
+    others = ["banker", "novice", "impossible", "vulture"]
+    one, other = (play([bot] * 4 + others, steps=700) for bot in (python, compiled))
+    assert digests(one) == digests(other)
+    for name in ("episode", "wake", "illegal", "raised", "bounced"):
+        assert np.array_equal(getattr(one.state, name), getattr(other.state, name))
+    assert one.state.episode.min() >= 1
+    assert one.state.illegal.sum() == 0
+    assert one.seats_of(0)[:5] == (*[python.name] * 4, "banker-1")
+
+
+def test_its_games_are_the_same_alone_and_on_threads():
+    seats = [Metronome(), *["turtle"] * 4, "external", Turtle(), "random"]
+    batch, threaded, alone = (play(seats, num_games=n, num_threads=t) for n, t in ((3, 1), (3, 2), (1, 1)))
+    assert digests(batch) == digests(threaded)
+    assert batch.digest(0) == alone.digest(0)
+
+
+def test_a_saved_game_goes_on_as_it_would_have():
+    seats = [Metronome(), Turtle(), *["turtle"] * 6]
+    game = play(seats, steps=100)
+    saved, twin, thawed = game.save(1), game.clone(), pickle.loads(pickle.dumps(game))
+    for batch in (game, twin, thawed):
+        for _ in range(50):
+            batch.step()
+    assert digests(game) == digests(twin) == digests(thawed)
+    game.restore(3, saved)
+    for _ in range(50):
+        game.step()
+    assert state_equal(game, twin, 3, 1)
+
+
+def test_a_copied_batch_knows_its_bots():
+    bot = Metronome()
+    game = play([bot] * 8, steps=1)
+    copied = copy.deepcopy(game)
+    copied.set_seats(0, [bot] * 8)
+    copied.reset()
+    assert copied.seats_of(0) == ("tick-tock-1",) * 8
+
+
+def test_a_saved_game_needs_the_same_bots():
+    saved = play([Metronome()] * 8, steps=1).save(0)
+    for seats, found in ((["turtle"] * 8, "codes"), ([Turtle()] * 8, "this batch has tortoise-1")):
+        with pytest.raises(ValueError, match=found):
+            play(seats, steps=1).restore(0, saved)
+    play([Metronome()] * 8, steps=1).restore(0, saved)
+
+
+def test_its_games_are_replayed_without_it():
+    game = VecGame(CONFIG.replace(max_ticks=400), 1, seats=[Metronome()] * 8, autoreset="disabled")
+    recorder = Recorder(game)
+    game.reset(seed=3)
+    while not game.state.over[0]:
+        game.step()
+    replay = recorder.replay()
+    assert len(replay.launches) > 20
+    assert replay.seats == ("tick-tock-1",) * 8
+    replay.verify()
+
+
+def test_it_sits_among_the_agents_of_an_environment():
+    env = territorial.parallel_env(config=CONFIG, seats=["agent", Metronome(), "turtle", *["agent"] * 5])
+    assert env.possible_agents == ["player_0", *(f"player_{i}" for i in range(3, 8))]
+    env.reset(seed=1)
+    for _ in range(60):
+        env.step(dict.fromkeys(env.agents, 0))
+    assert env.game.state.taken[0, 2, 0] > 100
+    assert env.game.state.land[0, 1] <= 12, "who holds takes nothing"
+
+
+# ---- when it is asked, and what it sees ---------------------------------------------------------------
+
+
+def test_it_decides_once_an_interval_and_what_it_remembers_is_forgotten_with_the_game():
+    config = CONFIG.replace(decision_every=1, max_ticks=200)
+    game = play([Counter()] * 8, steps=150, config=config)
+    decided = game.state.memory[:, 1:, settings.LAUNCHES]
+    assert set(np.unique(decided)) <= {4, 5}
+    assert (game.state.memory[:, 1:, settings.INTERVAL] == 30).all()
+    assert game.state.memory[:, 1:, settings.LAUNCHES + 1].max() > 1, "asked for several seats at once"
+    for _ in range(60):
+        game.step()
+    assert (game.state.episode == 1).all()
+    assert decided.max() <= 1
+
+
+def test_a_bot_whose_seat_is_given_to_another_is_asked_no_more():
+    bot = Counter()
+    game = play([bot] * 8, steps=10)
+    game.set_seats(2, ["turtle"] * 8)
+    game.reset()
+    for _ in range(20):
+        game.step()
+    assert game.seats_of(2) == ("turtle-1",) * 8
+    assert game.state.memory[2, 1, settings.INTERVAL] == 70
+    assert game.state.memory[1, 1, settings.INTERVAL] == 30
+
+
+class Looker(PythonBot):
+    name = "looker-1"
+    interval = 1
+
+    def decide(self, view):
+        self.seen = view
+        return np.full(len(view.rows), HOLD_ALL), np.ones(len(view.rows), np.int64)
+
+
+def test_it_sees_the_position_by_the_numbers_of_the_seats():
+    looker = Looker()
+    pools = {(1, 2): 70, (2, 1): 30, (2, 3): 40}
+    game = game_on(
+        FACE_TO_FACE, (500, 900, 700), seats=["external", looker, "external"], pools=pools, tick=1000
+    )
+    game.state.taken[0, 3, 2] = 9
+    game.state.peak[0, 3] = 60
+    fronts, needs, legal = game.fronts(0)
+    expected = {
+        "ticks": [1000],
+        "num_land": [96],
+        "troops": [[0, 500, 900, 700]],
+        "land": [[0, 32, 32, 32]],
+        "peak": [[0, 32, 32, 60]],
+        "alive": [[False, True, True, True]],
+        "fronts": [fronts[2].tolist()],
+        "sent": [[0, 30, 0, 40]],
+        "attacks": [[0, 70, 0, 0]],
+        "taken": [[0, 0, 0, 0]],
+        "lost": [[0, 0, 0, 9]],
+        "needs": [needs[2].tolist()],
+        "legal": [legal[2].tolist()],
+    }
+    stated = {name: getattr(game.state, name).copy() for name in ("taken", "peak")}
+    game.set_position(0, game.state.owner[0, 1:-1, 1:-1], tick=1000, troops=(500, 900, 700), pools=pools)
+    for name, values in stated.items():
+        getattr(game.state, name)[...] = values
+    seen = bots.View(game.blocks, game.config, np.array([0]), np.array([2]))
+    for name, values in expected.items():
+        assert getattr(seen, name).tolist() == values, name
+    assert seen.own(seen.troops).tolist() == [900]
+    assert seen.fraction([1]).tolist() == [2]
+    assert seen.fraction([0]).tolist() == [1]
+    assert seen.fraction([10_000]).tolist() == [1024]
+    game.step()
+    assert looker.seen.games.tolist() == [0]
+    assert looker.seen.seats.tolist() == [2]
+
+
+def test_its_draws_are_those_of_the_engine():
+    game = play(["turtle"] * 8, steps=3)
+    seen = bots.View(game.blocks, CONFIG, np.array([0, 3]), np.array([5, 8]))
+    expected = [
+        int(draw(game.state.seed[k], 7, int(game.state.tick[k]), p * 512 + 300)) for k, p in ((0, 5), (3, 8))
+    ]
+    assert seen.draw(300).tolist() == expected
+
+
+def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
+    game = play(["turtle"] * 8, steps=3, num_games=200)
+    games, seats = np.arange(200), np.full(200, 4)
+    seen = bots.View(game.blocks, CONFIG, games, seats)
+    over = np.broadcast_to(np.array([0, 10**9, 10**9 + 1, 3, 1, 2, 9, 9, 9]), (200, 9))
+    under = np.broadcast_to(np.array([1, 10**9 + 1, 10**9 + 2, 1, 1, 2, 1, 1, 1]), (200, 9))
+    among = np.broadcast_to(np.array([1, 1, 1, 1, 0, 1, 1, 1, 1], bool), (200, 9))
+    assert (seen.least(over, under, among) == 1).all()
+    tied = np.where(np.arange(9) == 5, over, over)
+    tied = tied.copy()
+    tied[:, 1] = under[:, 1]
+    tied[:, 2] = 2 * under[:, 2]
+    chosen = seen.least(tied, under, among)
+    assert set(chosen.tolist()) == {1, 5}
+    assert 60 < (chosen == 1).sum() < 140
+    assert (seen.least(over, under, np.zeros((200, 9), bool)) == HOLD_ALL).all()
+
+
+# ---- what cannot be -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, "decide.. of fixed-1 returned 'None'; it must be a tuple of targets and 1024ths"),
+        ((0,), "it must be a tuple"),
+        ((0.5, 1), r"targets of float64, shape \(\); they must be whole numbers \(8,\)"),
+        (([0, 0], 1), r"targets of int64, shape \(2,\); they must be whole numbers \(8,\)"),
+        ((0, 0), r"\[0, 0\] for seat 1 of game 0; targets must be from -1 to 8, 1024ths from 1 to 1024"),
+        ((0, 1025), r"\[0, 1025\] for seat 1"),
+        ((9, 1), r"\[9, 1\] for seat 1"),
+        ((-2, 1), r"\[-2, 1\] for seat 1"),
+    ],
+)
+def test_an_answer_that_cannot_be_is_refused_and_nothing_is_played(answer, message):
+    game = VecGame(CONFIG, 1, seats=[Fixed(answer)] * 8)
+    game.reset()
+    with pytest.raises(ValueError, match=message):
+        game.step()
+    assert game.state.tick[0] == 0
+
+
+def test_an_answer_may_be_one_number_for_all():
+    game = play([Fixed((0, 512))] * 8, steps=1, num_games=1)
+    assert (np.array(seat_values(game, "troops")) < 300).all()
+    assert play([Fixed((HOLD_ALL, 0))] * 8, steps=1, num_games=1).state.tick[0] == 10
+
+
+def named(name, interval=100):
+    bot = Fixed((0, 1))
+    bot.name, bot.interval = name, interval
+    return bot
+
+
+@pytest.mark.parametrize(
+    ("bot", "error", "message"),
+    [
+        (named("turtle"), ValueError, "has the name 'turtle', which another seat of this batch goes by"),
+        (named("turtle-1"), ValueError, "'turtle-1', which another"),
+        (named("agent"), ValueError, "'agent', which another"),
+        (named(""), ValueError, "has the name ''; it must be a string of 1 to 64 characters"),
+        (named("a\n"), ValueError, "it must be a string"),
+        (named(None), ValueError, "has the name None"),
+        (named("x", 0), ValueError, "interval of the bot Fixed is 0"),
+        (named("x", 1.5), TypeError, "interval of the bot Fixed is 1.5"),
+    ],
+)
+def test_a_bot_that_cannot_be_told_from_others_or_has_no_clock_is_refused(bot, error, message):
+    with pytest.raises(error, match=message):
+        VecGame(CONFIG, 1, seats=[bot] * 8)
+
+
+def test_two_bots_of_one_name_are_refused_and_one_may_have_many_seats():
+    with pytest.raises(ValueError, match="'x', which another"):
+        VecGame(CONFIG, 1, seats=[named("x"), named("x"), *["turtle"] * 6])
+    game = VecGame(CONFIG, 1, seats=["turtle"] * 8)
+    with pytest.raises(ValueError, match="there are|must be one of"):
+        game.set_seats(0, ["tick-tock-1"] * 8)
+
+
+@pytest.mark.checkout
+def test_the_example_runs(capsys):
+    runpy.run_path(str(ROOT / "examples/python_bot.py"), run_name="__main__")
+    rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 8
+    assert sum(row.startswith("patient-1") for row in rows) == 2
