@@ -596,17 +596,7 @@ class VecGame:
             )
         self._need_reset()
         check_blocks(self.blocks, snapshot.blocks)
-        seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
-        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
-            raise ValueError(
-                f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
-            )
-        known = max(0, seats.max() + 1 - len(SEAT_NAMES))
-        if snapshot.guests[:known] != self._guests.names[:known]:
-            raise ValueError(
-                f"the saved game was played by the bots in Python {', '.join(snapshot.guests)}; this batch "
-                f"has {', '.join(self._guests.names) or 'none'}"
-            )
+        self._check_seats_of(snapshot)
         older = snapshot.older_frames
         if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
             found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
@@ -774,6 +764,20 @@ class VecGame:
             raise ValueError(
                 f"game {k} stands at tick {ticks[k]}, between two decisions (every "
                 f"{self.config.decision_every} ticks): step(None) plays on to the next"
+            )
+
+    def _check_seats_of(self, snapshot: Snapshot) -> None:
+        """Raise ValueError unless the seat codes of a saved game mean the same here."""
+        seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
+        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
+            raise ValueError(
+                f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
+            )
+        known = max(0, int(seats.max()) + 1 - len(SEAT_NAMES))
+        if snapshot.guests[:known] != self._guests.names[:known]:
+            raise ValueError(
+                f"the saved game was played by the bots in Python {', '.join(snapshot.guests)}; this batch "
+                f"has {', '.join(self._guests.names) or 'none'}"
             )
 
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:

@@ -89,7 +89,8 @@ def _checked(bot: PythonBot, seen: View, decision: Any) -> Numbers:
         array = np.asarray(values)
         if array.dtype.kind not in "iu" or array.shape not in ((), (len(table),)):
             raise ValueError(
-                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers ({len(table)},)"
+                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
+                f"({len(table)},)"
             )
         table[:, column] = array
     targets, fractions = table.T
@@ -99,7 +100,7 @@ def _checked(bot: PythonBot, seen: View, decision: Any) -> Numbers:
     if is_wrong.any():
         i = int(is_wrong.argmax())
         raise ValueError(
-            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be from "
-            f"{HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
+            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be "
+            f"from {HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
         )
     return table

@@ -26,9 +26,9 @@ Flags = npt.NDArray[np.bool_]
 class PythonBot(ABC):
     """A bot to derive one's own from; an instance of it goes into ``seats`` like the name of any other.
 
-    ``name`` is what the bot is called, with a version by custom: ``"patient-1"``. ``interval`` is the ticks from
-    one of its decisions to the next; the first is at a random phase of that clock, and all are at the
-    decision points of the game.
+    ``name`` is what the bot is called, with a version by custom: ``"patient-1"``. ``interval`` is the ticks
+    from one of its decisions to the next; the first is at a random phase of that clock, and all are at the
+    decision points of the game. Whatever belongs to a game is kept in ``View.memory``, not in the bot.
     """
 
     name: str
@@ -47,8 +47,8 @@ class View:
     """What the N seats see that a bot decides for now, in any games of the batch.
 
     Arrays have a row a seat and, but for ``games``, ``seats``, ``ticks`` and ``memory``, a column for each
-    owner code 0..P, seats by their own numbers: ``troops[i, q]`` are those of seat q in the game of row i. All
-    are copies, int64 unless said otherwise.
+    owner code 0..P, seats by their own numbers: ``troops[i, q]`` are those of seat q in the game of row i.
+    All are copies, int64 unless said otherwise.
     """
 
     def __init__(self, blocks: State, config: GameConfig, games: Numbers, seats: Numbers) -> None:
@@ -166,8 +166,8 @@ class View:
     ) -> Numbers:
         """Return (N,) the player with the least ``over`` / ``under``, or HOLD_ALL if there is none.
 
-        ``over`` and ``under`` are whole numbers (N, P+1), ``among`` bool (N, P+1) who can be chosen; None: those
-        who can legally be attacked. Fractions are compared exactly, and equals draw lots.
+        ``over`` and ``under`` are whole numbers (N, P+1), ``among`` bool (N, P+1) who can be chosen; None:
+        those who can legally be attacked. Fractions are compared exactly, and equals draw lots.
         """
         among = self.legal if among is None else among
         under = np.broadcast_to(np.asarray(under, np.int64), over.shape)

@@ -351,7 +351,7 @@ def test_two_bots_of_one_name_are_refused_and_one_may_have_many_seats():
     with pytest.raises(ValueError, match="'x', which another"):
         VecGame(CONFIG, 1, seats=[named("x"), named("x"), *["turtle"] * 6])
     game = VecGame(CONFIG, 1, seats=["turtle"] * 8)
-    with pytest.raises(ValueError, match="there are|must be one of"):
+    with pytest.raises(ValueError, match="must be one of"):
         game.set_seats(0, ["tick-tock-1"] * 8)
 
 

@@ -1,0 +1,290 @@
+"""What ``territorial match`` and ``territorial tournament`` share: playing a contest and reporting it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from territorial import warmup
+from territorial.bots import short
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.cli.options import STDOUT, UsageError
+from territorial.config import GameConfig
+from territorial.engine import VecGame
+from territorial.league.charts import check_matplotlib, draw_charts
+from territorial.league.contest import MOST_GAMES, Contest, Draw
+from territorial.league.field import Field
+from territorial.league.playing import SIDE_BY_SIDE, play_games, play_on_all_cores
+from territorial.league.ratings import Rating, rate
+from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.results import Results, ResultsError
+from territorial.league.statistics import Estimate, Line, Tally
+
+MAPS = 16
+"""Generated maps that a contest is played on, unless the user says otherwise."""
+SHOW_EVERY = 2.0
+"""Seconds between two lines of progress that stay, where there is no terminal."""
+
+
+# ---- options ---------------------------------------------------------------------------------------
+
+
+def add_options(parser: argparse.ArgumentParser, games: int) -> None:
+    """Add the options that both verbs have."""
+    parser.add_argument(
+        "--games",
+        type=options.whole(1, MOST_GAMES),
+        default=games,
+        metavar="N",
+        help=f"games in all, those in --out included (default {games:,})",
+    )
+    options.add_seed_option(parser, "seed of the first game; the next have the next seeds")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="keep every game in FILE, a line of JSON each; if it is there, the contest goes on from it",
+    )
+    parser.add_argument("--plots", metavar="FOLDER", help="draw plots into FOLDER (needs matplotlib)")
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, 1024),
+        default=usable_cores(),
+        metavar="N",
+        help=f"processes that play (default {usable_cores()}, the cores of this machine)",
+    )
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def config_of(parsed: argparse.Namespace) -> GameConfig:
+    """Return the config that the options describe, with MAPS maps if they leave that open."""
+    if "num_maps" not in dict(parsed.assignments):
+        try:
+            several = argparse.Namespace(
+                **{**vars(parsed), "assignments": [*parsed.assignments, ("num_maps", MAPS)]}
+            )
+            return options.config_of(several)
+        except UsageError:  # a map of one's own is the only one
+            pass
+    return options.config_of(parsed)
+
+
+# ---- a contest, from options to report --------------------------------------------------------------
+
+
+def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
+    """Play what is missing of the contest and report all of it; return the exit code."""
+    options.check_json(parsed)
+    if parsed.out is not None:
+        options.check_writable("--out", parsed.out)
+    if parsed.plots is not None:
+        _check_plots(parsed.plots)
+    config = config_of(parsed)
+    contest, results = _begin(parsed, config, players, draw)
+    missing = contest.games - len(results.records)
+    is_interrupted = False
+    if missing:
+        _compile(config)
+        try:
+            _play(parsed, contest, results, players, missing)
+        except KeyboardInterrupt:
+            is_interrupted = True
+    if not results.records:
+        print("interrupted before a game was over", file=sys.stderr)
+        return 130
+    _report(parsed, contest, results)
+    if is_interrupted:
+        kept = f"are in {parsed.out}: the same command goes on" if parsed.out else "were played"
+        print(f"interrupted: {len(results.records):,} of {contest.games:,} games {kept}", file=sys.stderr)
+    return 130 if is_interrupted else 0
+
+
+def _begin(
+    parsed: argparse.Namespace, config: GameConfig, players: Sequence[str], draw: Draw
+) -> tuple[Contest, Results]:
+    """Return the contest, and those of its games that have been played before."""
+    try:
+        names = Field(players).names
+        contest = Contest(config=config, players=names, games=parsed.games, seed=parsed.seed, draw=draw)
+        return contest, Results(contest, parsed.out)
+    except ResultsError as error:
+        raise UsageError(f"argument --out: {error}") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"argument --out: {parsed.out!r}: {error.strerror}") from None
+
+
+def _compile(config: GameConfig) -> None:
+    """Compile here and now what all processes then find compiled, and see that the game can be set up."""
+    with options.enough_memory("--height, --width, --num-players", f"games of {options.size_of(config)}"):
+        try:
+            game = VecGame(config, 1, observe=False)
+        except ValueError as error:  # such as a map that has no room for all spawns
+            raise UsageError(str(error)) from None
+        with warmup.progress("territorial: compiling the engine"):
+            game.reset()
+            game.step()
+
+
+def _play(
+    parsed: argparse.Namespace, contest: Contest, results: Results, players: Sequence[str], missing: int
+) -> None:
+    """Play the games that are missing, and show how far it is."""
+    fixtures = contest.fixtures(without=results.numbers)
+    processes = min(parsed.processes, -(-missing // SIDE_BY_SIDE))
+    if processes == 1:
+        records = play_games(contest.config, players, fixtures)
+    else:
+        records = play_on_all_cores(contest.config, players, fixtures, processes)
+    progress = Progress(contest.games, contest.games - missing, sys.stderr)
+    for record in results.add(records):
+        progress.show(record)
+    progress.close()
+
+
+class Progress:
+    """One line on how far the contest is: rewritten on a terminal, else a new one now and then."""
+
+    def __init__(self, games: int, done: int, stream: TextIO) -> None:
+        self._games, self._done, self._before, self._stream = games, done, done, stream
+        self._started = self._shown = time.perf_counter()
+        self._is_terminal = stream.isatty()
+
+    def show(self, record: GameRecord) -> None:
+        """Count a game, and print the line if it is time to."""
+        self._done += 1
+        now = time.perf_counter()
+        if now - self._shown >= (0.1 if self._is_terminal else SHOW_EVERY):
+            self._shown = now
+            winner = short(record.seats[int(np.argmin(record.places))])
+            self._print(now, f"last won by {winner}")
+
+    def close(self) -> None:
+        """Print the last line."""
+        self._print(time.perf_counter(), "")
+        if self._is_terminal:
+            print(file=self._stream)
+
+    def _print(self, now: float, remark: str) -> None:
+        rate = (self._done - self._before) / max(now - self._started, 1e-9)
+        left = (self._games - self._done) / max(rate, 1e-9)
+        bar = "#" * (20 * self._done // self._games)
+        speed = f"{rate:.1f} a second, {left:.0f} s left"
+        text = f"{self._done:,} of {self._games:,} games [{bar:20}]  {speed}  {remark}"
+        print(f"{text:100}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
+
+
+# ---- reporting -------------------------------------------------------------------------------------
+
+
+def _report(parsed: argparse.Namespace, contest: Contest, results: Results) -> None:
+    """Print the tables, draw the plots and write the JSON that were asked for."""
+    tally = Tally(results.records)
+    try:
+        ratings: dict[str, Rating] | None = rate(tally.records)
+        remark = ""
+    except ImportError as error:
+        ratings, remark = None, f"\n{error}"
+    plots = [] if parsed.plots is None else _draw(parsed.plots, tally, ratings)
+    if parsed.json != STDOUT:
+        print(text_of(tally, ratings) + remark)
+        for path in plots:
+            print(f"plot: {path}")
+    if parsed.json is not None:
+        options.write_json(parsed.json, result_of(contest, tally, ratings))
+
+
+def _check_plots(folder: str) -> None:
+    """Raise UsageError if there can be no plots in ``folder``, before time is spent on what they show."""
+    try:
+        check_matplotlib()
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except ImportError as error:
+        raise UsageError(f"argument --plots: {error}") from None
+    except OSError as error:
+        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
+
+
+def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> list[Path]:
+    try:
+        return draw_charts(tally, ratings, Path(folder))
+    except OSError as error:
+        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
+
+
+def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
+    """Return the standings and the shape of the games as text."""
+    heads = ("seats", "mean place", "games won", "times fair", "rating")
+    rows = [("player", *heads)]
+    for line in tally.table():
+        won = _interval(line.wins, 100, ".1f") + " %"
+        cells = (_interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f"))
+        rating = "" if ratings is None else _rating(ratings[line.player])
+        rows.append((line.player, f"{line.seats:,}", *cells, rating))
+    widths = (9, 19, 20, 19, 15)
+    lines = [
+        f"{name:17}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        for name, *cells in rows
+    ]
+    return "\n".join([*lines, "", *_shape_lines(tally.shape())])
+
+
+def _rating(rating: Rating) -> str:
+    return f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
+
+
+def _interval(estimate: Estimate, scale: float, form: str) -> str:
+    value, low, high = (f"{scale * number:{form}}" for number in estimate)
+    return f"{value} ({low}..{high})"
+
+
+def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
+    gone, length = shape["neutral_gone"], shape["length"]
+    alive = ", ".join(f"{found['median']:g} at {int(tick):,}" for tick, found in shape["alive"].items())
+    lines = [
+        f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
+        f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
+    ]
+    if gone is not None:
+        lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
+    if alive:
+        lines.append(f"players alive, in the median: {alive}")
+    return lines
+
+
+def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
+    """Return everything there is to say about a contest, as values that JSON has."""
+    ticks = np.arange(0, int(tally.lengths.max()) + LAND_EVERY, LAND_EVERY)
+    beats = [[None if np.isnan(share) else float(share) for share in row] for row in tally.beats()]
+    return {
+        "versions": versions(),
+        "machine": machine(),
+        "contest": contest.to_dict() | {"games": contest.games},
+        "shape": tally.shape(),
+        "standings": [_standing(line, ratings) for line in tally.table()],
+        "players": list(tally.players),
+        "beats": beats,
+        "ticks": ticks.tolist(),
+        "survival": tally.survival(ticks).tolist(),
+        "land": tally.land(ticks).tolist(),
+    }
+
+
+def _standing(line: Line, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
+    rating = None if ratings is None else ratings[line.player]._asdict()
+    estimates = {name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")}
+    return {"player": line.player, "seats": line.seats, **estimates, "rating": rating}

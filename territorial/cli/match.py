@@ -1,0 +1,52 @@
+"""``territorial match``: one field of players over many seeds and maps, with statistics."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import cycle, islice
+from typing import Any
+
+from territorial import bots
+from territorial.cli import contest, options
+from territorial.seats import LINEUPS
+
+DEFAULT = "mixed-2"
+EXAMPLES = """\
+  territorial match
+  territorial match --seats levels-1 --games 200 --set handicap=true
+  territorial match --seats banker,turtle,my_bots:Patient --num-players 24 --plots plots
+  territorial match --games 2000 --out match.jsonl      stop it and go on as you like
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "play one field of players over many seeds and maps, and rank them"
+    parser = options.new_parser(verbs, "match", summary, EXAMPLES)
+    parser.add_argument(
+        "--seats",
+        default=DEFAULT,
+        metavar="PLAYER,PLAYER,...",
+        help=f"who plays: bots ({', '.join(bots.ALIASES)}) or module:Class, a bot in Python, repeated until "
+        f"every seat has one; or a line-up ({', '.join(LINEUPS)}; default {DEFAULT})",
+    )
+    contest.add_options(parser, games=100)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Play it and report it."""
+    players = _listed(parsed.seats)
+    num_players = contest.config_of(parsed).num_players
+    if len(players) > num_players and parsed.seats in LINEUPS:
+        players = [players[len(players) * i // num_players] for i in range(num_players)]
+    elif len(players) < num_players:
+        players = list(islice(cycle(players), num_players))
+    return contest.run(parsed, players, "fixed")
+
+
+def _listed(text: str) -> list[str]:
+    """Return the players that ``text`` lists, or those of the line-up that it names."""
+    if text in LINEUPS:
+        return list(LINEUPS[text].seats)
+    return [name.strip() for name in text.split(",")]

@@ -1,0 +1,136 @@
+"""Plots of a contest, as PNG files: who stands where, who beats whom, survival, land, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from territorial.bots import short
+from territorial.league.ratings import Rating
+from territorial.league.record import LAND_EVERY
+from territorial.league.statistics import Line, Tally
+
+NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
+"""The plots there are; each is written to a file of its name, .png."""
+_DPI = 110
+
+
+def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
+    """Write all plots into ``folder``, which is made, and return their files.
+
+    Without ``ratings`` that plot is left out. ImportError without the extra "league".
+    """
+    plt = check_matplotlib()
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = tally.table()
+    drawn = {
+        "places": lambda: _places(plt, lines),
+        "beats": lambda: _beats(plt, tally, [line.player for line in lines]),
+        "survival": lambda: _curves(plt, tally, lines, "survival"),
+        "land": lambda: _curves(plt, tally, lines, "land"),
+        "lengths": lambda: _lengths(plt, tally),
+    }
+    if ratings is not None:
+        drawn["ratings"] = lambda: _ratings(plt, ratings)
+    files = []
+    for name in NAMES:
+        if name in drawn:
+            figure, path = drawn[name](), folder / f"{name}.png"
+            figure.savefig(path, dpi=_DPI)
+            plt.close(figure)
+            files.append(path)
+    return files
+
+
+def check_matplotlib() -> Any:
+    """Return matplotlib's pyplot, which draws into files alone; ImportError without the extra "league"."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(
+            "plots need matplotlib: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
+        ) from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def _rows(plt: Any, count: int, title: str, label: str) -> tuple[Any, Any]:
+    """Return a figure with room for ``count`` named rows, and its axes."""
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * count), layout="constrained")
+    axes.set_title(title)
+    axes.set_xlabel(label)
+    axes.grid(axis="x", alpha=0.3)
+    return figure, axes
+
+
+def _places(plt: Any, lines: Sequence[Line]) -> Any:
+    figure, axes = _rows(plt, len(lines), "mean place, 95 % interval over games", "place")
+    rows = np.arange(len(lines))[::-1]
+    mean = np.array([line.place.value for line in lines])
+    ends = np.array(
+        [(line.place.value - line.place.low, line.place.high - line.place.value) for line in lines]
+    )
+    axes.errorbar(mean, rows, xerr=np.maximum(ends.T, 0), fmt="o", markersize=4, capsize=3)
+    axes.set_yticks(rows, [short(line.player) for line in lines])
+    return figure
+
+
+def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
+    figure, axes = _rows(plt, len(ratings), "rating (Plackett-Luce), mu and 1.96 sigma", "rating")
+    ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
+    rows = np.arange(len(ordered))
+    mus, sigmas = np.array([rating for _, rating in ordered]).T
+    axes.errorbar(mus, rows, xerr=1.96 * sigmas, fmt="o", markersize=4, capsize=3)
+    axes.set_yticks(rows, [short(name) for name, _ in ordered])
+    return figure
+
+
+def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
+    index = [tally.players.index(name) for name in order]
+    beats, names = tally.beats()[np.ix_(index, index)], [short(name) for name in order]
+    side = 3 + 0.36 * len(order)
+    figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
+    shown = axes.imshow(100 * beats, cmap="RdBu", vmin=0, vmax=100)
+    axes.set_title("how often a seat of the row comes in before one of the column, per cent")
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    for row, column in np.argwhere(~np.isnan(beats)):
+        share = 100 * beats[row, column]
+        color = "white" if abs(share - 50) > 35 else "black"
+        axes.text(column, row, f"{share:.0f}", ha="center", va="center", fontsize=6, color=color)
+    figure.colorbar(shown, shrink=0.8)
+    return figure
+
+
+def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
+    """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
+    ticks = np.arange(0, int(tally.lengths.max()) + LAND_EVERY, LAND_EVERY)
+    values = 100 * getattr(tally, what)(ticks)
+    titles = {"survival": "seats alive, per cent", "land": "land of a seat, per cent of the map"}
+    figure, axes = plt.subplots(figsize=(10, 6), layout="constrained")
+    styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
+    for line, (color, style) in zip(lines, styles * (1 + len(lines) // len(styles)), strict=False):
+        row = values[tally.players.index(line.player)]
+        axes.plot(ticks, row, color=color, linestyle=style, linewidth=1.4, label=short(line.player))
+    axes.set_title(titles[what])
+    axes.set_xlabel("tick")
+    axes.set_xlim(0, ticks[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    return figure
+
+
+def _lengths(plt: Any, tally: Tally) -> Any:
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    axes.hist(tally.lengths, bins=40)
+    stalls = np.mean([record.is_stopped for record in tally.records])
+    axes.set_title(f"length of {len(tally.lengths):,} games; the time limit stops {100 * stalls:.0f} %")
+    axes.set_xlabel("ticks")
+    axes.set_ylabel("games")
+    return figure

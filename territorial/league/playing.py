@@ -1,0 +1,173 @@
+"""Playing the games of a contest: side by side in one process, or on all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from multiprocessing.connection import wait
+from typing import Any, cast
+
+import numpy as np
+
+from territorial.config import GameConfig
+from territorial.engine import VecGame
+from territorial.league.contest import Fixture
+from territorial.league.field import Field
+from territorial.league.record import FILLED_PERCENT, LAND_EVERY, GameRecord
+
+SIDE_BY_SIDE = 16
+"""Games that a process plays at once: their memory still fits into the caches."""
+
+
+def play_games(
+    config: GameConfig, players: Sequence[str], fixtures: Iterable[Fixture]
+) -> Iterator[GameRecord]:
+    """Yield the record of every game as it ends, in this process; ``players`` as in :class:`Field`."""
+    table, waiting = _Table(config, Field(players)), iter(fixtures)
+    while portion := list(islice(waiting, SIDE_BY_SIDE)):
+        yield from table.play(portion)
+
+
+def play_on_all_cores(
+    config: GameConfig, players: Sequence[str], fixtures: Iterable[Fixture], processes: int
+) -> Iterator[GameRecord]:
+    """Yield the record of every game as it ends, played by ``processes`` processes.
+
+    They end with the iterator. RuntimeError, with what is known of it, if one of them fails.
+    """
+    waiting = iter(fixtures)
+    workers = dict(_start(config, players) for _ in range(processes))
+    try:
+        busy = {end for end in workers if _hand_out(end, waiting)}
+        while busy:
+            for end in wait(list(busy)):
+                message = _received(end, workers[end])
+                if message is not None:
+                    yield message
+                elif not _hand_out(end, waiting):
+                    busy.discard(end)
+    finally:
+        for worker in workers.values():
+            worker.terminate()
+        for worker in workers.values():
+            worker.join()
+
+
+def _start(config: GameConfig, players: Sequence[str]) -> tuple[Any, Any]:
+    """Start a process that plays; return our end of the pipe to it, and the process."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=_work, args=(config, tuple(players), theirs), daemon=True)
+    worker.start()
+    theirs.close()  # so that the pipe ends with the process
+    return ours, worker
+
+
+def _hand_out(end: Any, waiting: Iterator[Fixture]) -> bool:
+    """Send the next portion of games; return False if there are no more."""
+    portion = list(islice(waiting, SIDE_BY_SIDE))
+    if portion:
+        end.send(portion)
+    return bool(portion)
+
+
+def _received(end: Any, worker: Any) -> GameRecord | None:
+    """Return the record that a process has sent, or None if it has finished its portion."""
+    try:
+        message = end.recv()
+    except EOFError:
+        worker.join()
+        raise RuntimeError(f"a process that plays games ended with exit code {worker.exitcode}") from None
+    if isinstance(message, str):
+        raise RuntimeError(f"a process that plays games has failed:\n{message}")
+    return cast("GameRecord | None", message)
+
+
+def _work(config: GameConfig, players: tuple[str, ...], end: Any) -> None:
+    """Play what comes through the pipe until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    try:
+        table = _Table(config, Field(players))
+        while True:
+            for record in table.play(end.recv()):
+                end.send(record)
+            end.send(None)
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone
+        return
+    except Exception:
+        end.send(traceback.format_exc())
+
+
+class _Table:
+    """A batch of games that is used again and again."""
+
+    def __init__(self, config: GameConfig, field: Field) -> None:
+        self._config, self._field = config, field
+        self._batches: dict[int, VecGame] = {}
+
+    def play(self, fixtures: Sequence[Fixture]) -> Iterator[GameRecord]:
+        """Yield the records of these games as they end."""
+        game = self._batch(len(fixtures))
+        for k, fixture in enumerate(fixtures):
+            game.set_seats(k, self._field.seats(fixture.seats))
+        game.reset(seeds=[fixture.seed for fixture in fixtures])
+        watch = _Watch(game)
+        while not game.state.over.all():
+            ended = game.step()[-1]["ended"]
+            watch.look()
+            if ended.any():
+                for k in np.flatnonzero(ended).tolist():
+                    yield watch.record(k, fixtures[k])
+
+    def _batch(self, num_games: int) -> VecGame:
+        if num_games not in self._batches:
+            self._batches[num_games] = VecGame(self._config, num_games, autoreset="disabled", observe=False)
+        return self._batches[num_games]
+
+
+class _Watch:
+    """Looks at games while they are played."""
+
+    def __init__(self, game: VecGame) -> None:
+        self._game = game
+        state = game.state
+        self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
+        self._least = state.num_land * FILLED_PERCENT
+        self.filled = np.full(game.num_games, -1, np.int64)
+        self.looks: list[list[tuple[int, ...]]] = [[] for _ in range(game.num_games)]
+        self._next_look = 0
+        self._look_at_land()
+
+    def look(self) -> None:
+        """Note what has happened in the step just played."""
+        self.filled[(self.filled < 0) & (100 * self._land[:, 0] < self._least)] = self._tick.max()
+        if self._tick.max() >= self._next_look:
+            self._look_at_land()
+
+    def _look_at_land(self) -> None:
+        for k in np.flatnonzero(self._over == 0):
+            self.looks[k].append(tuple(self._land[k, 1:].tolist()))
+        self._next_look += LAND_EVERY
+
+    def record(self, k: int, fixture: Fixture) -> GameRecord:
+        """Return the record of game ``k``, which is over."""
+        state, config = self._game.state, self._game.config
+        length, living = int(state.tick[k]), int(state.alive[k].sum())
+        is_won = living <= 1 or 100 * int(state.land[k, 1:].max()) >= config.win_percent * int(
+            state.num_land[k]
+        )
+        return GameRecord(
+            game=fixture.number,
+            seed=fixture.seed,
+            seats=fixture.seats,
+            places=tuple((state.place2[k, 1:] / 2).tolist()),
+            died=tuple(state.death_tick[k, 1:].tolist()),
+            length=length,
+            is_stopped=not is_won,
+            filled=int(self.filled[k]),
+            num_land=int(state.num_land[k]),
+            land=(*self.looks[k], tuple(state.land[k, 1:].tolist())),
+        )

@@ -1,0 +1,158 @@
+"""What the records of a contest say: places and wins with intervals, who beats whom, lengths, survival."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.league.record import LAND_EVERY, GameRecord
+
+Floats = npt.NDArray[np.float64]
+
+RESAMPLES = 1000
+INTERVAL = (2.5, 97.5)
+"""Percentiles between which an interval lies: 95 per cent."""
+
+
+class Estimate(NamedTuple):
+    """A mean over games, and the interval in which it lies 95 times of 100."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Line(NamedTuple):
+    """How one player did."""
+
+    player: str
+    seats: int
+    """In all games together."""
+    place: Estimate
+    """Mean place."""
+    wins: Estimate
+    """Share of all games that it won; those that end equal share a game."""
+    fair: Estimate
+    """Wins over the share of all seats that it had: 1 is what a player like all others gets."""
+
+
+class Tally:
+    """Records as arrays: G games, P seats, N players in the order of their names."""
+
+    def __init__(self, records: Sequence[GameRecord]) -> None:
+        if not records:
+            raise ValueError("there are no records of games")
+        self.records = tuple(records)
+        self.players = tuple(sorted({name for record in records for name in record.seats}))
+        """Names of all players."""
+        index = {name: i for i, name in enumerate(self.players)}
+        self.who = np.array([[index[name] for name in record.seats] for record in records])
+        """(G, P) who played the seat."""
+        self.places: Floats = np.array([record.places for record in records], np.float64)
+        """(G, P)"""
+        self.lengths = np.array([record.length for record in records])
+        """(G,) ticks."""
+
+    def table(self, seed: int = 0) -> list[Line]:
+        """Return how every player did, by mean place; intervals by drawing games anew, from ``seed``."""
+        best = self.places == self.places.min(axis=1, keepdims=True)
+        wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
+        places = self._by_player(self.places)
+        drawn = self._resample(seed)
+        lines = []
+        for i, player in enumerate(self.players):
+            place = estimate(places[:, i], seats[:, i], drawn)
+            won = estimate(wins[:, i], np.ones(len(wins)), drawn)
+            share = seats[:, i].sum() / seats.sum()
+            fair = Estimate(*(value / share for value in won))
+            lines.append(Line(player, int(seats[:, i].sum()), place, won, fair))
+        return sorted(lines, key=lambda line: line.place.value)
+
+    def beats(self) -> Floats:
+        """Return (N, N), how often a seat of i comes in before one of j; NaN if they never met.
+
+        Equal places count half.
+        """
+        count = len(self.players)
+        won, met = np.zeros((count, count)), np.zeros((count, count))
+        for who, places in zip(self.who, self.places, strict=True):
+            ahead = (places[:, None] < places) + 0.5 * (places[:, None] == places)
+            np.fill_diagonal(ahead, 0)
+            others = 1.0 - np.eye(len(who))
+            pairs = who[:, None] * count + who
+            won += np.bincount(pairs.ravel(), ahead.ravel(), count**2).reshape(count, count)
+            met += np.bincount(pairs.ravel(), others.ravel(), count**2).reshape(count, count)
+        beats: Floats = np.divide(won, met, out=np.full((count, count), np.nan), where=met > 0)
+        return beats
+
+    def survival(self, ticks: npt.NDArray[np.int64]) -> Floats:
+        """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""
+        died = np.array([record.died for record in self.records])
+        last = np.where(died < 0, np.iinfo(np.int64).max, died)
+        lives = [self._mean_by_player(last > tick) for tick in ticks]
+        return np.stack(lives, axis=1)
+
+    def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
+        """Return (N, len(ticks)), the mean share of the land of a player's seats; games that are over stand.
+
+        ``ticks`` are multiples of ``record.LAND_EVERY``.
+        """
+        columns = []
+        for tick in ticks:
+            looks = [record.land[min(tick // LAND_EVERY, len(record.land) - 1)] for record in self.records]
+            whole = np.array([record.num_land for record in self.records])[:, None]
+            columns.append(self._mean_by_player(np.array(looks) / whole))
+        return np.stack(columns, axis=1)
+
+    def shape(self) -> dict[str, Any]:
+        """Return what the games were like: when land was gone, how many lived when, lengths, stalls."""
+        filled = np.array([record.filled for record in self.records])
+        alive = {
+            str(tick): spread(self._alive(tick)) for tick in (1000, 2000, 4000) if tick < self.lengths.max()
+        }
+        return {
+            "games": len(self.records),
+            "neutral_gone": spread(filled[filled >= 0]) if (filled >= 0).any() else None,
+            "alive": alive,
+            "length": spread(self.lengths),
+            "stopped_by_time": float(np.mean([record.is_stopped for record in self.records])),
+        }
+
+    def _alive(self, tick: int) -> npt.NDArray[np.int64]:
+        died = np.array([record.died for record in self.records])
+        alive: npt.NDArray[np.int64] = ((died < 0) | (died > tick)).sum(axis=1)
+        return alive
+
+    def _by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
+        """Return (G, N), sums over the seats of each player of ``values`` (G, P), or of ones."""
+        games = len(self.who)
+        count = len(self.players)
+        cells = (np.arange(games)[:, None] * count + self.who).ravel()
+        weights = None if values is None else np.asarray(values, np.float64).ravel()
+        return np.bincount(cells, weights, games * count).reshape(games, count).astype(np.float64)
+
+    def _mean_by_player(self, values: npt.NDArray[Any]) -> Floats:
+        means: Floats = self._by_player(values).sum(axis=0) / self._by_player().sum(axis=0)
+        return means
+
+    def _resample(self, seed: int) -> npt.NDArray[np.int64]:
+        """Return (RESAMPLES, G), how often each game is in each draw of as many games with replacement."""
+        games = len(self.records)
+        return np.random.default_rng(seed).multinomial(games, np.full(games, 1 / games), RESAMPLES)
+
+
+def estimate(over: Floats, under: Floats, drawn: npt.NDArray[np.int64]) -> Estimate:
+    """Return the ratio of the sums of ``over`` and ``under``, (G,), with its interval over the ``drawn``."""
+    below = drawn @ under
+    ratios = (drawn @ over)[below > 0] / below[below > 0]
+    low, high = np.percentile(ratios, INTERVAL)
+    return Estimate(float(over.sum() / under.sum()), float(low), float(high))
+
+
+def spread(values: npt.NDArray[Any]) -> dict[str, float]:
+    """Return the least, the quartiles and the most of ``values``."""
+    names = ("min", "quartile_1", "median", "quartile_3", "max")
+    return dict(zip(names, map(float, np.percentile(values, (0, 25, 50, 75, 100))), strict=True))

@@ -1,0 +1,203 @@
+"""``territorial match`` and ``tournament``: tables, JSON, going on after an interruption, wrong arguments."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from territorial import LINEUPS, GameConfig, VecGame, bots, cli
+from territorial.cli import contest
+
+SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
+ONE = ("--processes", "1")
+
+
+def run(capsys, *arguments):
+    code = cli.main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def result(capsys, *arguments):
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+def test_match_plays_the_games_of_the_seeds_it_says(capsys):
+    found = result(capsys, "match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
+    config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=contest.MAPS)
+    seats = ["banker-1", "turtle-1"] * 2
+    game = VecGame(config, 3, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[5, 6, 7])
+    while not game.state.over.all():
+        game.step()
+    places = game.state.place2[:, 1:] / 2
+    mean = {line["player"]: line["place"]["value"] for line in found["standings"]}
+    assert mean == pytest.approx({"banker-1": places[:, ::2].mean(), "turtle-1": places[:, 1::2].mean()})
+    assert found["contest"]["config"] == config.hexdigest
+    assert found["contest"]["players"] == seats
+    assert found["contest"]["games"] == found["shape"]["games"] == 3
+    assert found["players"] == ["banker-1", "turtle-1"]
+    assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
+
+
+def test_match_prints_a_table(capsys):
+    code, out, err = run(capsys, "match", "--seats", "banker,turtle", "--games", "4", *SMALL, *ONE)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["player", "seats", "mean", "place", "games", "won", "times", "fair", "rating"]
+    assert sorted(line.split()[0] for line in lines[1:3]) == ["banker-1", "turtle-1"]
+    assert "4 games; length" in out
+    assert "4 of 4 games" in err
+
+
+def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
+    found = result(capsys, "match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
+    seats = LINEUPS["levels-1"].seats
+    assert found["contest"]["players"] == [seats[0], seats[8], seats[16], seats[24]]
+
+
+def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
+    file = tmp_path / "t.jsonl"
+    arguments = ("tournament", "--games", "30", "--out", str(file), *SMALL, "--processes", "2")
+    found = result(capsys, *arguments)
+    assert sum(line["seats"] for line in found["standings"]) == 120
+    games = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    assert {game["game"] for game in games} == set(range(30))
+    assert all(len(set(game["seats"])) == 4 for game in games), "there are more bots than seats"
+    assert {name for game in games for name in game["seats"]} == set(bots.NAMES)
+    again = result(capsys, *arguments)
+    assert again["standings"] == found["standings"], "nothing was played again"
+
+
+def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_path):
+    """The second call finds three games of the first; a third with more games plays only those."""
+    file, straight = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    common = ("match", "--seats", "banker,turtle,novice,hard", *SMALL, *ONE)
+    result(capsys, *common, "--games", "3", "--out", str(file))
+    before = file.read_text().splitlines()
+    found = result(capsys, *common, "--games", "8", "--out", str(file))
+    assert file.read_text().splitlines()[:4] == before
+    assert len(file.read_text().splitlines()) == 9
+    assert found["standings"] == result(capsys, *common, "--games", "8", "--out", str(straight))["standings"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send on Windows")
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGKILL"])
+def test_finished_games_survive_whatever_stops_the_process(tmp_path, stop):
+    """And so do no processes that play."""
+    file = tmp_path / "a.jsonl"
+    command = [sys.executable, "-m", "territorial", "match", "--games", "100000", "--out", str(file), *SMALL]
+    process = subprocess.Popen(
+        [*command, "--processes", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not file.exists() or file.read_bytes().count(b"\n") < 40:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    children = children_of(process.pid)
+    process.send_signal(getattr(signal, stop))
+    _, err = process.communicate(timeout=60)
+    if stop == "SIGINT":
+        assert process.returncode == 130
+        assert "the same command goes on" in err
+    while any(map(is_running, children)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    before = file.read_bytes()
+    done = before.count(b"\n") - 1
+    more = subprocess.run(
+        [*command[:4], "--games", str(done), *command[6:], "--processes", "1"],
+        capture_output=True,
+        check=False,
+    )
+    assert more.returncode == 0, more.stderr
+    kept = before[: before.rfind(b"\n") + 1]
+    assert file.read_bytes().startswith(kept)
+
+
+def children_of(pid):
+    """Return the processes that were started by ``pid``, where the system tells."""
+    path = f"/proc/{pid}/task/{pid}/children"
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [int(child) for child in file.read().split()]
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--seats", "wizard"], ["no bot 'wizard'; there are random, novice"]),
+        (["--seats", "no_module:Bot"], ["the player 'no_module:Bot' cannot be loaded"]),
+        (["--seats", "banker,banker,banker,banker,banker"], ["5 players; a game of this config has 4 seats"]),
+        (["--games", "0"], ["--games", "'0' is not a whole number from 1"]),
+        (["--processes", "0"], ["--processes", "'0'"]),
+        (["--out", "no/such/folder.jsonl"], ["--out", "there is no such folder"]),
+        (["--out", "."], ["--out", "is a folder"]),
+        (["--plots", "/dev/null/plots"], ["--plots"]),
+        (["--set", "num_maps=2000"], ["num_maps"]),
+    ],
+)
+def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, "match", *SMALL, *arguments)
+    assert code == 2
+    for part in parts:
+        assert part in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text("my notes\n")
+    code, _, err = run(capsys, "match", "--out", str(file), *SMALL)
+    assert code == 2
+    assert "argument --out" in err
+    assert "is no file of a contest" in err
+    assert file.read_text() == "my notes\n"
+
+
+def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):
+    for module in ("openskill", "openskill.models", "matplotlib"):
+        monkeypatch.setitem(sys.modules, module, None)
+    common = ("match", "--games", "2", *SMALL, *ONE)
+    code, out, _ = run(capsys, *common)
+    assert code == 0
+    assert "ratings need openskill: pip install 'territorial-env[league]'" in out
+    code, _, err = run(capsys, *common, "--plots", str(tmp_path / "plots"))
+    assert code == 2
+    assert "plots need matplotlib" in err
+
+
+def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(capsys, tmp_path):
+    land = tmp_path / "land.txt"
+    land.write_text("\n".join(["." * 40] * 40) + "\n")
+    arguments = [
+        "match",
+        "--games",
+        "1",
+        "--num-players",
+        "4",
+        "--max-ticks",
+        "100",
+        "--map",
+        str(land),
+        *ONE,
+    ]
+    found = result(capsys, *arguments)
+    assert found["contest"]["settings"]["num_maps"] == 1

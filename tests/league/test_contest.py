@@ -1,0 +1,300 @@
+"""Contests: which games there are, playing them on any number of processes, and the file of results."""
+
+import json
+import textwrap
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+from territorial.bots import HOLD_ALL, PythonBot
+from territorial.league.contest import Contest
+from territorial.league.field import Field, python_bot
+from territorial.league.playing import play_games, play_on_all_cores
+from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.results import Results, ResultsError
+
+CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
+PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")
+
+
+def contest(games=6, **changes):
+    return Contest(**({"config": CONFIG, "players": PLAYERS, "games": games, "seed": 3} | changes))
+
+
+def played(the_contest, **options):
+    return {
+        r.game: r
+        for r in play_games(the_contest.config, the_contest.players, the_contest.fixtures(**options))
+    }
+
+
+# ---- which games ------------------------------------------------------------------------------------
+
+
+def test_a_fixed_contest_has_one_field_and_the_seeds_from_its_first_on():
+    found = list(contest().fixtures())
+    assert [fixture.number for fixture in found] == list(range(6))
+    assert [fixture.seed for fixture in found] == list(range(3, 9))
+    assert {fixture.seats for fixture in found} == {PLAYERS}
+    assert [fixture.number for fixture in contest().fixtures(without=(0, 4))] == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize("count", [3, 5, 7])
+def test_a_balanced_contest_deals_the_seats_as_evenly_as_they_go(count):
+    players = tuple(f"p{i}" for i in range(count))
+    games = [contest(400, players=players, draw="balanced").fixture(k).seats for k in range(400)]
+    counts = np.array([[seats.count(name) for name in players] for seats in games])
+    assert (counts.sum(axis=1) == 5).all()
+    assert counts.min() == 5 // count
+    assert counts.max() == -(-5 // count)
+    share = counts.sum(axis=0) / counts.sum()
+    assert np.abs(share - 1 / count).max() < 0.03
+    by_seat = np.array([[seats[i] == players[0] for i in range(5)] for seats in games]).mean(axis=0)
+    assert np.abs(by_seat - 1 / count).max() < 0.1
+
+
+def test_a_game_of_a_balanced_contest_follows_from_its_seed_alone():
+    one, other = contest(6, draw="balanced"), contest(100, seed=5, draw="balanced")
+    assert one.fixture(2).seats == other.fixture(0).seats
+    assert len({one.fixture(k).seats for k in range(6)}) > 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"players": PLAYERS[:3]}, "there are 3 players; a game of this config has 5 seats"),
+        ({"players": (), "draw": "balanced"}, "there are no players"),
+        ({"games": 0}, "games is 0"),
+        ({"seed": 2**64}, "seed is"),
+        ({"draw": "swiss"}, "draw is 'swiss'; it must be one of fixed, balanced"),
+    ],
+)
+def test_a_contest_that_cannot_be_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        contest(**changes)
+
+
+# ---- playing -----------------------------------------------------------------------------------------
+
+
+def test_a_record_is_what_the_game_was():
+    records = played(contest())
+    assert set(records) == set(range(6))
+    for number, record in records.items():
+        game = VecGame(CONFIG, 1, seats=PLAYERS, autoreset="disabled", observe=False)
+        game.reset(seeds=[3 + number])
+        looks, filled = [], -1
+        while not game.state.over[0]:
+            if game.state.tick[0] % LAND_EVERY == 0:
+                looks.append(tuple(game.state.land[0, 1:].tolist()))
+            game.step()
+            if filled < 0 and 100 * game.state.land[0, 0] < game.state.num_land[0]:
+                filled = int(game.state.tick[0])
+        state = game.state
+        assert record == GameRecord(
+            game=number,
+            seed=3 + number,
+            seats=PLAYERS,
+            places=tuple((state.place2[0, 1:] / 2).tolist()),
+            died=tuple(state.death_tick[0, 1:].tolist()),
+            length=int(state.tick[0]),
+            is_stopped=bool((state.alive[0].sum() > 1) & (100 * state.land[0, 1:].max() < 60 * 1600)),
+            filled=filled,
+            num_land=1600,
+            land=(*looks, tuple(state.land[0, 1:].tolist())),
+        )
+        assert GameRecord.from_json(record.to_json()) == record
+    assert len({record.length for record in records.values()}) > 1
+    assert {record.is_stopped for record in records.values()} == {True, False}
+
+
+def test_games_are_the_same_alone_and_on_several_processes():
+    the_contest = contest(40, draw="balanced")
+    alone = played(the_contest)
+    shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2)
+    assert {record.game: record for record in shared} == alone
+    assert played(the_contest, without=set(range(40)) - {7}) == {7: alone[7]}
+
+
+class Fails(PythonBot):
+    name = "fails-1"
+
+    def decide(self, view):
+        raise ArithmeticError("nothing works")
+
+
+class Holds(PythonBot):
+    name = "holds-1"
+
+    def decide(self, view):
+        return HOLD_ALL, 1
+
+
+def test_what_went_wrong_in_a_process_comes_out_of_it():
+    the_contest = contest(players=("fails-1",) * 5)
+    players = ["tests.league.test_contest:Fails"] * 5
+    with pytest.raises(RuntimeError, match="nothing works"):
+        list(play_on_all_cores(CONFIG, players, the_contest.fixtures(), processes=2))
+    with pytest.raises(ArithmeticError, match="nothing works"):
+        list(play_games(CONFIG, players, the_contest.fixtures()))
+
+
+# ---- players -----------------------------------------------------------------------------------------
+
+
+def test_bots_in_python_play_too():
+    asked = [
+        "banker",
+        "tests.league.test_contest:Holds",
+        "turtle-1",
+        "tests.league.test_contest:Holds",
+        "hard",
+    ]
+    field = Field(asked)
+    assert field.names == ("banker-1", "holds-1", "turtle-1", "holds-1", "hard-1")
+    assert field.has_python
+    seats = field.seats(field.names)
+    assert seats[1] is seats[3]
+    the_contest = contest(2, players=field.names)
+    for record in play_games(CONFIG, asked, the_contest.fixtures()):
+        assert record.seats == field.names
+        assert max(record.land[-1][1], record.land[-1][3]) <= 12
+
+
+def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_for_a_test.py").write_text(
+        textwrap.dedent(
+            """
+            from territorial.bots import PythonBot
+            class Mine(PythonBot):
+                name = "mine-1"
+                def decide(self, view):
+                    return -1, 1
+            class Other: pass
+            class Nameless(Mine):
+                name = "turtle"
+            """
+        )
+    )
+    assert python_bot("mine_for_a_test:Mine").name == "mine-1"
+    for text, message in (
+        ("mine_for_a_test:Other", "is no class of territorial.bots.PythonBot"),
+        ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
+        ("no_such_module:Mine", "cannot be loaded: No module named 'no_such_module'"),
+        ("mine_for_a_test:Nameless", "has the name 'turtle'; it needs one of its own"),
+        ("wizard", "there is no bot 'wizard'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Field(["banker", text])
+
+
+# ---- the file ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.jsonl"
+
+
+def fill(path, numbers, **changes):
+    results = Results(contest(**changes), path)
+    everything = played(results.contest)
+    list(results.add(everything[number] for number in numbers))
+    return everything
+
+
+def test_a_contest_goes_on_from_its_file_in_any_order(path):
+    everything = fill(path, (3, 0))
+    again = Results(contest(), path)
+    assert again.numbers == {0, 3}
+    assert again.records == (everything[0], everything[3])
+    list(again.add(everything[number] for number in (5, 1)))
+    assert Results(contest(), path).numbers == {0, 1, 3, 5}
+    assert len(path.read_text().splitlines()) == 5
+
+
+def test_a_game_that_was_being_written_is_played_again_and_nothing_else_is_lost(path):
+    everything = fill(path, (0, 1, 2))
+    whole = path.read_bytes()
+    last = len(whole.splitlines(keepends=True)[-1])
+    for cut in (1, 2, 100, last - 1, last):
+        path.write_bytes(whole[:-cut])
+        results = Results(contest(), path)
+        assert results.numbers == {0, 1}
+        list(results.add([everything[2]]))
+        assert path.read_bytes() == whole
+
+
+def test_the_number_of_games_may_grow_and_shrink(path):
+    everything = fill(path, (0, 5))
+    fewer = Results(contest(games=3), path)
+    assert fewer.records == (everything[0],)
+    assert Results(contest(games=9), path).numbers == {0, 5}
+
+
+def test_another_release_goes_on_with_a_contest(path):
+    fill(path, (0,))
+    lines = path.read_text().splitlines()
+    header = json.loads(lines[0])
+    assert header["settings"]["height"] == 40
+    header["library"] = "9.9"
+    path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    assert Results(contest(), path).numbers == {0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": 4}, "of a contest with other seed: 3, not 4"),
+        ({"config": CONFIG.replace(max_ticks=1300)}, "with other config: "),
+        ({"players": PLAYERS[::-1]}, "with other players: "),
+        ({"draw": "balanced"}, "with other draw: fixed, not balanced"),
+    ],
+)
+def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes, message):
+    fill(path, (0,))
+    before = path.read_bytes()
+    with pytest.raises(ResultsError, match=message):
+        Results(contest(**changes), path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: ["{}", *lines[1:]], "is no file of a contest"),
+        (lambda lines: ["hello", *lines[1:]], "is no file of a contest"),
+        (lambda lines: [lines[0], "{", lines[2]], "line 2: "),
+        (lambda lines: [lines[0], lines[1], "{}"], "line 3: a game has the fields"),
+        (
+            lambda lines: [lines[0], lines[1].replace("banker-1", "bunker-1")],
+            "line 2: game 0 has other seats",
+        ),
+        (
+            lambda lines: [lines[0], lines[1].replace('"seed":3', '"seed":4')],
+            "line 2: game 0 has other seats",
+        ),
+        (lambda lines: [lines[0], lines[1].replace('"places":[', '"places":[1.0,')], "different numbers"),
+    ],
+)
+def test_a_damaged_file_is_refused_and_left_as_it_is(path, change, message):
+    fill(path, (0, 1))
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    before = path.read_bytes()
+    with pytest.raises(ResultsError, match=message):
+        Results(contest(), path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_without_a_line_is_no_contest_unless_it_is_the_beginning_of_this_one(path):
+    path.write_bytes(b"my notes")
+    with pytest.raises(ResultsError, match="is no file of a contest"):
+        Results(contest(), path)
+    assert path.read_bytes() == b"my notes"
+    fill(path.with_name("b.jsonl"), ())
+    header = path.with_name("b.jsonl").read_bytes()
+    path.write_bytes(header[:20])
+    Results(contest(), path)
+    assert path.read_bytes() == header

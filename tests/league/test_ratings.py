@@ -1,0 +1,71 @@
+"""Ratings and plots, where openskill and matplotlib are installed (the extra "league")."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from territorial.league import charts, ratings
+from territorial.league.statistics import Tally
+from tests.league.test_statistics import record
+
+NEEDS = "needs the extra league: pip install '.[league]'"
+
+
+def games(count=120, seed=0):
+    """Return games of four players of known strength, one of whom has two seats."""
+    rng, strength = np.random.default_rng(seed), {"a": 2.0, "b": 1.0, "c": 0.0, "d": 0.0}
+    found = []
+    for k in range(count):
+        seats = "aabcd" if k % 2 else "abbcd"
+        luck = np.array([strength[name] for name in seats]) + rng.gumbel(size=5)
+        places = np.empty(5)
+        places[np.argsort(-luck)] = np.arange(1, 6)
+        found.append(record(k, seats, places.tolist(), land=[[20] * 5, [10, 20, 30, 20, 20]]))
+    return found
+
+
+def test_ratings_rank_players_by_their_strength_and_grow_surer():
+    pytest.importorskip("openskill", reason=NEEDS)
+    few, many = ratings.rate(games(10)), ratings.rate(games(400))
+    assert many["a"].mu > many["b"].mu > max(many["c"].mu, many["d"].mu)
+    assert abs(many["c"].mu - many["d"].mu) < 3 * many["c"].sigma
+    assert all(many[name].sigma < few[name].sigma < 25 / 3 for name in "abcd")
+    assert ratings.rate(games(400)) == many
+
+
+def test_seats_of_one_player_are_one_rating():
+    pytest.importorskip("openskill", reason=NEEDS)
+    found = ratings.rate([record(0, "aab", (1, 3, 2))])
+    apart = ratings.rate([record(0, "xyb", (1, 3, 2))])
+    assert found["b"] == apart["b"]
+    assert found["a"].mu == pytest.approx((apart["x"].mu + apart["y"].mu) / 2)
+    assert found["a"].sigma ** 2 == pytest.approx((apart["x"].sigma ** 2 + apart["y"].sigma ** 2) / 2)
+    tied = ratings.rate([record(0, "ab", (1.5, 1.5))])
+    assert tied["a"].mu == pytest.approx(tied["b"].mu)
+
+
+def test_without_openskill_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openskill", None)
+    monkeypatch.setitem(sys.modules, "openskill.models", None)
+    with pytest.raises(ImportError, match=r"ratings need openskill: pip install 'territorial-env\[league\]'"):
+        ratings.rate(games(1))
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'territorial-env\[league\]'"):
+        charts.draw_charts(Tally(games(1)), None, tmp_path)
+
+
+def test_every_plot_is_drawn(tmp_path):
+    image = pytest.importorskip("matplotlib.image", reason=NEEDS)
+    known = {name: ratings.Rating(25.0 + i, 2.0) for i, name in enumerate("abcd")}
+    files = charts.draw_charts(Tally(games()), known, tmp_path / "plots")
+    assert [path.name for path in files] == [f"{name}.png" for name in charts.NAMES]
+    for path in files:
+        picture = image.imread(path)
+        assert min(picture.shape[:2]) > 200
+        assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 5
+    without = charts.draw_charts(Tally(games()), None, tmp_path)
+    assert [path.stem for path in without] == [name for name in charts.NAMES if name != "ratings"]

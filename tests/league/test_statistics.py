@@ -1,0 +1,119 @@
+"""What records say, worked out by hand for a few games."""
+
+import numpy as np
+import pytest
+
+from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.statistics import INTERVAL, Tally, estimate
+
+
+def record(game, seats, places, died=None, length=1000, land=None, **changes):
+    land = [[10] * len(seats)] if land is None else land
+    fields = {
+        "game": game,
+        "seed": game,
+        "seats": tuple(seats),
+        "places": tuple(places),
+        "died": tuple([-1] * len(seats) if died is None else died),
+        "length": length,
+        "is_stopped": False,
+        "filled": 600,
+        "num_land": 100,
+        "land": tuple(map(tuple, land)),
+    }
+    return GameRecord(**(fields | changes))
+
+
+GAMES = (
+    record(0, "aabc", (1, 3, 2, 4), died=(-1, 700, -1, 90), length=800),
+    record(1, "abbc", (4, 2, 1, 3), died=(10, -1, -1, 700), length=2000, is_stopped=True, filled=-1),
+    record(2, "acbc", (1.5, 1.5, 4, 3), length=1200, filled=620),
+)
+
+
+def by_player(tally):
+    return {line.player: line for line in tally.table()}
+
+
+def test_players_are_ranked_by_the_mean_place_of_their_seats():
+    lines = Tally(GAMES).table()
+    assert [(line.player, line.seats) for line in lines] == [("b", 4), ("a", 4), ("c", 4)]
+    assert [line.place.value for line in lines] == [
+        (2 + 2 + 1 + 4) / 4,
+        (1 + 3 + 4 + 1.5) / 4,
+        (4 + 3 + 4.5) / 4,
+    ]
+
+
+def test_seats_that_win_together_share_the_game():
+    found = by_player(Tally(GAMES))
+    assert {name: line.wins.value for name, line in found.items()} == pytest.approx(
+        {"a": 1.5 / 3, "b": 1 / 3, "c": 0.5 / 3}
+    )
+    assert {name: line.fair.value for name, line in found.items()} == pytest.approx(
+        {"a": 1.5, "b": 1, "c": 0.5}
+    )
+
+
+def test_intervals_hold_the_mean_and_shrink_with_the_number_of_games():
+    rng = np.random.default_rng(0)
+    many = [record(k, "abcd", rng.permutation(4) + 1) for k in range(900)]
+    few, most = (by_player(Tally(many[:n]))["a"] for n in (100, 900))
+    for line in (few, most):
+        for found in (line.place, line.wins, line.fair):
+            assert found.low < found.value < found.high
+    assert few.place.low < 2.5 < few.place.high
+    width = [line.place.high - line.place.low for line in (few, most)]
+    assert 2.3 < width[0] / width[1] < 3.9, "three times narrower with nine times as many games"
+    assert width[1] == pytest.approx(2 * 1.96 * np.sqrt(1.25 / 900), rel=0.12)
+    assert by_player(Tally(many))["a"] == by_player(Tally(many))["a"], "the same draws every time"
+
+
+def test_an_interval_leaves_out_draws_without_the_player():
+    drawn = np.array([[2, 0], [0, 2], [1, 1]])
+    found = estimate(np.array([6.0, 0.0]), np.array([2.0, 0.0]), drawn)
+    assert found == (3, 3, 3)
+    assert INTERVAL == (2.5, 97.5)
+
+
+def test_who_beats_whom_counts_all_pairs_of_seats():
+    tally = Tally(GAMES)
+    beats = tally.beats()
+    a, b, c = range(3)
+    assert beats[a, b] == pytest.approx((1 + 0 + 0 + 0 + 1) / 5)
+    assert beats[b, c] == pytest.approx((1 + 2 + 0 + 0) / 5)
+    assert beats[a, c] == pytest.approx((2 + 0 + 0.5 + 1) / 5)
+    assert np.allclose(beats + beats.T, 1)
+    assert beats[a, a] == beats[b, b] == beats[c, c] == 0.5
+    alone = Tally([record(0, "ab", (1, 2)), record(1, "cd", (2, 1))]).beats()
+    assert np.isnan(alone[0, 2])
+    assert np.isnan(alone[0, 0])
+
+
+def test_survival_counts_seats_by_the_tick_of_their_death():
+    tally = Tally(GAMES)
+    assert tally.survival(np.array([0, 10, 700, 5000]))[0].tolist() == [1, 0.75, 0.5, 0.5]
+    assert tally.survival(np.array([89, 90, 699]))[2].tolist() == [1, 0.75, 0.75]
+
+
+def test_land_is_a_share_of_the_map_and_stands_after_the_end():
+    games = [
+        record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100),
+        record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200),
+    ]
+    ticks = np.arange(4) * LAND_EVERY
+    assert Tally(games).land(ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.3])
+
+
+def test_the_shape_of_games():
+    shape = Tally(GAMES).shape()
+    assert shape["games"] == 3
+    assert shape["length"]["median"] == 1200
+    assert shape["neutral_gone"]["median"] == 610
+    assert shape["stopped_by_time"] == pytest.approx(1 / 3)
+    assert shape["alive"] == {"1000": {"min": 2, "quartile_1": 2, "median": 2, "quartile_3": 3, "max": 4}}
+
+
+def test_without_games_there_is_nothing_to_say():
+    with pytest.raises(ValueError, match="there are no records"):
+        Tally([])
