@@ -257,6 +257,6 @@ STYLES: tuple[Style, ...] = (
         opening=900,
         free=FreeLand(send=250, later=150, tops_up=False),
         first=Move(only=THIN | KILLABLE, limit=50, by=BY_LEAST_LAND, kill=120, reserve=100),
-        second=Move(by=BY_DENSITY, from_=120, reserve=100),
+        second=Move(by=BY_DENSITY, from_=125, reserve=100),
     ),
 )

@@ -340,7 +340,7 @@ PUBLISHED = {
     "drip-1": "a5581496a5c3",
     "settler-1": "7c34a62483ff",
     "besieger-1": "7e25122138c1",
-    "opportunist-1": "c75fc191b2a0",
+    "opportunist-1": "028e95b07725",
 }
 
 

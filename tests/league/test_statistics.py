@@ -1,10 +1,12 @@
 """What records say, worked out by hand for a few games."""
 
+import math
+
 import numpy as np
 import pytest
 
 from territorial.league.record import LAND_EVERY, GameRecord
-from territorial.league.statistics import INTERVAL, Tally, estimate
+from territorial.league.statistics import INTERVAL, Tally, chi_square_tail, estimate
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -117,3 +119,28 @@ def test_the_shape_of_games():
 def test_without_games_there_is_nothing_to_say():
     with pytest.raises(ValueError, match="there are no records"):
         Tally([])
+
+
+@pytest.mark.parametrize(
+    ("statistic", "freedom", "tail"),
+    [
+        (3.841458820694124, 1, 0.05),
+        (5.991464547107979, 2, 0.05),
+        (44.98534328036513, 31, 0.05),
+        (31, 31, 0.4663),
+        (61.098306, 31, 0.001),
+        (10, 31, 0.99993),
+        (0, 3, 1),
+        (2, 2, math.exp(-1)),
+        (1000, 2, math.exp(-500)),
+    ],
+)
+def test_the_tail_of_chi_square_is_that_of_the_tables(statistic, freedom, tail):
+    assert chi_square_tail(statistic, freedom) == pytest.approx(tail, rel=2e-4)
+
+
+def test_the_tail_of_chi_square_is_that_of_sums_of_squares():
+    sums = (np.random.default_rng(1).standard_normal((200_000, 7)) ** 2).sum(axis=1)
+    for statistic in (1, 4, 7, 8, 9, 15, 20):
+        share = (sums >= statistic).mean()
+        assert chi_square_tail(statistic, 7) == pytest.approx(share, abs=0.004)
