@@ -31,9 +31,13 @@ class Atlas:
     With a bank of maps, the engine draws one for every game by its seed. Where every game has a map of its
     own, the engine takes it from the row of ``bank`` that has the game's number, and :meth:`provide` has to
     put it there before the game begins. These maps are functions of the games' seeds; none has to be saved.
+
+    ``assigned``: for each game the number of the map in the bank, int64 (E,), that it is always played on.
     """
 
-    def __init__(self, config: GameConfig, num_games: int) -> None:
+    def __init__(
+        self, config: GameConfig, num_games: int, assigned: npt.NDArray[np.int64] | None = None
+    ) -> None:
         self._config = config
         self.has_own_maps = config.num_maps == 0
         self._pages: list[Page] = []
@@ -46,7 +50,7 @@ class Atlas:
             self.bank = allocate_bank(config.height, config.width, num_games, np.zeros(0, np.int64))
             return
         bank = make_bank(config)
-        self.bank = allocate_bank(config.height, config.width, len(bank.grounds), bank.picks)
+        self.bank = allocate_bank(config.height, config.width, len(bank.grounds), bank.picks, assigned)
         for row, ground in enumerate(bank.grounds):
             write_map(self.bank, row, ground.land)
             self._pages.append(_page(ground))
@@ -89,8 +93,8 @@ class Atlas:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
-        planes, num_land, picks = self.bank
-        self.bank = MapBank(planes.copy(), num_land.copy(), picks.copy())
+        bank = self.bank
+        self.bank = MapBank(bank.planes.copy(), bank.num_land.copy(), bank.picks.copy(), bank.assigned.copy())
         for page in (*self._pages, *self._own.values()):
             page.terrain.flags.writeable = False
 

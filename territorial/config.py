@@ -25,10 +25,14 @@ from territorial.constants import (
 from territorial.landmask import LandMask
 from territorial.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.map_names import KINDS, check_symmetry
+from territorial.reward_parts import DEFAULT, Weights, checked_rewards
 
 MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
+
+NOT_OF_THE_GAME = ("rewards",)
+"""Options that no game depends on: replays do without, and saved games go on with others."""
 
 LATER_OPTIONS = ("handicap",)
 """Options, off by default, that the first configs, and files that hold one, did not have."""
@@ -43,8 +47,9 @@ def _option(default: Any, low: int, high: int, meaning: str) -> Any:
 class GameConfig:
     """The rules, the size and the map of a game; the defaults are the rules as published.
 
-    Every field is a whole number unless its type says otherwise. A config is immutable, hashable and
-    picklable; :meth:`replace` returns a changed copy. Errors name the field, the value and its range.
+    Every field is a whole number unless its type says otherwise; ``rewards`` may be given as a mapping,
+    ``{"land": 1}``. A config is immutable, hashable and picklable; :meth:`replace` returns a changed copy.
+    Errors name the field, the value and its range.
     """
 
     height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
@@ -113,6 +118,12 @@ class GameConfig:
     handicap: bool = field(
         default=False, metadata={"help": "bots of the lower levels start with fewer troops than others"}
     )
+    rewards: Weights = field(
+        default=DEFAULT,
+        metadata={
+            "help": "what rewards are made of, parts with weights, such as land=1,kills=0.5; docs/rewards.md"
+        },
+    )
 
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
@@ -124,6 +135,7 @@ class GameConfig:
         for name in ("deaths", "handicap"):
             object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
+        object.__setattr__(self, "rewards", checked_rewards(self.rewards))
         if self.hard_cap < self.soft_cap:
             raise ValueError(
                 f"hard_cap is {self.hard_cap}; it must be at least soft_cap, which is {self.soft_cap}"
@@ -165,11 +177,11 @@ class GameConfig:
     def hexdigest(self) -> str:
         """16 hex digits that name this config, the map and the version of the rules included.
 
-        Options that came later count only where they are on, so that configs keep their names.
+        Options that came later count only where they are on, so that configs keep their names; rewards, on
+        which no game depends, do not count.
         """
-        values = {
-            spec.name: getattr(self, spec.name) for spec in dataclasses.fields(self) if spec.name != "map"
-        }
+        names = {spec.name for spec in dataclasses.fields(self)} - {"map", *NOT_OF_THE_GAME}
+        values = {name: getattr(self, name) for name in names}
         for name in LATER_OPTIONS:
             if not values[name]:
                 del values[name]

@@ -30,9 +30,11 @@ from territorial.constants import (
 )
 from territorial.guests import Guests
 from territorial.landmask import LandMask
+from territorial.map_mix import MapMix, checked_map
 from territorial.map_names import Terrain
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.observe import Buffers, Observations, allocate_buffers, observations_of, restore_frames
+from territorial.reward_parts import part_names
 from territorial.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.state import (
     FIELDS,
@@ -164,6 +166,8 @@ class VecGame:
             seat called "agent" lives any more.
         observe: False leaves observations out (they stay as they are), for play without policies.
         frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
+        maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
+            ``config``; None: every game draws from that.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
 
@@ -180,11 +184,13 @@ class VecGame:
         end_when: EndWhen = "game",
         observe: bool = True,
         frames: int = 1,
+        maps: Sequence[str | LandMask] | None = None,
     ) -> None:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
-        self.config = config
         self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
+        self.config, assigned = (config, None) if maps is None else _assign(config, maps, self.num_games)
+        config = self.config
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
         self._batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
@@ -193,7 +199,7 @@ class VecGame:
         self._guests = Guests()
         codes = self._codes_of(seats)
 
-        self._atlas = Atlas(config, self.num_games)
+        self._atlas = Atlas(config, self.num_games, assigned)
         self._params = make_params(config)
         frames = whole_number("frames", frames, 0, MAX_FRAMES)
         self.layout = ObsLayout(
@@ -227,7 +233,7 @@ class VecGame:
         # A game that is not replaced keeps its last observation where it is.
         keeps_final = self.observes and self.autoreset == "same_step"
         self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
-        self._results = allocate_results(games, config.num_players)
+        self._results = allocate_results(games, config.num_players, len(config.rewards))
         self._actions = np.zeros((games, config.num_players, 2), np.int64)
         self._record_games(np.zeros(games, np.bool_))
         self._position: Position | None = None
@@ -242,7 +248,7 @@ class VecGame:
         """Make what ``step`` returns, views of memory that stays where it is."""
         self._observations = observations_of(self._buffers, self.layout)
         self._final_observations = observations_of(self._final_buffers, self.layout)
-        results = self._results
+        results, config = self._results, self.config
         self._info: dict[str, Any] = {
             "ended": results.ended,
             "was_reset": results.was_reset,
@@ -252,6 +258,7 @@ class VecGame:
             "final_illegal": results.final_illegal,
             "final_raised": results.final_raised,
             "final_bounced": results.final_bounced,
+            **{name: results.reward_parts[:, i] for i, name in enumerate(part_names(config.rewards))},
             "final_obs": self._final_observations,
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
@@ -337,6 +344,7 @@ class VecGame:
         counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
         ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
+        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
         self._need_reset()
         checked = self._check_actions(actions)
@@ -921,6 +929,28 @@ class VecGame:
         if (board == BLOCKED).all():
             raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
         return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
+
+
+def _assign(
+    config: GameConfig, maps: Sequence[str | LandMask], num_games: int
+) -> tuple[GameConfig, npt.NDArray[np.int64]]:
+    """Return ``config`` with all of ``maps``, and which of them each game has, int64 (E,)."""
+    if isinstance(maps, (str, LandMask)) or len(maps) != num_games:
+        found = repr(maps) if isinstance(maps, (str, LandMask)) else f"{len(maps)} maps"
+        raise ValueError(f"maps is {found}; it must be one map for each of the {num_games} games")
+    if config.num_maps != 1:
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 where every game is given a map")
+    listed = [_one_map(one) for one in maps]
+    different = list(dict.fromkeys(listed))
+    numbers = np.array([different.index(one) for one in listed], np.int64)
+    return config.replace(map=MapMix(different)), numbers
+
+
+def _one_map(given: object) -> str | LandMask:
+    one = checked_map(given)
+    if isinstance(one, MapMix):
+        raise ValueError(f"maps has the mix {str(one)!r}; it must have one map for each game")
+    return one
 
 
 def _writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:

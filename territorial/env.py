@@ -19,8 +19,9 @@ from territorial.engine import VecGame
 from territorial.env_options import EnvOptions, agent_seats, check_choice, config_from
 from territorial.modes import Observation
 from territorial.obs_layout import ObsLayout
-from territorial.render import RENDER_MODES, Drawer, draw_game, make_drawer
-from territorial.seats import AGENT, Seat, shown_names
+from territorial.render import RENDER_FPS, RENDER_MODES, Drawers
+from territorial.rewarding import RewardFunction, Rewarding
+from territorial.seats import Seat
 
 AgentID = str
 Info = dict[str, Any]
@@ -31,9 +32,6 @@ Steps = tuple[
     dict[AgentID, bool],
     dict[AgentID, Info],
 ]
-
-_RENDER_FPS = 20
-"""Pictures a second: of "human", and of recordings made by wrappers."""
 
 
 class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
@@ -90,6 +88,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
     game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
     players. Equal players share the mean of their places. The reward of a step lies between -2 and 2.
+    ``rewards`` of the config weighs these and other parts differently, ``territorial.reward_parts`` lists
+    them; ``reward_fn`` adds a function of one's own.
 
     **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
     512 troops (``starting_troops``). ``reset(seed=s)`` begins the first game of seed s;
@@ -106,7 +106,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
     at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
-    ``tick``; and ``action_mask`` where the option puts it there.
+    ``tick``; the parts of the reward, ``reward_land`` and ``reward_placement`` unless others are chosen; and
+    ``action_mask`` where the option puts it there.
 
     **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
     scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
@@ -129,6 +130,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         max_cycles: steps after which agents are truncated; None: never.
         end_when: when dead agents that are kept are terminated: "game": with the game; "no_agents": when the
             last of them dies, whoever else plays on.
+        reward_fn: a function ``(previous, state, info) -> (1, P)`` whose rewards are added:
+            ``territorial.rewarding.RewardFunction``.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
             text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
             there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.
@@ -141,7 +144,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         "name": "territorial_v0",
         "is_parallelizable": True,
         "render_modes": list(RENDER_MODES),
-        "render_fps": _RENDER_FPS,
+        "render_fps": RENDER_FPS,
     }
 
     def __init__(
@@ -158,6 +161,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         action_format: str = "discrete",
         max_cycles: int | None = None,
         end_when: str = "game",
+        reward_fn: RewardFunction | None = None,
         render_mode: str | None = None,
     ) -> None:
         self.options = EnvOptions(
@@ -170,6 +174,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             action_format=action_format,
             max_cycles=max_cycles,
             end_when=end_when,
+            reward_fn=reward_fn,
         )
         check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.config = GameConfig() if config is None else config
@@ -188,10 +193,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         )
         self._mode = self.options.mode(self.game)
         self._format = FORMATS[action_format](players)
+        self._rewarding = Rewarding(self.config.rewards, reward_fn)
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
         self.agents: list[AgentID] = []
         self._seat = dict(zip(self.possible_agents, self._seats.tolist(), strict=True))
-        self._drawer = self._make_drawer([AGENT] * players if seats is None else seats)
+        self._drawers = Drawers(render_mode)
         self._has_begun = False
         self._num_cycles = 0
         masks = {"action_mask": self._format.sample_space} if self.options.masks_obs else {}
@@ -199,6 +205,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._decoder = FeatureDecoder(self.config, self._seats.tolist())
         high = self._decoder.state_high
         self.state_space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+
+    @property
+    def info_names(self) -> tuple[str, ...]:
+        """The names of all numbers in infos."""
+        return (*INFO_NAMES, *self._rewarding.names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -234,7 +245,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._has_begun = True
         self._num_cycles = 0
         self._show()
-        return self._look()
+        return self._look(self._rewarding.nothing(1, self.config.num_players))
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
         """Play the actions of all living agents up to their next decision.
@@ -242,12 +253,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
-        _, rewards, terminated, _, _ = self.game.step(self._check_actions(actions)[None])
+        checked = self._check_actions(actions)[None]
+        self._rewarding.remember(self.game)
+        _, rewards, terminated, _, told = self.game.step(checked)
+        rewards, parts = self._rewarding.collect(self.game, rewards, terminated, told)
         self._num_cycles += 1
         is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
         listed, seats = self.agents, self._listed_seats() - 1
         ends = self._ends(terminated[0, seats].tolist())
-        observations, infos = self._look()
+        observations, infos = self._look(parts)
         results = (
             observations,
             dict(zip(listed, rewards[0, seats].tolist(), strict=True)),
@@ -273,31 +287,26 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def render(self) -> npt.NDArray[np.uint8] | str | None:
         """Return a picture of board and standings, or text, or show it: see ``render_mode``."""
-        if self._drawer is None:
-            choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
-            raise RuntimeError(f"render_mode is None: make the environment with render_mode={choices}")
-        self._need_reset()
-        return draw_game(self._drawer, self.game)
+        return self._drawers.draw(self.game, 0)
 
     def close(self) -> None:
         """Stop what runs beside Python, and close the window if there is one; reset still works."""
         self.game.close()
-        if self._drawer is not None:
-            self._drawer.close()
+        self._drawers.close()
 
     # ---- within -----------------------------------------------------------------------------------
-
-    def _make_drawer(self, seats: Sequence[Seat]) -> Drawer[npt.NDArray[np.uint8] | str | None] | None:
-        if self.render_mode is None:
-            return None
-        return make_drawer(self.render_mode, len(seats), shown_names(seats), _RENDER_FPS)
 
     def _show(self) -> None:
         if self.render_mode == "human":
             self.render()
 
-    def _look(self) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
-        """Observations and infos of ``agents``, of arrays that were made for this step alone."""
+    def _look(
+        self, parts: Mapping[str, npt.NDArray[np.float32]]
+    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+        """Observations and infos of ``agents``, of arrays that were made for this step alone.
+
+        ``parts``: those of the rewards, (1, P) each.
+        """
         seats = self._listed_seats()
         games, seen = np.zeros(len(seats), np.int64), self.game.observations
         shared = self._mode.per_game(seen, self.game.terrain(0)[None])
@@ -307,7 +316,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             shown | dict(zip(own, arrays, strict=True)) for arrays in zip(*own.values(), strict=True)
         ]
         told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
-        infos = [dict(zip(INFO_NAMES, numbers, strict=True)) for numbers in zip(*told, strict=True)]
+        told += [array[0, seats - 1].tolist() for array in parts.values()]
+        infos = [dict(zip(self.info_names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
         self._add_masks(observations, infos)
         return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
 
@@ -385,6 +395,7 @@ def parallel_env(
     pool_factor: int | None = None,
     zero_copy: bool = False,
     end_when: str = "game",
+    reward_fn: RewardFunction | None = None,
     config: GameConfig | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
@@ -405,6 +416,7 @@ def parallel_env(
         action_format=action_format,
         max_cycles=max_cycles,
         end_when=end_when,
+        reward_fn=reward_fn,
         render_mode=render_mode,
     )
 

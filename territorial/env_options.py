@@ -16,6 +16,7 @@ from territorial.constants import MAX_SIDE
 from territorial.engine import VecGame
 from territorial.modes import MODES, Mode
 from territorial.obs_layout import MAX_FRAMES
+from territorial.rewarding import RewardFunction, checked_function
 from territorial.seats import AGENT, EXTERNAL, Seat, guests_of, seat_codes
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -42,6 +43,8 @@ class EnvOptions:
         action_format: "discrete", or "multi_discrete": what and how much apart.
         max_cycles: steps after which agents are truncated; None: never.
         end_when: "game" plays every game to its end; "no_agents" ends it when no agent lives any more.
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, whose rewards are added to those of the
+            config, ``GameConfig.rewards``: see ``territorial.rewarding.RewardFunction``; None: no others.
 
     """
 
@@ -54,10 +57,12 @@ class EnvOptions:
     action_format: str = "discrete"
     max_cycles: int | None = None
     end_when: str = "game"
+    reward_fn: RewardFunction | None = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
+        checked_function(self.reward_fn)
         whole_number("frames", self.frames, 1, MAX_FRAMES)
         if self.max_cycles is not None:
             whole_number("max_cycles", self.max_cycles, 1)

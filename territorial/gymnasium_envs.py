@@ -17,6 +17,7 @@ from territorial import bots
 from territorial.arguments import whole_number
 from territorial.env_options import agent_seats, config_from
 from territorial.modes import Observation
+from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.seats import Seat
 from territorial.vector import TerritorialVec, make_vec
 
@@ -34,14 +35,18 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
     Args:
         seats: one name per seat, "agent" once and else bots; None: the agent on the first seat and all kinds
             of bots in turn on the others.
+        render_mode: what ``render`` does, as in TerritorialEnv.
         keywords: those of :func:`~territorial.make_vec`.
 
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as the base class
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012 - as the base class
 
-    def __init__(self, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
-        self.vec = _one_agent(seats, keywords)
+    def __init__(
+        self, seats: Sequence[Seat] | None = None, render_mode: str | None = None, **keywords: Any
+    ) -> None:
+        self.render_mode = render_mode
+        self.vec = _one_agent(seats, keywords | {"render_mode": render_mode})
         self.observation_space: spaces.Space[Any] = self.vec.single_observation_space
         self.action_space = self.vec.single_action_space
         self._is_over = True
@@ -68,6 +73,10 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
         masks = self.vec.action_masks()
         return masks.reshape(-1)
+
+    def render(self) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of the game, or text, or show it."""
+        return self.vec.render()
 
     def close(self) -> None:
         """Free what the engine holds outside Python's memory."""
@@ -101,7 +110,11 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
     """
 
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012 - as the base class
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as the base class
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
 
     def __init__(self, num_envs: int = 1, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
         num_envs = whole_number("num_envs", num_envs, 1)
@@ -114,6 +127,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             num_envs // agents, seats=seats, autoreset="next_step", agent_death="keep", **keywords
         )
         self.num_envs = num_envs
+        self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space
         self.single_action_space = self.vec.single_action_space
         self.observation_space: spaces.Space[Any] = batch_space(self.single_observation_space, num_envs)
@@ -141,6 +155,13 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         """Return new int8 (E * A, M): 1 for every legal action."""
         masks = self.vec.action_masks()
         return masks.reshape(self.num_envs, -1)
+
+    def render(self) -> tuple[npt.NDArray[np.uint8] | str | None, ...]:  # type: ignore[override]  # as SeatEnv
+        """Return a picture, or text, for each sub-environment; "human" shows the first game."""
+        if self.render_mode == "human":
+            return (self.vec.render(),) * self.num_envs
+        pictures = [self.vec.render(k) for k in range(self.vec.num_envs)]
+        return tuple(picture for picture in pictures for _ in range(self.vec.num_agents))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what the engine holds outside Python's memory."""

@@ -46,12 +46,21 @@ class MapBank(NamedTuple):
     num_land: npt.NDArray[np.int64]  # (N,) cells
     picks: npt.NDArray[np.int64]
     """Numbers of maps, of which a game draws one; if there are none, game k is played on map k."""
+    assigned: npt.NDArray[np.int64]
+    """(E,) the number of the map that game k is always played on; or none, (0,), where games draw."""
 
 
-def allocate_bank(height: int, width: int, num_maps: int, picks: npt.NDArray[np.int64]) -> MapBank:
+def allocate_bank(
+    height: int,
+    width: int,
+    num_maps: int,
+    picks: npt.NDArray[np.int64],
+    assigned: npt.NDArray[np.int64] | None = None,
+) -> MapBank:
     """Return room for ``num_maps`` maps, which :func:`write_map` fills."""
     planes = np.zeros((num_maps, num_strips(width), height + 2), np.uint64)
-    return MapBank(planes, np.zeros(num_maps, np.int64), picks)
+    nobody = np.zeros(0, np.int64)
+    return MapBank(planes, np.zeros(num_maps, np.int64), picks, nobody if assigned is None else assigned)
 
 
 def write_map(bank: MapBank, row: int, land: LandMask) -> None:
@@ -70,7 +79,9 @@ def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) 
     ``anchors``: int64 (P, 3), scratch for the spawn positions.
     """
     map_id = k
-    if len(bank.picks) > 0:
+    if len(bank.assigned) > 0:
+        map_id = bank.assigned[k]
+    elif len(bank.picks) > 0:
         map_id = bank.picks[draw_below(len(bank.picks), game.seed[0], STREAM_MAP, 0, 0)]
     lay_out_land(game, bank, map_id)
     start_numbers(game, params)

@@ -26,7 +26,7 @@ from territorial.constants import (
 )
 from territorial.fronts import count_fronts
 from territorial.observe import Buffers, copy_observation, observe_anew, observe_step
-from territorial.rewards import is_finished, reward
+from territorial.rewards import ALIVE_BEFORE, is_finished, remember, write_rewards
 from territorial.rng import draw
 from territorial.rules import (
     add_to_set,
@@ -60,13 +60,13 @@ from territorial.work import Work
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
 """The first seat code of a bot in Python."""
-LAND_BEFORE, ALIVE_BEFORE = 0, 1
 
 
 class Results(NamedTuple):
     """What a step of E games gives back, beside observations; P seats in seat order."""
 
     rewards: npt.NDArray[np.float32]  # (E, P)
+    reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
     terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
     truncated: npt.NDArray[np.bool_]  # (E, P)
     ended: npt.NDArray[np.bool_]  # (E,) the game ended in this step
@@ -88,11 +88,12 @@ class Options(NamedTuple):
     is_observed: int
 
 
-def allocate_results(num_games: int, num_players: int) -> Results:
-    """Return zeroed buffers for ``num_games`` games."""
+def allocate_results(num_games: int, num_players: int, num_parts: int) -> Results:
+    """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
     seats = (num_games, num_players)
     return Results(
         rewards=np.zeros(seats, np.float32),
+        reward_parts=np.zeros((num_games, num_parts, num_players), np.float32),
         terminated=np.zeros(seats, np.bool_),
         truncated=np.zeros(seats, np.bool_),
         ended=np.zeros(num_games, np.bool_),
@@ -256,9 +257,7 @@ def decide_launches(
     game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, tape: Tape, k: int
 ) -> None:
     """Collect everybody's launch from one and the same board, then make them all."""
-    for p in range(1, len(game.alive)):
-        work.before[LAND_BEFORE, p] = game.land[p]
-        work.before[ALIVE_BEFORE, p] = game.alive[p]
+    remember(game, work)
     if game.clock[TICK] % params.decision_every != 0:
         return
     for p in range(1, len(game.alive)):
@@ -305,8 +304,8 @@ def report(game: Game, work: Work, results: Results, k: int) -> None:
     """Write rewards and ends of game ``k`` for the step just played."""
     for p in range(1, len(game.alive)):
         was_alive = work.before[ALIVE_BEFORE, p] != 0
-        results.rewards[k, p - 1] = reward(game, p, work.before[LAND_BEFORE, p], was_alive)
         results.terminated[k, p - 1] = was_alive and is_finished(game, p)
+    write_rewards(game, work, results.rewards[k], results.reward_parts[k])
     results.ended[k] = game.clock[OVER] != 0
 
 
@@ -332,6 +331,7 @@ def stand_still(results: Results, k: int) -> None:
     for p in range(results.rewards.shape[1]):
         results.rewards[k, p] = 0.0
         results.terminated[k, p] = False
+    results.reward_parts[k] = 0.0
 
 
 @njit

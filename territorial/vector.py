@@ -16,7 +16,10 @@ from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
 from territorial.engine import Snapshot, VecGame
 from territorial.env_options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
+from territorial.landmask import LandMask
 from territorial.modes import Observation
+from territorial.render import RENDER_MODES, Drawers
+from territorial.rewarding import Rewarding
 from territorial.seats import Seat
 from territorial.state import SEATS, State
 
@@ -49,9 +52,10 @@ class TerritorialVec:
     ``action_mask``                  int8 (E, A, M), where the option puts it; the masks of two parts are
                                      end to end, M = P + 12
     actions                          whole numbers (E, A), or (E, A, 2) for "multi_discrete"
-    rewards                          float32 (E, A)
+    rewards                          float32 (E, A): those of ``config.rewards`` and of ``reward_fn``
     terminated, truncated            bool (E, A)
     info: ``INFO_NAMES``             int64 (E, A), ``place`` float64
+    info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
     info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
     info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
     info: ``final_info``             and their ``INFO_NAMES``, (N, A). Both None where none ended, or where
@@ -80,9 +84,11 @@ class TerritorialVec:
         config: rules, size and map; None: the default.
         seats: one name per seat; or a list of E of those, one a game, with equally many agents; None: all
             seats are agents.
+        maps: a list of E maps, names or LandMasks, one a game; None: games draw from the map of the config.
         autoreset: "same_step", "next_step" or "disabled".
         num_threads: threads that share the games; results do not depend on it.
         options: forms and formats.
+        render_mode: what ``render`` does, as in TerritorialEnv; "human" shows game 0 in every step.
 
     """
 
@@ -92,23 +98,29 @@ class TerritorialVec:
         config: GameConfig | None = None,
         *,
         seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
+        maps: Sequence[str | LandMask] | None = None,
         autoreset: str = "same_step",
         num_threads: int = 1,
         options: EnvOptions | None = None,
+        render_mode: str | None = None,
     ) -> None:
         check_choice("autoreset", autoreset, AUTORESETS)
-        self.config = GameConfig() if config is None else config
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.options = EnvOptions() if options is None else options
+        self.render_mode = render_mode
+        self._drawers = Drawers(render_mode)
         self.autoreset = autoreset
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
-            self.config,
+            GameConfig() if config is None else config,
             num_envs,
             entropy,
             num_threads,
             autoreset="disabled",
             frames=self.options.engine_frames,
+            maps=maps,
         )
+        self.config = self.game.config
         self.num_envs = self.game.num_games
         players = self.config.num_players
         line_ups = _line_ups(seats, self.num_envs)
@@ -124,8 +136,9 @@ class TerritorialVec:
         self.single_action_space = self._format.space
         self.shared_keys = self._mode.shared
         """The keys of observations that are there once a game."""
+        self._rewarding = Rewarding(self.config.rewards, self.options.reward_fn)
         masks_told = ("action_mask",) if self.options.masks_info else ()
-        self.info_names = (*INFO_NAMES, *masks_told)
+        self.info_names = (*INFO_NAMES, *self._rewarding.names, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
         room = np.zeros((self.num_envs * self.num_agents, self._format.width), np.int8)
@@ -146,8 +159,10 @@ class TerritorialVec:
         self.game.reset(seed, seeds=seeds)
         self._has_begun = True
         self._take_over(self._games)
+        parts = self._rewarding.nothing(self.num_envs, self.num_agents)
         nobody = np.zeros(self.num_envs, np.bool_)
-        return self.observe(), self._info(nobody, np.ones(self.num_envs, np.bool_))
+        self._show()
+        return self.observe(), self._info(parts, nobody, np.ones(self.num_envs, np.bool_))
 
     def step(self, actions: npt.ArrayLike) -> Steps:
         """Play the actions of all agents up to their next decision; see the class for what is returned.
@@ -156,7 +171,9 @@ class TerritorialVec:
         """
         checked = self._check_actions(actions)
         was_standing = self.game.state.over != 0
-        _, rewards, terminated, _, _ = self.game.step(checked)
+        self._rewarding.remember(self.game)
+        _, rewards, terminated, _, told = self.game.step(checked)
+        rewards, all_parts = self._rewarding.collect(self.game, rewards, terminated, told)
         is_over, is_cut = self._ends()
         ended = (is_over | is_cut) & ~was_standing
         if self.options.agent_death == "keep":
@@ -165,6 +182,7 @@ class TerritorialVec:
         else:
             ends = self._of_agents(terminated)
             cuts = (is_cut & ended)[:, None] & self._is_alive() & ~ends
+        parts = {name: self._of_agents(array) for name, array in all_parts.items()}
         gained, was_reset = self._of_agents(rewards), np.zeros(self.num_envs, np.bool_)
         final: tuple[Observation | None, Info | None] = None, None
         for k in np.flatnonzero(ended):
@@ -174,7 +192,8 @@ class TerritorialVec:
         elif self.autoreset == "next_step":
             was_reset = was_standing
         self._begin_anew(np.flatnonzero(was_reset))
-        return self.observe(), gained, ends, cuts, self._info(ended, was_reset, *final)
+        self._show()
+        return self.observe(), gained, ends, cuts, self._info(parts, ended, was_reset, *final)
 
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Begin game ``k`` anew, with ``seed`` or with that of its next episode; ``observe`` shows it."""
@@ -244,14 +263,23 @@ class TerritorialVec:
         """Return an independent copy of the whole batch; both go on identically."""
         return copy.deepcopy(self)
 
+    def render(self, k: int = 0) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of game ``k``, or text, or show it: see ``render_mode``."""
+        return self._drawers.draw(self.game, k)
+
     def close(self) -> None:
-        """Stop the threads; the next step starts new ones."""
+        """Stop the threads, and close the window if there is one; the next step starts new ones."""
         self.game.close()
+        self._drawers.close()
 
     def __repr__(self) -> str:
         return f"TerritorialVec({self.num_envs} x {self.num_agents} agents, {self.game!r})"
 
     # ---- within -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _ends(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return which games are over, and which are cut short instead, bool (E,) each."""
@@ -304,12 +332,13 @@ class TerritorialVec:
 
     def _info(
         self,
+        parts: Info,
         ended: npt.NDArray[np.bool_],
         was_reset: npt.NDArray[np.bool_],
         final_obs: Observation | None = None,
         final_info: Info | None = None,
     ) -> Info:
-        info: Info = dict(agent_info(self.game, self.agent_seats))
+        info: Info = agent_info(self.game, self.agent_seats) | parts
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
         return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
 
@@ -362,24 +391,28 @@ def make_vec(
     num_players: int | None = None,
     seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
     *,
+    maps: Sequence[str | LandMask] | None = None,
     autoreset: str = "same_step",
     num_threads: int = 1,
+    render_mode: str | None = None,
     config: GameConfig | None = None,
     **keywords: Any,
 ) -> TerritorialVec:
     """Return ``num_envs`` games as one vector environment; :class:`TerritorialVec` is its spec sheet.
 
-    ``keywords``: those of :func:`~territorial.parallel_env` but ``render_mode``; what is no option of an
-    environment (``EnvOptions``) is a field of ``GameConfig``.
+    ``keywords``: those of :func:`~territorial.parallel_env`; what is no option of an environment
+    (``EnvOptions``) is a field of ``GameConfig``.
     """
     options = EnvOptions(**{name: keywords.pop(name) for name in OPTION_NAMES & keywords.keys()})
     return TerritorialVec(
         num_envs,
         config_from(config, height, width, num_players, keywords),
         seats=seats,
+        maps=maps,
         autoreset=autoreset,
         num_threads=num_threads,
         options=options,
+        render_mode=render_mode,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig, interest_rates
+from territorial.reward_parts import kinds_of
 from territorial.state import num_strips
 
 CODE_BITS = 8
@@ -36,7 +37,13 @@ class Work(NamedTuple):
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
-    before: npt.NDArray[np.int64]  # (2, P+1) land and alive when the environment step began
+    before: npt.NDArray[np.int64]  # (4, P+1) as the environment step began: see territorial.rewards
+    reward_kinds: npt.NDArray[
+        np.int64
+    ]  # (K, 2) parts of rewards: which, and whether it is the zero-sum variant
+    reward_weights: npt.NDArray[np.float64]  # (K,)
+    reward_parts: npt.NDArray[np.float64]  # (K, P+1)
+    longest: npt.NDArray[np.int64]  # (1,) max_ticks
     sums: npt.NDArray[np.int64]  # (2, P+1) pools out and in
     anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
     interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
@@ -68,7 +75,11 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),
         launches=np.zeros((owners, 2), np.int64),
-        before=np.zeros((2, owners), np.int64),
+        before=np.zeros((4, owners), np.int64),
+        reward_kinds=np.array(kinds_of(config.rewards), np.int64).reshape(-1, 2),
+        reward_weights=np.array([weight for _, weight in config.rewards], np.float64),
+        reward_parts=np.zeros((len(config.rewards), owners)),
+        longest=np.array([config.max_ticks], np.int64),
         sums=np.zeros((2, owners), np.int64),
         anchors=np.zeros((config.num_players, 3), np.int64),
         interest_rate=interest_rates(config),

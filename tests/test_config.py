@@ -166,9 +166,10 @@ def test_every_field_has_a_part_in_the_digest():
         "deaths": False,
         "handicap": True,
     } | {name: getattr(base, name) + 1 for name in NUMBERS}
-    assert set(others) == set(SPECS)
+    assert set(others) == set(SPECS) - {"rewards"}
     digests = {base.replace(**{name: value}).hexdigest for name, value in others.items()}
-    assert len(digests | {base.hexdigest}) == len(SPECS) + 1
+    assert len(digests | {base.hexdigest}) == len(others) + 1
+    assert base.replace(rewards={"kills": 1}).hexdigest == base.hexdigest, "no game depends on them"
 
 
 def test_the_config_that_the_first_results_were_taken_with_keeps_its_name():

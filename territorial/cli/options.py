@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial import bots, maps
+from territorial import bots, maps, reward_parts
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.landmask import LandMask
@@ -95,6 +95,7 @@ def config_values(config: GameConfig) -> dict[str, Any]:
     """Return the fields of ``config`` as values that JSON has."""
     values = {name: getattr(config, name) for name in _FIELDS}
     values["map"] = config.map_name
+    values["rewards"] = dict(config.rewards)
     return values
 
 
@@ -116,6 +117,8 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
 def describe_field(name: str) -> str:
     """Return what the field of a GameConfig means, and its range."""
     spec = _FIELDS[name]
+    if name == "rewards":
+        return f"{spec.metadata['help']}; the parts are {', '.join(reward_parts.NAMES)}"
     if isinstance(spec.default, tuple):
         return f"{spec.metadata['help']}; {len(spec.default)} numbers from 1 to {MAX_SIDE**2}"
     if "low" not in spec.metadata:
@@ -154,6 +157,8 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     """Return ``text`` as a value of the type of a field's default."""
     if spec.name == "map":
         return game_map(text)
+    if spec.name == "rewards":
+        return _reward_weights(text)
     if isinstance(spec.default, bool):
         if text.lower() not in ("true", "false"):
             raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
@@ -163,6 +168,13 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
     return text
+
+
+def _reward_weights(text: str) -> reward_parts.Weights:
+    try:
+        return reward_parts.checked_rewards(text)
+    except (TypeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def game_map(text: str) -> str | LandMask | MapMix:

@@ -16,6 +16,8 @@ from territorial.render.screen import Screen
 from territorial.seats import shown_names
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
+RENDER_FPS = 20
+"""Pictures a second: of "human", and of recordings made by wrappers."""
 
 Drawn = TypeVar("Drawn", covariant=True)
 
@@ -47,6 +49,32 @@ def make_drawer(
     if render_mode == "ansi":
         return TextRenderer(num_players, names=names)
     return Renderer(num_players, names=names)
+
+
+class Drawers:
+    """What draws the games of a batch in one of the RENDER_MODES, or None; made as they are needed."""
+
+    def __init__(self, render_mode: str | None) -> None:
+        self.render_mode = render_mode
+        self._of_game: dict[int, tuple[list[str], Drawer[Image | str | None]]] = {}
+
+    def draw(self, game: VecGame, k: int) -> Image | str | None:
+        """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
+        if self.render_mode is None:
+            choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
+            raise RuntimeError(f"render_mode is None: make the environment with render_mode={choices}")
+        if not game.has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+        names = list(shown_names(game.seats_of(k)))
+        if k not in self._of_game or self._of_game[k][0] != names:
+            self.close(k)
+            self._of_game[k] = names, make_drawer(self.render_mode, len(names), names, RENDER_FPS)
+        return draw_game(self._of_game[k][1], game, k)
+
+    def close(self, k: int | None = None) -> None:
+        """Let go of what draws game ``k``, or any."""
+        for i in [i for i in self._of_game if k in (None, i)]:
+            self._of_game.pop(i)[1].close()
 
 
 def draw_game(drawer: Drawer[Drawn], game: VecGame, k: int = 0) -> Drawn:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from territorial._version import __version__
 from territorial.arguments import true_or_false, whole_number
-from territorial.config import LATER_OPTIONS, GameConfig
+from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine import VecGame
 from territorial.landmask import LandMask, check_is_mask
@@ -244,7 +244,7 @@ class Replay:
 
 def _config_fields(config: GameConfig) -> dict[str, Any]:
     """Return all fields but the map, and but options that came later where they are off, as JSON has them."""
-    values = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "map"}
+    values = {name: getattr(config, name) for name in _names_of_fields()}
     return {name: value for name, value in values.items() if value or name not in LATER_OPTIONS}
 
 
@@ -274,11 +274,17 @@ def _config_of(values: Any, land: bytes) -> GameConfig:
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
-    wanted = {spec.name for spec in dataclasses.fields(GameConfig)} - {"map"}
+    wanted = set(_names_of_fields())
     if fields.keys() | set(LATER_OPTIONS) != wanted:
         names = ", ".join(sorted(fields.keys() ^ wanted))
         raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
     return GameConfig(map=LandMask(fields["height"], fields["width"], land), **fields)
+
+
+def _names_of_fields() -> list[str]:
+    """Return the fields of a config that a replay holds: what the game depends on, the map elsewhere."""
+    left_out = {"map", *NOT_OF_THE_GAME}
+    return [spec.name for spec in dataclasses.fields(GameConfig) if spec.name not in left_out]
 
 
 def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:

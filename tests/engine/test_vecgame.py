@@ -39,6 +39,8 @@ INFO_KEYS = {
     "illegal",
     "raised",
     "bounced",
+    "reward_land",
+    "reward_placement",
 }
 
 

@@ -36,6 +36,28 @@ def test_one_seat_passes_the_checks_of_gymnasium_without_a_warning(obs, action_f
     assert not warned
 
 
+@pytest.mark.parametrize("render_mode", ["rgb_array", "ansi", "human"])
+def test_one_seat_passes_the_checks_of_gymnasium_with_pictures_too(render_mode, warned, monkeypatch):
+    monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
+    made = gymnasium.make(ENV_ID, obs="features", render_mode=render_mode, **SMALL_GAME)
+    assert made.render_mode == render_mode
+    check_env(made.unwrapped)
+    about = {str(warning.message) for warning in warned}
+    assert all("neither a display nor a terminal" in message for message in about), about
+    made.reset(seed=0)
+    shown = made.render()
+    assert {"rgb_array": np.ndarray, "ansi": str, "human": type(None)}[render_mode] is type(shown)
+
+
+def test_a_vector_shows_every_sub_environment():
+    vector = gymnasium.make_vec(ENV_ID, num_envs=8, obs="features", render_mode="rgb_array", **SMALL_GAME)
+    vector.reset(seed=0)
+    pictures = vector.render()
+    assert len(pictures) == 8
+    assert np.array_equal(pictures[0], pictures[3])
+    assert not np.array_equal(pictures[3], pictures[4])
+
+
 def test_one_seat_is_that_agent_of_parallel_env():
     one = gymnasium.make(ENV_ID, seats=SEATS, **SMALL_GAME)
     game = small_env(seats=SEATS, **SMALL_GAME)

@@ -320,13 +320,14 @@ def test_all_agents_share_their_spaces():
 def test_infos_tell_how_the_game_stands():
     env = small_env()
     play_some(env, 10)
-    observations, _, _, _, infos = env.step(dict.fromkeys(env.agents, 0))
+    observations, rewards, _, _, infos = env.step(dict.fromkeys(env.agents, 0))
     game = env.game.state
     for agent in observations:
         seat = int(agent.removeprefix("player_")) + 1
         names = ("alive", "land", "troops", "illegal", "raised", "bounced")
         expected = {name: int(getattr(game, name)[0, seat]) for name in names}
-        assert infos[agent] == expected | {"place": game.place2[0, seat] / 2, "tick": 110}
+        told = {"place": game.place2[0, seat] / 2, "tick": 110, "reward_placement": 0.0}
+        assert infos[agent] == expected | told | {"reward_land": rewards[agent]}
 
 
 def test_bots_play_the_seats_that_are_theirs():

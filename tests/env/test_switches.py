@@ -19,6 +19,7 @@ MATRIX = [
     dict(zip(SWITCHES, values, strict=True))
     for values in itertools.product(*(CHOICES[name] for name in SWITCHES))
 ]
+WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
 
 ON_DICT_OBSERVATIONS = {
@@ -247,5 +248,5 @@ def test_infos_are_numbers_under_the_same_names_at_every_time():
     _, first = tested.reset(seed=3)
     for _, (_, _, _, _, infos) in episode(tested, 3):
         for info in (*first.values(), *infos.values()):
-            assert tuple(info) == INFO_NAMES
-            assert all(type(info[name]) is (float if name == "place" else int) for name in info)
+            assert tuple(info) == tested.info_names == (*INFO_NAMES, "reward_land", "reward_placement")
+            assert all(type(info[name]) is (int if name in WHOLE else float) for name in info)

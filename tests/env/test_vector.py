@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
+import territorial
 from territorial import GameConfig, VecGame, make_vec
-from territorial.agent_info import INFO_NAMES
 from territorial.env_options import CHOICES
 from territorial.vector import AUTORESETS
 from tests.env.support import SMALL, small_env
@@ -54,9 +54,11 @@ def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
         env = small_env(**options)
         env.game.reset(seeds=[seed])
         env.agents, env._has_begun = env.possible_agents.copy(), True
-        expected, infos = env._look()
+        parts = {name: np.zeros((1, 4)) for name in env.info_names if name.startswith("reward_")}
+        expected, infos = env._look(parts)
         row = vec.clone()
-        seen, info = row.observe(), row._info(*np.zeros((2, 2), np.bool_))
+        parts = dict.fromkeys(parts, np.zeros((2, vec.num_agents)))
+        seen, info = row.observe(), row._info(parts, *np.zeros((2, 2), np.bool_))
         rewards = ends = dict.fromkeys(env.agents, 0)
         returned = terminated = np.zeros((2, vec.num_agents))
         while True:
@@ -65,8 +67,9 @@ def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
                     shown = seen[key][k] if key in vec.shared_keys else seen[key][k, i]
                     wanted = np.concatenate(array) if isinstance(array, tuple) else array
                     assert np.array_equal(shown, wanted), key
-                assert {name: info[name][k, i] for name in INFO_NAMES} == {
-                    name: infos[agent][name] for name in INFO_NAMES
+                names = env.info_names
+                assert {name: info[name][k, i] for name in names} == {
+                    name: infos[agent][name] for name in names
                 }
                 assert np.array_equal(info["action_mask"][k, i], seen["action_mask"][k, i])
                 assert rewards[agent] == returned[k, i]
@@ -311,3 +314,66 @@ def test_one_game_begins_anew_and_the_others_stay_as_they_are():
         vec.game.reset_game(1, -1)
     with pytest.raises(IndexError, match="game 3: this batch has the games 0 to 2"):
         vec.game.stop_game(3)
+
+
+def test_every_game_may_have_a_map_of_its_own():
+    island = np.ones((24, 24), bool)
+    island[0], island[:, 3] = False, [i % 2 == 1 for i in range(24)]
+    maps = ["lakes", territorial.LandMask.from_array(island), "mountains", "lakes"]
+    vec = small_vec(4, maps=maps, max_ticks=100)
+    vec.reset(seed=6)
+    names = [vec.game.terrain_name(k) for k in range(4)]
+    assert names == ["water", "water", "mountains", "water"]
+    for step in range(25):
+        for k, one in enumerate(maps):
+            alone = VecGame(vec.config.replace(map=one), 4, 6, observe=False)
+            alone.reset()
+            for _ in range(step if step < 2 else 0):
+                alone.step()
+            assert step > 1 or alone.digest(k) == vec.game.digest(k)
+            land = vec.game.state.owner[k, 1:-1, 1:-1] != 255
+            assert np.array_equal(land, alone.maps[0].to_array())
+        vec.step(np.zeros((4, 4), int))
+    assert vec.game.state.episode.tolist() == [2] * 4, "the next games are on the same maps"
+    twin = pickle.loads(pickle.dumps(vec))
+    twin.reset(seed=6)
+    assert twin.game.terrain_name(2) == "mountains"
+    other = small_vec(2, maps=maps[1:3], max_ticks=100)
+    other.reset(seed=0)
+    with pytest.raises(ValueError, match="the snapshot is of a game with config"):
+        other.restore(0, vec.save(0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"maps": ["lakes"] * 2}, "maps is 2 maps; it must be one map for each of the 3 games"),
+        ({"maps": "lakes"}, "maps is 'lakes'; it must be one map for each"),
+        ({"maps": ["lakes", "open", "lakes + open"]}, "maps has the mix 'lakes [+] open'"),
+        ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 where every game is given"),
+        ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
+        ({"render_mode": "film"}, "render_mode is 'film'"),
+    ],
+)
+def test_bad_maps_and_modes_are_errors_that_name_them(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        small_vec(**arguments)
+
+
+def test_games_can_be_looked_at():
+    vec = small_vec(2, render_mode="rgb_array", seats=[SEATS, ("agent", "banker", "agent", "novice")])
+    with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
+        vec.render()
+    vec.reset(seed=1)
+    first, second = vec.render(), vec.render(1)
+    assert first.shape == second.shape == (768, 1152, 3)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(pickle.loads(pickle.dumps(vec)).render(1), second)
+    vec.close()
+    text = small_vec(render_mode="ansi")
+    text.reset(seed=1)
+    assert "player_0" in text.render(2)
+    with pytest.raises(
+        RuntimeError, match='render_mode is None: make the environment with render_mode="ansi"'
+    ):
+        small_vec().render()

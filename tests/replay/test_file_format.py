@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial import Replay
-from territorial.config import LATER_OPTIONS
+from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME
 from territorial.constants import RULES_VERSION
 from territorial.replay import ReplayError, file_format
 from tests.replay.support import (
@@ -377,5 +377,5 @@ def test_the_header_is_readable(data):
     header = json.loads(body_of(data)[4 : 4 + length])
     assert header["config"]["max_ticks"] == 200
     assert header["config"].keys() == {
-        f for f in SMALL.__dataclass_fields__ if f not in ("map", *LATER_OPTIONS)
+        f for f in SMALL.__dataclass_fields__ if f not in ("map", *LATER_OPTIONS, *NOT_OF_THE_GAME)
     }
