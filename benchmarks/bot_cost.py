@@ -11,7 +11,6 @@ size, several side by side. The goal is 3 microseconds an environment step for 3
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 import territorial
 from territorial import bots
 from territorial._jit import kernel, njit
+from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.constants import AGENT_CODE
 from territorial.engine import VecGame
@@ -35,6 +35,10 @@ from territorial.work import make_work
 RESULT = Path(__file__).parent / "results" / "bot_cost.json"
 GOAL_US = 3.0
 ASK, REPLAY = 0, 1
+SIZES = {
+    "full": territorial.GameConfig(),
+    "small": territorial.GameConfig(height=64, width=64, max_ticks=1000),
+}
 
 
 @njit
@@ -46,7 +50,9 @@ def make_launches(game: Any, params: Any, launches: Any) -> None:
 
 
 @kernel
-def run(state: Any, params: Any, work: Any, actions: Any, launches: Any, steps: Any, mode: int) -> None:
+def run(
+    state: Any, params: Any, work: Any, tape: Any, actions: Any, launches: Any, steps: Any, mode: int
+) -> None:
     """Play all games to their ends, asking bots and writing down their launches, or making those.
 
     ``launches``: int16 (steps, E, P + 1, 2); ``steps``: int64 (E,), written: the steps that were played.
@@ -58,7 +64,9 @@ def run(state: Any, params: Any, work: Any, actions: Any, launches: Any, steps: 
             game = game_of(state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
-                    decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
+                    decide_launches(
+                        game, params, work, state.seating[k], state.memory[k], actions[k], tape, k
+                    )
                     for p in range(1, len(game.alive)):
                         launches[i, k, p, 0] = work.launches[p, 0]
                         launches[i, k, p, 1] = work.launches[p, 1]
@@ -74,15 +82,18 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--bots", default=",".join(bots.NAMES), help="names, separated by commas")
-    parser.add_argument("--games", type=int, default=4, help="games side by side (default 4)")
-    parser.add_argument("--repeats", type=int, default=9, help="runs of each kind (default 9)")
+    whole = options.whole(1, 1000)
+    parser.add_argument("--games", type=whole, default=4, help="games side by side (default 4)")
+    parser.add_argument("--repeats", type=whole, default=9, help="runs of each kind (default 9)")
+    parser.add_argument("--size", choices=SIZES, default="full", help="small: 64 x 64, for a quick look")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
     parsed = parser.parse_args(argv)
-    fields = {name: (bots.canonical(name),) * 32 for name in parsed.bots.split(",")}
+    names = [bots.canonical(name) for name in parsed.bots.split(",")]
+    fields = {name: (name,) * 32 for name in names}
     fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == 32}
     costs = {}
     for name, seats in fields.items():
-        costs[name] = cost = measure(seats, parsed.games, parsed.repeats)
+        costs[name] = cost = measure(SIZES[parsed.size], seats, parsed.games, parsed.repeats)
         print(
             f"{name:20} {cost['bots_us']:6.2f} us of {cost['step_us']:6.2f} us a step, "
             f"{cost['steps'] / parsed.games:6.0f} steps a game",
@@ -92,18 +103,20 @@ def main(argv: list[str] | None = None) -> int:
         "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
         "machine": machine(),
+        "size": parsed.size,
         "games": parsed.games,
         "repeats": parsed.repeats,
         "goal_us": GOAL_US,
         "fields": costs,
     }
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    options.write_json(str(parsed.out), result)
     return int(max(cost["bots_us"] for cost in costs.values()) > GOAL_US)
 
 
-def measure(seats: tuple[str, ...], games: int, repeats: int) -> dict[str, Any]:
+def measure(
+    config: territorial.GameConfig, seats: tuple[str, ...], games: int, repeats: int
+) -> dict[str, Any]:
     """Return what a step of games of ``seats`` costs, and what of that their bots do."""
-    config = territorial.GameConfig()
     game = VecGame(config, games, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=range(games))
     actions = np.full((games, config.num_players, 2), AGENT_CODE, np.int64)
@@ -120,7 +133,7 @@ def measure(seats: tuple[str, ...], games: int, repeats: int) -> dict[str, Any]:
             for block, saved in zip(game.blocks, start, strict=True):
                 block[...] = saved
             started = time.process_time()
-            run(game.blocks, game._params, work, actions, launches, steps, mode)
+            run(game.blocks, game._params, work, game._tape, actions, launches, steps, mode)
             found.append(time.process_time() - started)
             game._owner_is_current = False
             ends.add(tuple(game.digest(k) for k in range(games)))

@@ -14,15 +14,17 @@ import numpy as np
 
 from territorial import warmup
 from territorial.bots import short
-from territorial.cli import options
+from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, versions
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.engine import VecGame
+from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
 from territorial.league.contest import MOST_GAMES, Contest, Draw
 from territorial.league.field import Field
 from territorial.league.playing import SIDE_BY_SIDE, play_games, play_on_all_cores
+from territorial.league.policies import MakePolicies
 from territorial.league.ratings import Rating, rate
 from territorial.league.record import LAND_EVERY, GameRecord
 from territorial.league.results import Results, ResultsError
@@ -60,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser, games: int) -> None:
         metavar="N",
         help=f"processes that play (default {usable_cores()}, the cores of this machine)",
     )
+    snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
 
@@ -93,13 +96,14 @@ def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
     if parsed.plots is not None:
         _check_plots(parsed.plots)
     config = config_of(parsed)
-    contest, results = _begin(parsed, config, players, draw)
+    make_policies = snapshots.policies_of(parsed, players)
+    contest, results = _begin(parsed, config, players, draw, make_policies)
     missing = contest.games - len(results.records)
     is_interrupted = False
     if missing:
         _compile(config)
         try:
-            _play(parsed, contest, results, players, missing)
+            _play(parsed, contest, results, players, make_policies)
         except KeyboardInterrupt:
             is_interrupted = True
     if not results.records:
@@ -113,16 +117,20 @@ def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
 
 
 def _begin(
-    parsed: argparse.Namespace, config: GameConfig, players: Sequence[str], draw: Draw
+    parsed: argparse.Namespace,
+    config: GameConfig,
+    players: Sequence[str],
+    draw: Draw,
+    make_policies: MakePolicies | None,
 ) -> tuple[Contest, Results]:
     """Return the contest, and those of its games that have been played before."""
     try:
-        names = Field(players).names
+        names = Field(config, players, make_policies).names
         contest = Contest(config=config, players=names, games=parsed.games, seed=parsed.seed, draw=draw)
         return contest, Results(contest, parsed.out)
     except ResultsError as error:
         raise UsageError(f"argument --out: {error}") from None
-    except ValueError as error:
+    except (ValueError, SnapshotError) as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"argument --out: {parsed.out!r}: {error.strerror}") from None
@@ -141,15 +149,19 @@ def _compile(config: GameConfig) -> None:
 
 
 def _play(
-    parsed: argparse.Namespace, contest: Contest, results: Results, players: Sequence[str], missing: int
+    parsed: argparse.Namespace,
+    contest: Contest,
+    results: Results,
+    players: Sequence[str],
+    make_policies: MakePolicies | None,
 ) -> None:
     """Play the games that are missing, and show how far it is."""
-    fixtures = contest.fixtures(without=results.numbers)
+    fixtures, missing = contest.fixtures(without=results.numbers), contest.games - len(results.records)
     processes = min(parsed.processes, -(-missing // SIDE_BY_SIDE))
     if processes == 1:
-        records = play_games(contest.config, players, fixtures)
+        records = play_games(contest.config, players, fixtures, make_policies)
     else:
-        records = play_on_all_cores(contest.config, players, fixtures, processes)
+        records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies)
     progress = Progress(contest.games, contest.games - missing, sys.stderr)
     for record in results.add(records):
         progress.show(record)
@@ -235,9 +247,10 @@ def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
         cells = (_interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f"))
         rating = "" if ratings is None else _rating(ratings[line.player])
         rows.append((line.player, f"{line.seats:,}", *cells, rating))
-    widths = (9, 19, 20, 19, 15)
+    widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
     lines = [
-        f"{name:17}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        f"{name:{longest + 2}}"
+        + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         for name, *cells in rows
     ]
     return "\n".join([*lines, "", *_shape_lines(tally.shape())])

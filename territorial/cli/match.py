@@ -15,6 +15,7 @@ EXAMPLES = """\
   territorial match
   territorial match --seats levels-1 --games 200 --set handicap=true
   territorial match --seats banker,turtle,my_bots:Patient --num-players 24 --plots plots
+  territorial match --seats snapshot:main-12,turtle --store snapshots
   territorial match --games 2000 --out match.jsonl      stop it and go on as you like
 """
 
@@ -27,8 +28,8 @@ def add_parser(verbs: Any) -> None:
         "--seats",
         default=DEFAULT,
         metavar="PLAYER,PLAYER,...",
-        help=f"who plays: bots ({', '.join(bots.ALIASES)}) or module:Class, a bot in Python, repeated until "
-        f"every seat has one; or a line-up ({', '.join(LINEUPS)}; default {DEFAULT})",
+        help=f"who plays: bots ({', '.join(bots.ALIASES)}), module:Class, a bot in Python, or snapshot:NAME, "
+        f"repeated until every seat has one; or a line-up ({', '.join(LINEUPS)}; default {DEFAULT})",
     )
     contest.add_options(parser, games=100)
     parser.set_defaults(run=run)

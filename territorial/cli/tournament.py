@@ -23,8 +23,8 @@ def add_parser(verbs: Any) -> None:
         "--players",
         default=",".join(bots.NAMES),
         metavar="PLAYER,PLAYER,...",
-        help="who takes part, bots or module:Class, a bot in Python; every game deals its seats among them "
-        "as evenly as they go (default all bots)",
+        help="who takes part, bots, module:Class, a bot in Python, or snapshot:NAME; every game deals its "
+        "seats among them as evenly as they go (default all bots)",
     )
     contest.add_options(parser, games=2000)
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""Who can play in a contest: bots of the engine and bots in Python, by name."""
+"""Who can play in a contest: bots of the engine, bots in Python and snapshots, by name."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from territorial import bots
 from territorial.bots import PythonBot
-from territorial.seats import Seat
+from territorial.config import GameConfig
+from territorial.league.policies import SNAPSHOT, MakePolicies
+from territorial.seats import EXTERNAL, Seat
 
 
 class Field:
     """The players of a contest by the names that records call them.
 
-    A player is asked for as a bot of the engine (``banker``, ``banker-1``) or as ``module:Class``, a
-    ``territorial.bots.PythonBot`` that can be made without arguments; the module is looked for in the
-    current folder too. Whoever has a policy of another kind, such as a network, lets such a class play it.
-    ValueError says what is wrong with a player.
+    A player is asked for as a bot of the engine (``banker``, ``banker-1``), as ``module:Class``, a
+    ``territorial.bots.PythonBot`` that can be made without arguments, or as ``snapshot:NAME``, which
+    ``make_policies`` brings to life for games of ``config``. Modules are looked for in the current folder
+    too. ValueError says what is wrong with a player, SnapshotError with a snapshot.
     """
 
-    def __init__(self, players: Sequence[str]) -> None:
+    def __init__(
+        self, config: GameConfig, players: Sequence[str], make_policies: MakePolicies | None = None
+    ) -> None:
         self._seats: dict[str, Seat] = {}
         self._made: dict[str, PythonBot] = {}
+        self._snapshots: dict[str, str] = {}
+        wanted = snapshots_of(players)
+        if wanted and make_policies is None:
+            raise ValueError(f"the player {SNAPSHOT + wanted[0]!r} is in a store of snapshots; there is none")
+        self.policies = make_policies(config, wanted) if wanted and make_policies else None
+        """Who plays the seats of snapshots; None if there are none."""
         self.asked = tuple(players)
         """The players as they were asked for."""
         self.names = tuple(self._welcome(text) for text in self.asked)
@@ -33,12 +44,16 @@ class Field:
         """Return what a ``VecGame`` takes for these names."""
         return [self._seats[name] for name in names]
 
-    @property
-    def has_python(self) -> bool:
-        """Whether any player is a bot in Python."""
-        return any(isinstance(seat, PythonBot) for seat in self._seats.values())
+    def snapshots(self, names: Sequence[str]) -> list[str | None]:
+        """Return the snapshot that each of these is, None for all others."""
+        return [self._snapshots.get(name) for name in names]
 
     def _welcome(self, text: str) -> str:
+        if text.startswith(SNAPSHOT) and self.policies is not None:
+            snapshot = text.removeprefix(SNAPSHOT)
+            name = self.policies.name_of(snapshot)
+            self._seats[name], self._snapshots[name] = EXTERNAL, snapshot
+            return name
         if ":" not in text:
             name = bots.canonical(text)
             self._seats[name] = name
@@ -50,16 +65,26 @@ class Field:
         return bot.name
 
 
-def python_bot(text: str) -> PythonBot:
-    """Return a new bot of the class that ``module:Class`` names; ValueError if there is none."""
-    module_name, _, class_name = text.partition(":")
+def snapshots_of(players: Sequence[str]) -> list[str]:
+    """Return the names of the snapshots among ``players``, each once."""
+    return sorted({text.removeprefix(SNAPSHOT) for text in players if text.startswith(SNAPSHOT)})
+
+
+def load(what: str, text: str) -> Any:
+    """Return what ``module:name`` names; ValueError, which calls it ``what``, if there is none."""
+    module_name, _, name = text.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
     try:
-        kind = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"the player {text!r} cannot be loaded: {error}") from None
+        return getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"the {what} {text!r} cannot be loaded: {error}") from None
+
+
+def python_bot(text: str) -> PythonBot:
+    """Return a new bot of the class that ``module:Class`` names; ValueError if there is none."""
+    kind = load("player", text)
     if not (isinstance(kind, type) and issubclass(kind, PythonBot)):
         raise ValueError(f"the player {text!r} is no class of territorial.bots.PythonBot")
     bot = kind()

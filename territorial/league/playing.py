@@ -11,11 +11,13 @@ from multiprocessing.connection import wait
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.engine import VecGame
 from territorial.league.contest import Fixture
 from territorial.league.field import Field
+from territorial.league.policies import MakePolicies
 from territorial.league.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 
 SIDE_BY_SIDE = 16
@@ -23,23 +25,31 @@ SIDE_BY_SIDE = 16
 
 
 def play_games(
-    config: GameConfig, players: Sequence[str], fixtures: Iterable[Fixture]
+    config: GameConfig,
+    players: Sequence[str],
+    fixtures: Iterable[Fixture],
+    make_policies: MakePolicies | None = None,
 ) -> Iterator[GameRecord]:
-    """Yield the record of every game as it ends, in this process; ``players`` as in :class:`Field`."""
-    table, waiting = _Table(config, Field(players)), iter(fixtures)
+    """Yield the record of every game as it ends, in this process; players as in :class:`Field`."""
+    table, waiting = _Table(config, Field(config, players, make_policies)), iter(fixtures)
     while portion := list(islice(waiting, SIDE_BY_SIDE)):
         yield from table.play(portion)
 
 
 def play_on_all_cores(
-    config: GameConfig, players: Sequence[str], fixtures: Iterable[Fixture], processes: int
+    config: GameConfig,
+    players: Sequence[str],
+    fixtures: Iterable[Fixture],
+    processes: int,
+    make_policies: MakePolicies | None = None,
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, played by ``processes`` processes.
 
     They end with the iterator. RuntimeError, with what is known of it, if one of them fails.
     """
     waiting = iter(fixtures)
-    workers = dict(_start(config, players) for _ in range(processes))
+    arguments = config, tuple(players), make_policies
+    workers = dict(_start(arguments) for _ in range(processes))
     try:
         busy = {end for end in workers if _hand_out(end, waiting)}
         while busy:
@@ -56,11 +66,11 @@ def play_on_all_cores(
             worker.join()
 
 
-def _start(config: GameConfig, players: Sequence[str]) -> tuple[Any, Any]:
-    """Start a process that plays; return our end of the pipe to it, and the process."""
+def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Start a process that plays a ``Field`` of these arguments; return our end of the pipe to it, and it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    worker = context.Process(target=_work, args=(config, tuple(players), theirs), daemon=True)
+    worker = context.Process(target=_work, args=(field, theirs), daemon=True)
     worker.start()
     theirs.close()  # so that the pipe ends with the process
     return ours, worker
@@ -86,11 +96,11 @@ def _received(end: Any, worker: Any) -> GameRecord | None:
     return cast("GameRecord | None", message)
 
 
-def _work(config: GameConfig, players: tuple[str, ...], end: Any) -> None:
+def _work(field: tuple[Any, ...], end: Any) -> None:
     """Play what comes through the pipe until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     try:
-        table = _Table(config, Field(players))
+        table = _Table(field[0], Field(*field))
         while True:
             for record in table.play(end.recv()):
                 end.send(record)
@@ -115,16 +125,25 @@ class _Table:
             game.set_seats(k, self._field.seats(fixture.seats))
         game.reset(seeds=[fixture.seed for fixture in fixtures])
         watch = _Watch(game)
+        who = [self._field.snapshots(fixture.seats) for fixture in fixtures]
         while not game.state.over.all():
-            ended = game.step()[-1]["ended"]
+            ended = game.step(self._actions(game, who))[-1]["ended"]
             watch.look()
             if ended.any():
                 for k in np.flatnonzero(ended).tolist():
                     yield watch.record(k, fixtures[k])
 
+    def _actions(self, game: VecGame, who: Sequence[Sequence[str | None]]) -> npt.NDArray[np.int64] | None:
+        policies = self._field.policies
+        return None if policies is None else policies.choose(game, who)
+
     def _batch(self, num_games: int) -> VecGame:
         if num_games not in self._batches:
-            self._batches[num_games] = VecGame(self._config, num_games, autoreset="disabled", observe=False)
+            policies = self._field.policies
+            sight: dict[str, Any] = (
+                {"observe": False} if policies is None else {"observe": True, "frames": policies.frames}
+            )
+            self._batches[num_games] = VecGame(self._config, num_games, autoreset="disabled", **sight)
         return self._batches[num_games]
 
 

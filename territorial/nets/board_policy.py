@@ -105,7 +105,21 @@ class BoardPolicy(nn.Module):
         embedding = self.embed(seen)
         return self.logits(embedding, seen["action_mask"]), embedding
 
-    def draw(self, logits: Tensor) -> Tensor:
-        """Return int64 (N, 2): an action drawn for every row of ``logits``."""
-        parts = logits.split([self.num_targets, NUM_FRACTIONS], dim=1)
-        return torch.cat([torch.multinomial(part.softmax(1), 1) for part in parts], dim=1)
+    def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
+        """Return int64 (N, 2): an action drawn for every row of ``logits``.
+
+        ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
+        PyTorch draws.
+        """
+        parts = [part.softmax(1) for part in logits.split([self.num_targets, NUM_FRACTIONS], dim=1)]
+        if numbers is None:
+            drawn = [torch.multinomial(part, 1) for part in parts]
+        else:
+            drawn = [_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
+        return torch.cat(drawn, dim=1)
+
+
+def _at(weights: Tensor, numbers: Tensor) -> Tensor:
+    """Return int64 (N, 1): where the sum of ``weights`` (N, K) so far exceeds the part ``numbers`` of all."""
+    sums = weights.double().cumsum(1)
+    return (sums <= numbers * sums[:, -1:]).sum(1, keepdim=True)

@@ -82,12 +82,12 @@ class FrozenPolicies:
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
 
-    def act(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+    def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
 
-        ``seen``: as for ``BoardPolicy``. Every snapshot runs once, over all its rows. Raises the errors of
-        ``SnapshotStore.load``, and MismatchError for a snapshot that was made for other games or whose
-        architecture is not among ``trunks``.
+        ``seen``: as for ``BoardPolicy``; ``numbers``: as for its ``draw``. Every snapshot runs once, over all
+        its rows. Raises the errors of ``SnapshotStore.load``, and MismatchError for a snapshot that was made
+        for other games or whose architecture is not among ``trunks``.
         """
         device = self._device = seen["seat"].device
         actions = torch.zeros((len(names), 2), dtype=torch.int64, device=device)
@@ -99,7 +99,7 @@ class FrozenPolicies:
             own = _rows(seen, torch.tensor(rows, device=device))
             with torch.no_grad():
                 logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
-            actions[rows] = frozen.network.draw(logits)
+            actions[rows] = frozen.network.draw(logits, None if numbers is None else numbers[rows])
         return actions
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:

@@ -151,6 +151,9 @@ def is_running(pid):
         (["--out", "."], ["--out", "is a folder"]),
         (["--plots", "/dev/null/plots"], ["--plots"]),
         (["--set", "num_maps=2000"], ["num_maps"]),
+        (["--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' plays"]),
+        (["--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
+        (["--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),
     ],
 )
 def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
@@ -182,6 +185,14 @@ def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monke
     code, _, err = run(capsys, *common, "--plots", str(tmp_path / "plots"))
     assert code == 2
     assert "plots need matplotlib" in err
+
+
+def test_snapshots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):
+    for module in ("torch", "territorial.nets", "territorial.nets.contestants"):
+        monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = run(capsys, "match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
+    assert code == 2
+    assert "snapshots need PyTorch: pip install 'territorial-env[torch]'" in err
 
 
 def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(capsys, tmp_path):

@@ -151,9 +151,9 @@ def test_bots_in_python_play_too():
         "tests.league.test_contest:Holds",
         "hard",
     ]
-    field = Field(asked)
+    field = Field(CONFIG, asked)
     assert field.names == ("banker-1", "holds-1", "turtle-1", "holds-1", "hard-1")
-    assert field.has_python
+    assert field.policies is None
     seats = field.seats(field.names)
     assert seats[1] is seats[3]
     the_contest = contest(2, players=field.names)
@@ -187,7 +187,7 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
         ("wizard", "there is no bot 'wizard'"),
     ):
         with pytest.raises(ValueError, match=message):
-            Field(["banker", text])
+            Field(CONFIG, ["banker", text])
 
 
 # ---- the file ----------------------------------------------------------------------------------------

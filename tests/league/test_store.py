@@ -1,5 +1,6 @@
 """SnapshotStore: what is added comes back, whole or not at all, and whatever is wrong is named."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -53,6 +54,13 @@ def test_a_snapshot_comes_back_with_its_manifest(store):
     assert_same(store.load("main-1"), tensors())
     assert store.manifest("main-1") == store.load("main-1").manifest == about
     assert about.settings == {"widths": [64, 64]}  # as JSON gives it back
+
+
+def test_the_digest_is_that_of_the_weights(store):
+    store.add("main-1", tensors(), manifest())
+    assert store.digest("main-1") == hashlib.sha256(weights_file(store, "main-1").read_bytes()).hexdigest()
+    with pytest.raises(UnknownSnapshotError, match="'main-2'"):
+        store.digest("main-2")
 
 
 def test_several_architectures_lie_side_by_side_and_are_listed_by_name(store):

@@ -1,0 +1,66 @@
+"""Snapshots on the command line: the options that say where they are, and what makes players of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from territorial.cli.options import UsageError
+from territorial.league import SnapshotStore
+from territorial.league.field import load, snapshots_of
+from territorial.league.policies import SNAPSHOT, MakePolicies
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options; :func:`policies_of` reads them."""
+    parser.add_argument(
+        "--store",
+        metavar="FOLDER",
+        help=f"the folder of a SnapshotStore, from which the players {SNAPSHOT}NAME come (needs PyTorch)",
+    )
+    parser.add_argument(
+        "--architecture",
+        action="append",
+        default=[],
+        type=_architecture,
+        metavar="NAME=module:trunk",
+        dest="architectures",
+        help="what makes the trunk of snapshots whose manifest has that architecture: a function, a class, "
+        "or a class with make_trunk; may be repeated, and ReferenceModule is known",
+    )
+
+
+def policies_of(parsed: argparse.Namespace, players: Sequence[str]) -> MakePolicies | None:
+    """Return what makes players of the snapshots among ``players``; None if there are none."""
+    wanted = snapshots_of(players)
+    if not wanted:
+        return None
+    if parsed.store is None:
+        raise UsageError(f"argument --store: {SNAPSHOT + wanted[0]!r} plays; it must be the folder it is in")
+    if not Path(parsed.store).is_dir():
+        raise UsageError(f"argument --store: there is no folder {parsed.store!r}")
+    try:
+        from territorial.nets.contestants import SnapshotPlayers
+    except ImportError:
+        raise UsageError(
+            "snapshots need PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
+        ) from None
+    return partial(SnapshotPlayers, SnapshotStore(parsed.store), _trunks(parsed.architectures))
+
+
+def _architecture(text: str) -> tuple[str, str]:
+    name, _, maker = text.partition("=")
+    if not name or ":" not in maker:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=module:trunk")
+    return name, maker
+
+
+def _trunks(architectures: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    try:
+        found = {name: load("architecture", maker) for name, maker in architectures}
+    except ValueError as error:
+        raise UsageError(f"argument --architecture: {error}") from None
+    return {name: getattr(maker, "make_trunk", maker) for name, maker in found.items()}

@@ -1,0 +1,204 @@
+"""Snapshots of a store in matches and tournaments: what they choose, that games repeat, what is refused."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from territorial import VecGame, cli
+from territorial.actions import pair_mask
+from territorial.bots.targets import DRAWS
+from territorial.constants import STREAM_BOT_MOVE
+from territorial.decode.numpy import Decoder
+from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
+from territorial.league.contest import Contest
+from territorial.league.field import Field
+from territorial.league.playing import play_games, play_on_all_cores
+from territorial.rng import draw
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPlayers  # noqa: E402 - only with torch
+from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
+from territorial.obs_layout import ObsLayout  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
+
+CONFIG = SMALL.replace(max_ticks=300)
+LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
+MEAN = "MeanTrunk=tests.torch.support:MeanTrunk"
+GAME = ("--height", "32", "--width", "40", "--num-players", "5", "--max-ticks", "300", "--processes", "1")
+
+
+def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT):
+    """Keep a policy with random weights; ``bias``: what it cares for most."""
+    torch.manual_seed(seed)
+    policy = BoardPolicy(layout, CONFIG, trunk(layout, CONFIG), hold_probability=0.5)
+    if bias is not None:
+        with torch.no_grad():
+            policy.policy_head.bias[bias] = 1000.0
+    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
+    architecture = {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__)
+    store.add(name, weights, manifest_of(layout, architecture, {}))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
+    add(store, "first", MeanTrunk)
+    add(store, "second", MeanTrunk, seed=1)
+    add(store, "holder", MeanTrunk, bias=0)
+    add(store, "settler", MeanTrunk, bias=1)
+    add(store, "large", ReferenceTrunk)
+    return store
+
+
+@pytest.fixture
+def make(store):
+    return partial(SnapshotPlayers, store, {"MeanTrunk": MeanTrunk})
+
+
+def contest_of(asked, make, games=6):
+    field = Field(CONFIG, asked, make)
+    return Contest(config=CONFIG, players=field.names, games=games, seed=4)
+
+
+def test_every_seat_is_played_by_its_own_snapshot_at_every_decision(make):
+    """One holds for ever; one takes free land for ever, and nothing else."""
+    asked = ("snapshot:holder", "turtle", "snapshot:settler", "turtle", "snapshot:holder")
+    contest = contest_of(asked, make, games=2)
+    for record in play_games(CONFIG, asked, contest.fixtures(), make):
+        assert record.seats == contest.players
+        held, spread = (record.land[1][0], record.land[1][4]), record.land[1][2]
+        assert max(held) <= 12, "the cells of the start, or fewer"
+        assert spread > 50
+
+
+def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(store, make):
+    """With the observations and the numbers made by hand."""
+    players = make(CONFIG, ["first", "second"])
+    game = VecGame(CONFIG, 3, frames=2, autoreset="disabled", seats=["banker"] * 4 + ["external"])
+    game.reset(8)
+    for _ in range(15):
+        game.step()
+    actions = players.choose(game, [["first", None, "second", None, None], [None] * 5, ["second"] * 5])
+    assert not actions[1].any()
+    assert not actions[0, [1, 3, 4]].any()
+    seen, seats = game.observations, np.array([1, 3])
+    rows = {
+        "observations": seen.planes[:1],
+        "players": seen.players[:1],
+        "borders": seen.borders[:1],
+        "globals": seen.globals[:1],
+        "seat": seats[:, None],
+        "frame": np.zeros((2, 1), np.int64),
+        "action_mask": pair_mask(Decoder(LAYOUT).action_mask(seen.masks, seats, np.zeros(2, int))),
+    }
+    rows = {name: torch.from_numpy(part.copy()) for name, part in rows.items()}
+    tick, seed = int(game.state.tick[0]), game.state.seed[0]
+    words = [[draw(seed, STREAM_BOT_MOVE, tick, p * DRAWS + i) for i in (256, 257)] for p in seats.tolist()]
+    numbers = torch.tensor(
+        [[(int(word) >> 11) / 2**53 for word in row] for row in words], dtype=torch.float64
+    )
+    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, {"MeanTrunk": MeanTrunk})
+    expected = by_hand.act(["first", "second"], rows, numbers)
+    assert actions[0, seats - 1].tolist() == expected.tolist()
+    moved = [by_hand.act(["first", "second"], rows, (numbers + i / 50) % 1) for i in range(50)]
+    others = {tuple(drawn.flatten().tolist()) for drawn in moved}
+    assert len(others) > 1, "the numbers decide"
+
+
+def test_numbers_draw_actions_as_often_as_the_policy_says():
+    layout = ObsLayout(height=32, width=40, num_players=5, frames=2)
+    policy = BoardPolicy(layout, CONFIG, MeanTrunk(layout, CONFIG))
+    torch.manual_seed(0)
+    logits = torch.randn(1, 17)
+    logits[0, 3] = -1e9
+    numbers = torch.rand(40_000, 2, dtype=torch.float64)
+    drawn = policy.draw(logits.expand(40_000, 17), numbers)
+    for part, expected in zip(drawn.T, (logits[0, :7].softmax(0), logits[0, 7:].softmax(0)), strict=True):
+        share = torch.bincount(part, minlength=len(expected)) / 40_000
+        assert (share - expected).abs().max() < 0.01
+    assert (drawn[:, 0] != 3).all(), "what is masked is never drawn"
+    edges = torch.tensor([[0.0, 0.0], [1 - 2.0**-53, 1 - 2.0**-53]], dtype=torch.float64)
+    assert policy.draw(logits.expand(2, 17), edges).tolist() == [[0, 0], [6, 9]]
+
+
+def test_a_game_comes_out_the_same_whatever_is_played_beside_it(make):
+    asked = ("snapshot:first", "turtle", "snapshot:second", "banker", "snapshot:first")
+    contest = contest_of(asked, make, games=20)
+    together = {record.game: record for record in play_games(CONFIG, asked, contest.fixtures(), make)}
+    alone = contest.fixtures(without=set(range(20)) - {17})
+    assert list(play_games(CONFIG, asked, alone, make)) == [together[17]]
+    shared = play_on_all_cores(CONFIG, asked, contest.fixtures(), 2, make)
+    assert {record.game: record for record in shared} == together
+    assert len({record.places for record in together.values()}) > 5
+
+
+def test_the_reference_network_plays_without_being_told_what_it_is(store):
+    asked = ("snapshot:large", "turtle", "turtle", "turtle", "turtle")
+    make = partial(SnapshotPlayers, store, {})
+    (record,) = play_games(CONFIG, asked, contest_of(asked, make, games=1).fixtures(), make)
+    assert record.seats[0].startswith("snapshot:large@")
+
+
+def test_names_tell_snapshots_apart_that_went_by_the_same_name(tmp_path):
+    store, names = SnapshotStore(tmp_path), []
+    for seed in (0, 1, 0):
+        add(store, "main", MeanTrunk, seed)
+        players = SnapshotPlayers(store, {"MeanTrunk": MeanTrunk}, CONFIG, ["main"])
+        names.append(players.name_of("main"))
+        assert names[-1] == f"snapshot:main@{store.digest('main')[:8]}"
+        store.remove("main")
+    assert names[0] == names[2] != names[1]
+
+
+def test_who_cannot_play_is_refused(store, make):
+    with pytest.raises(UnknownSnapshotError, match="'nobody'"):
+        Field(CONFIG, ["snapshot:nobody"], make)
+    with pytest.raises(MismatchError, match="width is 40; here it must be 48"):
+        make(CONFIG.replace(width=48), ["first"])
+    with pytest.raises(MismatchError, match="architecture 'MeanTrunk'; those known here are ReferenceModule"):
+        SnapshotPlayers(store, {}, CONFIG, ["first"])
+    with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; there is none"):
+        Field(CONFIG, ["snapshot:first"])
+
+
+def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):
+    file = tmp_path / "games.jsonl"
+    options = ("--store", str(store.path), "--architecture", MEAN, "--out", str(file), *GAME, "--json")
+    seats = ("--seats", "snapshot:first,turtle,snapshot:second,banker,snapshot:first")
+    assert cli.main(["match", *seats, "--games", "2", *options]) == 0
+    before = file.read_text()
+    assert cli.main(["match", *seats, "--games", "4", *options]) == 0
+    assert file.read_text().startswith(before)
+    found = json.loads(capsys.readouterr().out.split("\n{")[-1].join(["{", ""]))
+    names = {line["player"]: line["seats"] for line in found["standings"]}
+    first = f"snapshot:first@{store.digest('first')[:8]}"
+    assert names[first] == 8
+    assert names["turtle-1"] == 4
+    players = ("--players", "snapshot:first,snapshot:second,turtle")
+    assert cli.main(["tournament", *players, "--games", "3", *options[:4], *GAME]) == 0
+    table = capsys.readouterr().out
+    assert first in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ([], "argument --store: 'snapshot:first' plays; it must be the folder it is in"),
+        (["--store", "no/such"], "argument --store: there is no folder 'no/such'"),
+        (["--store", "STORE"], "architecture 'MeanTrunk'; those known here are ReferenceModule"),
+        (["--store", "STORE", "--architecture", "MeanTrunk"], "'MeanTrunk' is not NAME=module:trunk"),
+        (["--store", "STORE", "--architecture", "MeanTrunk=no_module:x"], "'no_module:x' cannot be loaded"),
+        (["--store", "STORE", "--architecture", MEAN, "--width", "48"], "width is 40; here it must be 48"),
+        (["--store", "STORE", "--architecture", MEAN, "--seats", "snapshot:x"], "there is no snapshot 'x'"),
+    ],
+)
+def test_wrong_arguments_are_named(store, arguments, part, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = [str(store.path) if argument == "STORE" else argument for argument in arguments]
+    seats = [] if "--seats" in given else ["--seats", "snapshot:first,turtle"]
+    assert cli.main(["match", *GAME, *seats, *given]) == 2
+    assert part in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
