@@ -13,6 +13,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
+from rllib_adapters.curriculum import EnvForNewRunners
 from rllib_adapters.env import FROZEN_PREFIX, TerritorialMultiAgentEnv
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
@@ -57,8 +58,9 @@ def configure(
         settings: further entries of the ``model_config`` of ``module``.
 
     It sets the environment, the modules and their mapping, ``policies_to_train``, the callbacks
-    ``OnlyTrained`` and ``LeagueForNewRunners`` (name them too if you set ``callbacks_class`` yourself), both
-    ``FramesOnce`` connectors and what they need, ``episodes_to_numpy=False``, and the runner.
+    ``OnlyTrained``, ``EnvForNewRunners`` and ``LeagueForNewRunners`` (name them too if you set
+    ``callbacks_class`` yourself), both ``FramesOnce`` connectors and what they need,
+    ``episodes_to_numpy=False``, and the runner.
 
     """
     if runner not in RUNNERS:
@@ -81,7 +83,7 @@ def configure(
         env_to_module_connector=frames_for_runners,
     )
     config.learners(learner_connector=frames_for_learners)
-    config.callbacks([OnlyTrained, LeagueForNewRunners])
+    config.callbacks([OnlyTrained, EnvForNewRunners, LeagueForNewRunners])
     return config
 
 

@@ -19,6 +19,7 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.frozen import manifest_of
+from territorial.nets.policy import Policy
 from territorial.nets.reference import ReferenceTrunk
 from territorial.obs_layout import ObsLayout
 
@@ -63,7 +64,7 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         raise NotImplementedError(f"{cls.__name__} must have a class method make_trunk(layout, config)")
 
     @classmethod
-    def make_policy(cls, model_config: Mapping[str, Any]) -> BoardPolicy:
+    def make_policy(cls, model_config: Mapping[str, Any]) -> Policy:
         """Return the whole network; ValueError names what ``model_config`` lacks."""
         missing = [name for name in ("layout", "config") if name not in model_config]
         if missing:
@@ -72,7 +73,12 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
             )
         layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
         hold = model_config.get("hold_probability", HOLD_PROBABILITY)
-        trunk = cls.make_trunk(layout, config, **model_config.get("trunk", {}))
+        return cls.assemble(layout, config, hold, **model_config.get("trunk", {}))
+
+    @classmethod
+    def assemble(cls, layout: ObsLayout, config: GameConfig, hold: float, **settings: Any) -> Policy:
+        """Return the whole network: here, a trunk with heads for every row by itself."""
+        trunk = cls.make_trunk(layout, config, **settings)
         return BoardPolicy(layout, config, trunk, hold_probability=hold)
 
     @classmethod
@@ -84,12 +90,20 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
     def setup(self) -> None:
         """Build the network; called by RLlib."""
         self.policy = self.make_policy(self.model_config)
-        self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(
-            input_lens=[self.policy.num_targets, NUM_FRACTIONS]
-        )
+        self._set_distribution()
         self.value_chunk = int(self.model_config.get("value_chunk", VALUE_CHUNK))
         if self.value_chunk < 1:
             raise ValueError(f"value_chunk is {self.value_chunk}; it must be at least 1")
+
+    def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
+        """Look at games of ``layout`` and ``config`` from now on; ValueError if the network cannot."""
+        self.policy.set_game(layout, config)
+        self._set_distribution()
+
+    def _set_distribution(self) -> None:
+        self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(
+            input_lens=[self.policy.num_targets, NUM_FRACTIONS]
+        )
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
         logits, _ = self.policy(self.with_frames(batch[Columns.OBS]))

@@ -1,9 +1,19 @@
-"""Parts of networks that are made for these observations; they need PyTorch."""
+"""Networks, and parts of networks, that are made for these observations; they need PyTorch."""
 
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.contestants import SnapshotPlayers
+from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
+from territorial.nets.policy import Policy
 from territorial.nets.reference import ReferenceTrunk
 
-__all__ = ["BoardPolicy", "FrozenPolicies", "OwnerConv2d", "ReferenceTrunk", "SnapshotPlayers"]
+__all__ = [
+    "BoardPolicy",
+    "EncodeOncePolicy",
+    "FrozenPolicies",
+    "OwnerConv2d",
+    "Policy",
+    "ReferenceTrunk",
+    "SnapshotPlayers",
+]

@@ -14,10 +14,11 @@ from torch.func import functional_call
 from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
+from territorial.nets.policy import Policy
 from territorial.obs_layout import ObsLayout
 
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
-"""What a ``BoardPolicy`` reads and gives, by the names in manifests."""
+"""What a ``Policy`` reads and gives, by the names in manifests."""
 
 MAX_OPEN = 512
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
@@ -26,7 +27,7 @@ MAX_OPEN = 512
 def manifest_of(
     layout: ObsLayout, architecture: str, settings: Mapping[str, object], **metadata: object
 ) -> Manifest:
-    """Return the manifest of a ``BoardPolicy`` whose trunk is ``architecture`` made with ``settings``."""
+    """Return the manifest of a ``Policy`` that is, or has as its trunk, ``architecture`` with ``settings``."""
     return Manifest(
         architecture=architecture,
         observation=OBSERVATION,
@@ -43,7 +44,7 @@ def manifest_of(
 class _Frozen(NamedTuple):
     """A snapshot that can act: its weights, and a network that any weights of its kind can run through."""
 
-    network: BoardPolicy
+    network: Policy
     weights: dict[str, Tensor]
 
 
@@ -58,7 +59,7 @@ class FrozenPolicies:
         layout: of the observations.
         config: of the games.
         trunks: by the names of architectures, functions that make the trunk:
-            ``make(layout, config, **settings)``, see ``BoardPolicy``.
+            ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``.
         max_open: snapshots kept open at a time.
 
     """
@@ -78,7 +79,7 @@ class FrozenPolicies:
         self.trunks = dict(trunks)
         self.max_open = max_open
         self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
-        self._networks: dict[str, BoardPolicy] = {}
+        self._networks: dict[str, Policy] = {}
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
 
@@ -141,7 +142,7 @@ class FrozenPolicies:
         network = self._network(name, saved.manifest, tensors)
         return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()})
 
-    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> BoardPolicy:
+    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy:
         """Return a network of the kind of ``tensors``, without any weights of its own."""
         if manifest.architecture not in self.trunks:
             raise MismatchError(
@@ -151,9 +152,8 @@ class FrozenPolicies:
         kind = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if kind not in self._networks:
             make = self.trunks[manifest.architecture]
-            network = BoardPolicy(
-                self.layout, self.config, make(self.layout, self.config, **manifest.settings)
-            )
+            made = make(self.layout, self.config, **manifest.settings)
+            network = made if isinstance(made, Policy) else BoardPolicy(self.layout, self.config, made)
             _check_fit(name, manifest, network, tensors)
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
@@ -181,7 +181,7 @@ def _tensors(saved: Weights) -> dict[str, Tensor]:
     return tensors
 
 
-def _check_fit(name: str, manifest: Manifest, network: BoardPolicy, tensors: dict[str, Tensor]) -> None:
+def _check_fit(name: str, manifest: Manifest, network: Policy, tensors: dict[str, Tensor]) -> None:
     """Raise MismatchError unless ``tensors`` are those of ``network``."""
     wanted = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
     found = {key: tuple(tensor.shape) for key, tensor in tensors.items()}

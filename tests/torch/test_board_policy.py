@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
 
 from territorial.nets import BoardPolicy, ReferenceTrunk  # noqa: E402
-from territorial.nets.board_policy import FORMS, MASKED  # noqa: E402
+from territorial.nets.board_policy import FORMS  # noqa: E402
+from territorial.nets.policy import MASKED  # noqa: E402
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
 
 

@@ -1,0 +1,184 @@
+"""Other games while training goes on: settings of the environment changed between samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.callbacks.callbacks import RLlibCallback
+
+from rllib_adapters.modules import BoardModule
+from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.pool import FrozenPool
+from rllib_adapters.runner import TerritorialEnvRunner
+from territorial.league import LeagueTable
+
+Lesson = Callable[[Mapping[str, Any]], "Mapping[str, Any] | None"]
+"""From the result of an iteration to the entries of the ``env_config`` that shall be from now on, or None."""
+
+
+def set_env(algorithm: Algorithm, **changes: Any) -> None:
+    """Let all runners play games of other settings from their next sample on.
+
+    ``changes``: entries of the ``env_config``: another ``config`` (map, players, decision interval, win
+    share, any rule), ``seats`` or ``league``, ``end_when``, ``max_steps``. The algorithm, its runners and
+    its learners stay as they are; runners make their games anew, and those under way are not played on:
+    what was sampled of them has been handed over, and counts. To change nothing but the players, call
+    ``configure.set_league``, which lets games under way end.
+
+    Another number of players or another size of the board is for modules whose weights fit any, such as
+    ``EncodeOnceModule``, and for tables without snapshots, which are made for one size. The new settings
+    are part of checkpoints, and runners that RLlib starts anew get them as well. Runners of an
+    evaluation follow, unless ``evaluation_config`` has an ``env_config`` of its own. Nothing happens if all
+    is as it was. ValueError or TypeError for what cannot be, and nothing has changed.
+    """
+    present = algorithm.config.env_config
+    wanted = changed(present, changes)
+    if _is_same(present, wanted):
+        return
+    _check(algorithm, EnvOptions.from_config(present), EnvOptions.from_config(wanted))
+    algorithm.env_runner_group.foreach_env_runner(partial(_play, env_config=wanted))
+    _remember(algorithm.config, wanted)
+    if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
+        algorithm.eval_env_runner_group.foreach_env_runner(partial(_play, env_config=wanted))
+        _remember(algorithm.evaluation_config, wanted)
+    algorithm.learner_group.foreach_learner(partial(_learn, env_config=wanted))
+
+
+def env_of(algorithm: Algorithm) -> EnvOptions:
+    """Return the settings of the games that the algorithm plays."""
+    return EnvOptions.from_config(algorithm.config.env_config)
+
+
+class Curriculum:
+    """Changes the games after iterations, as a callable says::
+
+        def lesson(result):
+            if result["env_runners"].get("place", 8) < 3:
+                return {"seats": ["agent"] * 2 + ["metronome"] * 6}
+
+
+        config.callbacks(on_train_result=Curriculum(lesson))
+
+    Args:
+        lesson: gets the result of every iteration; returns the keywords of :func:`set_env`, or None for no
+            change. It may return the same ones for ever: nothing happens then.
+
+    Whoever has callbacks of their own calls ``set_env(algorithm, ...)`` there, in ``on_train_result``.
+
+    """
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+
+    def __call__(self, *, algorithm: Any, result: Mapping[str, Any], **_: Any) -> None:
+        """Change the games; called by RLlib."""
+        changes = self.lesson(result)
+        if changes:
+            set_env(algorithm, **changes)
+
+
+class EnvForNewRunners(RLlibCallback):
+    """Gives runners that RLlib starts in the place of others the settings that are in force."""
+
+    def on_env_runners_recreated(
+        self,
+        *,
+        algorithm: Any,
+        env_runner_group: Any,
+        env_runner_indices: list[int],
+        is_evaluation: bool,
+        **_: Any,
+    ) -> None:
+        """Hand them over."""
+        config = algorithm.evaluation_config if is_evaluation else algorithm.config
+        env_runner_group.foreach_env_runner(
+            partial(_play, env_config=dict(config.env_config)),
+            remote_worker_ids=env_runner_indices,
+            local_env_runner=False,
+        )
+
+
+def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
+    wanted = {**present, **changes}
+    for name, other in (("seats", "league"), ("league", "seats")):
+        if changes.get(name) is not None and other not in changes:
+            wanted.pop(other, None)
+    EnvOptions.from_config(wanted)
+    return wanted
+
+
+def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return {name: _plain(value) for name, value in present.items()} == {
+        name: _plain(value) for name, value in wanted.items()
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return what equal settings have in common."""
+    if isinstance(value, LeagueTable):
+        return value.to_dict()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> None:
+    """Raise ValueError if runners or modules cannot go over to ``wanted``."""
+    config = algorithm.config
+    if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
+        raise ValueError('only batched runners can change their games: take configure(..., runner="batched")')
+    specs = config.rl_module_spec.rl_module_specs
+    draws_snapshots = any("snapshot" in kinds for kinds in kinds_by_seat(wanted.table))
+    has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
+    if draws_snapshots and not has_pool:
+        raise ValueError("the new league draws snapshots, and the algorithm was configured without a store")
+    if wanted.layout == present.layout:
+        return
+    if draws_snapshots:
+        raise ValueError(
+            f"snapshots play games of {present.layout}; a league that draws them cannot go over to "
+            f"{wanted.layout}"
+        )
+    for spec in specs.values():
+        if issubclass(spec.module_class, BoardModule):  # one to try it with
+            spec.module_class.make_policy(spec.model_config).set_game(wanted.layout, wanted.config)
+
+
+def _play(runner: Any, env_config: Mapping[str, Any]) -> None:
+    """Have a runner make its games anew, and its modules look at them."""
+    before = EnvOptions.from_config(runner.config.env_config).layout
+    _remember(runner.config, env_config)
+    runner.make_env()
+    if runner.module is not None:
+        _resize(runner.module, before, env_config)
+
+
+def _learn(learner: Any, env_config: Mapping[str, Any]) -> None:
+    """Have the modules of a learner look at other games."""
+    _resize(learner.module, None, env_config)
+
+
+def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
+    options = EnvOptions.from_config(env_config)
+    if options.layout == before:  # what was learned with one scale of inputs goes on with it
+        return
+
+    def resize(_: str, module: Any) -> None:
+        unwrapped = module.unwrapped()
+        if isinstance(unwrapped, BoardModule) and unwrapped.policy.layout != options.layout:
+            unwrapped.set_game(options.layout, options.config)
+
+    modules.foreach_module(resize)
+
+
+def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
+    """Write the settings into a config, for checkpoints; in place, as an algorithm's config is frozen."""
+    options = EnvOptions.from_config(env_config)
+    entries = dict(env_config)
+    config.env_config.clear()
+    config.env_config.update(entries)
+    for spec in config.rl_module_spec.rl_module_specs.values():
+        if "layout" in (spec.model_config or {}) and spec.model_config["layout"] != options.layout.to_dict():
+            spec.model_config.update(layout=options.layout.to_dict(), config=options.config)

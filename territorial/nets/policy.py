@@ -1,0 +1,99 @@
+"""What a policy network is to those who play, train and freeze it, whatever it is made of."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from territorial.actions import num_targets
+from territorial.config import GameConfig
+from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.decode.torch import Decoder
+from territorial.obs_layout import ObsLayout
+
+MASKED = -1e9
+"""The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
+
+
+class Policy(nn.Module):
+    """From what seats see to masked logits and values; boards are decoded within.
+
+    Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
+    ``action_mask`` (N, P + 12). Of all games: ``observations`` uint8 (E, F, B, H, ceil(W/8)), ``players``
+    float32 (E, P, C), ``borders`` (E, K, P + 1, P + 1), ``globals`` (E, G). If rows share games, ``frame``
+    (N, 1) says which of the E is whose; else E is N.
+
+    Args:
+        layout: of the observations.
+        config: of the games.
+        hold_probability: how likely the policy holds before it has learned anything, between 0 and 1,
+            where there is something else to do. Launching is taxed and interest is small, so that a policy
+            that launches at every decision never grows.
+
+    """
+
+    def __init__(self, layout: ObsLayout, config: GameConfig, *, hold_probability: float = 0.9) -> None:
+        super().__init__()
+        if not 0 < hold_probability < 1:
+            raise ValueError(f"hold_probability is {hold_probability!r}; it must lie between 0 and 1")
+        self.hold_logit = math.log(hold_probability / (1 - hold_probability))
+        """What the bias of holding begins with."""
+        self.set_game(layout, config)
+
+    def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
+        """Look at games of ``layout`` and ``config`` from now on."""
+        self.layout, self.config = layout, config
+        self.decoder = Decoder(layout, config)
+        self.num_targets = num_targets(layout.num_players)
+
+    @abstractmethod
+    def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
+        """Return float32 (N, D): what each row's value is made of."""
+
+    @abstractmethod
+    def values(self, embedding: Tensor) -> Tensor:
+        """Return float32 (N,): what each row's seat can expect."""
+
+    @abstractmethod
+    def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the masked logits, float32 (N, P + 12), and the embedding of every row."""
+
+    def masked(self, raw: Tensor, action_mask: Tensor) -> Tensor:
+        """Return ``raw`` logits, (N, P + 12), as float32, ``MASKED`` where nothing is legal.
+
+        That of holding is raised by the logarithm of how many launches are legal, so that how likely
+        it is at the start does not depend on how many neighbours a seat has.
+        """
+        legal = action_mask > 0
+        launches = legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
+        shift = torch.zeros_like(raw, dtype=torch.float32)
+        shift[:, HOLD] = launches.log()
+        return torch.where(legal, raw.float() + shift, MASKED)
+
+    def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
+        """Return int64 (N, 2): an action drawn for every row of ``logits``.
+
+        ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
+        PyTorch draws.
+        """
+        parts = [part.softmax(1) for part in logits.split([self.num_targets, NUM_FRACTIONS], dim=1)]
+        if numbers is None:
+            drawn = [torch.multinomial(part, 1) for part in parts]
+        else:
+            drawn = [_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
+        return torch.cat(drawn, dim=1)
+
+    def greedy(self, logits: Tensor) -> Tensor:
+        """Return int64 (N, 2): the likeliest action of every row of ``logits``."""
+        parts = logits.split([self.num_targets, NUM_FRACTIONS], dim=1)
+        return torch.stack([part.argmax(1) for part in parts], dim=1)
+
+
+def _at(weights: Tensor, numbers: Tensor) -> Tensor:
+    """Return int64 (N, 1): where the sum of ``weights`` (N, K) so far exceeds the part ``numbers`` of all."""
+    sums = weights.double().cumsum(1)
+    return (sums <= numbers * sums[:, -1:]).sum(1, keepdim=True)

@@ -1,0 +1,232 @@
+"""The encode-once network: one look at a game for all seats, no seat by its number, games of any size."""
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
+
+from territorial.actions import ego_owners  # noqa: E402
+from territorial.decode.numpy import Decoder  # noqa: E402
+from territorial.league import SnapshotStore  # noqa: E402
+from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: E402
+from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
+from territorial.nets.policy import MASKED  # noqa: E402
+from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
+
+PLAYERS = SMALL.num_players
+SEATS = list(range(1, PLAYERS + 1))
+LAYOUT, SEEN = seen_by(SMALL, SEATS, steps=60)
+
+
+def policy_with_opinions(layout=LAYOUT, config=SMALL, **settings):
+    """A policy whose heads are not nearly even, so that differences would show."""
+    torch.manual_seed(3)
+    policy = EncodeOncePolicy(layout, config, **settings)
+    with torch.no_grad():
+        for head in (policy.target_head, policy.seat_head[-1], policy.value_head[-1]):
+            head.weight.mul_(100)
+    return policy
+
+
+def outputs(policy, seen):
+    with torch.no_grad():
+        logits, embedding = policy(seen)
+        return logits, policy.values(embedding)
+
+
+def relabelled(seen, new):
+    """The same game with other seat numbers: seat p becomes ``new[p - 1]``; rows stay in their order."""
+    codes = Decoder(LAYOUT).owners(seen["observations"].numpy(), np.ones(1, int), np.zeros(1, int))[:, ::-1]
+    lookup = np.array([0, *new, PLAYERS + 1], np.uint8)
+    boards = lookup[codes]
+    bits = boards[:, :, None] >> np.arange(LAYOUT.num_planes)[:, None, None] & 1
+    planes = np.packbits(bits.astype(np.uint8), axis=-1, bitorder="little")
+    planes[:, 1:] ^= planes[:, :-1].copy()  # entries behind the newest are differences
+    old = np.argsort([0, *new])  # by new code the old one
+    return seen | {
+        "observations": torch.from_numpy(planes),
+        "players": seen["players"][:, old[1:] - 1],
+        "borders": seen["borders"][:, :, old][:, :, :, old],
+        "seat": torch.tensor(new)[seen["seat"].long() - 1],
+    }
+
+
+def by_owner(logits, seats):
+    """Logits of targets in ego order as (N, P + 1) by owner code, and the others."""
+    ego = torch.from_numpy(ego_owners(PLAYERS))[seats.flatten().long() - 1]
+    targets = torch.empty(len(logits), PLAYERS + 1).scatter_(1, ego, logits[:, 1 : PLAYERS + 2])
+    return targets, torch.cat([logits[:, :1], logits[:, PLAYERS + 2 :]], 1)
+
+
+@pytest.mark.parametrize("new", [[2, 3, 4, 5, 1], [5, 4, 3, 2, 1], [3, 1, 5, 2, 4]])
+def test_relabelling_seats_relabels_the_outputs(new):
+    policy = policy_with_opinions()
+    free = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}  # all that is computed is to be seen
+    before, values = outputs(policy, free)
+    other = relabelled(free, new)
+    after, values_after = outputs(policy, other)
+    assert not torch.equal(other["observations"], free["observations"])
+    there, rest = by_owner(before, free["seat"])
+    there_after, rest_after = by_owner(after, other["seat"])
+    codes = [0, *new]
+    torch.testing.assert_close(there_after[:, codes], there, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(rest_after, rest, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(values_after, values, rtol=1e-5, atol=1e-5)
+    assert there.std() > 100 * 1e-5  # and there was something to be told apart
+    assert values.std() > 100 * 1e-5
+
+
+def test_seats_are_told_apart_by_what_the_board_shows():
+    policy = policy_with_opinions()
+    _, values = outputs(policy, SEEN)
+    emptied = SEEN | {"observations": torch.zeros_like(SEEN["observations"])}
+    assert (outputs(policy, emptied)[1] - values).abs().max() > 1e-4
+
+
+def test_shares_are_those_of_the_board():
+    policy = EncodeOncePolicy(LAYOUT, SMALL, size=Size(10, 4, (8,), 16, 2, 1))
+    assert policy.factor == 4
+    shares = policy.shares(SEEN["observations"])
+    assert shares.shape == (1, LAYOUT.frames, PLAYERS + 2, 8, 10)
+    codes = Decoder(LAYOUT).owners(SEEN["observations"].numpy(), np.ones(1, int), np.zeros(1, int))
+    for owner in range(PLAYERS + 2):
+        squares = (codes == owner).reshape(1, LAYOUT.frames, 8, 4, 10, 4).mean((3, 5))
+        np.testing.assert_array_equal(shares[:, :, owner].numpy(), squares.astype(np.float32))
+
+
+def test_what_lies_beyond_the_map_is_blocked():
+    config = GameConfig(height=33, width=40, num_players=3)
+    layout, seen = seen_by(config, [1, 2], frames=1)
+    policy = EncodeOncePolicy(layout, config, size=Size(10, 4, (8,), 16, 2, 1))
+    shares = policy.shares(seen["observations"])
+    assert shares.shape == (1, 1, 5, 9, 10)
+    assert torch.equal(shares.sum(2), torch.ones(1, 1, 9, 10))
+    assert (shares[0, 0, 4, 8] >= 0.75).all()
+
+
+def counted(policy, seen):
+    """How often the trunk ran and over how many games, and the multiplications of everything."""
+    calls = []
+    hook = policy.trunk.register_forward_hook(lambda _, inputs, __: calls.append(len(inputs[0])))
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        policy(seen)
+    hook.remove()
+    return calls, counter.get_total_flops() / 2
+
+
+def test_a_game_is_encoded_once_and_further_seats_cost_next_to_nothing():
+    config = GameConfig()
+    layout, seen = seen_by(config, list(range(1, 33)), frames=4, steps=2)
+    policy = EncodeOncePolicy(layout, config)
+    one = seen | {name: seen[name][:1] for name in ("seat", "frame", "action_mask")}
+    calls, for_all = counted(policy, seen)
+    assert calls == [1]
+    for_one = counted(policy, one)[1]
+    apart_calls, apart = counted(policy, whole(seen))
+    assert apart_calls == [32]
+    assert for_all < 1.3 * for_one
+    assert apart > 25 * for_all
+
+
+def test_only_games_that_rows_are_of_are_encoded():
+    game = VecGame(SMALL, 4, frames=1, seats=["metronome"] * PLAYERS)
+    game.reset(3)
+    for _ in range(30):
+        obs, *_ = game.step()
+    shared = {"observations": obs.planes, "players": obs.players, "borders": obs.borders}
+    seen = {name: torch.from_numpy(part.copy()) for name, part in (shared | {"globals": obs.globals}).items()}
+    games, seats = torch.tensor([3, 1, 3, 3]), torch.tensor([2, 1, 5, 2])
+    mask = torch.ones((4, PLAYERS + 12), dtype=torch.int8)
+    seen |= {"seat": seats[:, None], "frame": games[:, None], "action_mask": mask}
+    policy = policy_with_opinions(game.layout)
+    assert counted(policy, seen)[0] == [2]
+    logits, values = outputs(policy, seen)
+    apart_logits, apart_values = outputs(policy, whole(seen))
+    torch.testing.assert_close(logits, apart_logits, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(values, apart_values, rtol=1e-5, atol=1e-5)
+    assert torch.equal(logits[0], logits[3])  # the same seat of the same game
+    assert (logits[0] - logits[1]).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize(("players", "side"), [(2, 16), (8, 64), (60, 100)])
+def test_one_set_of_weights_plays_games_of_any_number_of_players_and_any_size(players, side):
+    config = GameConfig(height=side, width=side + 3, num_players=players)
+    layout, seen = seen_by(config, list(range(1, players + 1)))
+    fresh, moved = policy_with_opinions(layout, config), policy_with_opinions()
+    assert {name: part.shape for name, part in fresh.state_dict().items()} == {
+        name: part.shape for name, part in moved.state_dict().items()
+    }
+    moved.set_game(layout, config)
+    logits, values = outputs(moved, seen)
+    assert logits.shape == (players, players + 12)
+    assert torch.equal(logits, outputs(fresh, seen)[0])
+    assert torch.isfinite(values).all()
+
+
+def test_the_dead_are_not_attended_to():
+    players = SEEN["players"].clone()
+    dead, column = 3, 0  # the column `alive`
+    players[:, dead - 1, column] = 0
+    seen = SEEN | {"players": players}
+    changed = players.clone()
+    changed[:, dead - 1, 1:] += 0.5
+    policy = policy_with_opinions()
+    board = {"observations": torch.zeros_like(SEEN["observations"])}  # where a painting would tell of them
+    before, after = outputs(policy, seen | board)[1], outputs(policy, seen | board | {"players": changed})[1]
+    living = torch.arange(PLAYERS) != dead - 1
+    torch.testing.assert_close(after[living], before[living])
+    assert (after[~living] - before[~living]).abs() > 1e-4
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_everything_learns(size):
+    policy = EncodeOncePolicy(LAYOUT, SMALL, size=size)
+    seen = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}
+    logits, embedding = policy(seen)
+    (logits.softmax(1).square().sum() + policy.values(embedding).sum()).backward()
+    for name, weight in policy.named_parameters():
+        assert weight.grad is not None, name
+        assert torch.isfinite(weight.grad).all(), name
+        assert weight.grad.abs().max() > 0, name
+
+
+def test_before_it_has_learned_it_holds_as_often_as_asked_and_never_does_what_is_not_legal():
+    for probability in (0.9, 0.5):
+        policy = EncodeOncePolicy(LAYOUT, SMALL, hold_probability=probability)
+        logits, _ = outputs(policy, SEEN)
+        launches = SEEN["action_mask"][:, 1 : PLAYERS + 2].sum(1) > 0
+        assert launches.any()
+        holds = logits[:, : PLAYERS + 2].softmax(1)[:, 0]
+        assert torch.allclose(holds, torch.where(launches, probability, 1.0), atol=0.03)
+        assert (logits[SEEN["action_mask"] == 0] == MASKED).all()
+    seen = SEEN | {"action_mask": SEEN["action_mask"].clone()}
+    seen["action_mask"][:, 1 : PLAYERS + 2] = torch.eye(PLAYERS, PLAYERS + 1, dtype=torch.int8)
+    logits, _ = outputs(policy_with_opinions(hold_probability=0.1), seen)
+    for _ in range(20):
+        assert (seen["action_mask"].gather(1, policy.draw(logits)[:, :1]) == 1).all()
+    best = policy.greedy(logits)
+    assert torch.equal(best[:, 0], logits[:, : PLAYERS + 2].argmax(1))
+    assert torch.equal(best[:, 1], logits[:, PLAYERS + 2 :].argmax(1))
+
+
+def test_snapshots_of_it_play(tmp_path):
+    store, policy = SnapshotStore(tmp_path), EncodeOncePolicy(LAYOUT, SMALL, size="small")
+    with torch.no_grad():
+        policy.seat_head[-1].bias[0] = -1000.0  # holds only where it must
+    manifest = manifest_of(LAYOUT, "EncodeOnce", {"size": "small"})
+    store.add("one", {name: part.numpy() for name, part in policy.state_dict().items()}, manifest)
+    players = FrozenPolicies(store, LAYOUT, SMALL, {"EncodeOnce": EncodeOncePolicy})
+    seen = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}
+    assert (players.act(["one"] * PLAYERS, seen)[:, 0] > 0).all()
+
+
+def test_what_cannot_be_is_refused_by_name():
+    with pytest.raises(ValueError, match="size is 'huge'; it must be one of small, medium, large"):
+        EncodeOncePolicy(LAYOUT, SMALL, size="huge")
+    other = seen_by(SMALL, [1], frames=2)[0]
+    with pytest.raises(ValueError, match="made for stacks of 4 frames; the layout has 2"):
+        EncodeOncePolicy(LAYOUT, SMALL).set_game(other, SMALL)
