@@ -10,7 +10,7 @@ from territorial.league.league import Frozen, GateView, League
 from territorial.league.manifest import Manifest
 from territorial.league.matchmaking import Opponents
 from territorial.league.members import Gate, LeagueConfig, Learner
-from territorial.league.payoff import Payoff
+from territorial.league.payoff_matrix import PayoffMatrix
 from territorial.league.store import Packed, SnapshotStore, Weights
 from territorial.league.table import Group, LeagueTable, Player
 
@@ -28,7 +28,7 @@ __all__ = [
     "MismatchError",
     "Opponents",
     "Packed",
-    "Payoff",
+    "PayoffMatrix",
     "Player",
     "SnapshotError",
     "SnapshotStore",

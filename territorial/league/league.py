@@ -17,7 +17,7 @@ from territorial.arguments import whole_number
 from territorial.league.disk import write_file
 from territorial.league.matchmaking import Candidates, Opponents
 from territorial.league.members import LeagueConfig, Learner
-from territorial.league.payoff import Payoff
+from territorial.league.payoff_matrix import PayoffMatrix
 from territorial.league.ratings import Rating, Ratings
 from territorial.league.table import Group, LeagueTable, Player
 
@@ -72,7 +72,7 @@ class League:
 
     def __init__(self, config: LeagueConfig, *, rated: bool = True) -> None:
         self.config = config
-        self.payoff = Payoff()
+        self.payoff = PayoffMatrix()
         """By the texts of players, snapshots that were given up not among them."""
         self.ratings = Ratings() if rated else None
         self.snapshots: dict[str, Snapshot] = {}
@@ -307,7 +307,7 @@ class League:
             raise ValueError(f"{os.fspath(path)!r}: {error}") from None
 
     def _take_over(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        self.payoff = Payoff.from_arrays(about["players"], arrays)
+        self.payoff = PayoffMatrix.from_arrays(about["players"], arrays)
         if self.ratings is not None:
             self.ratings = Ratings.from_dict(about["ratings"])
         self.snapshots = {one["name"]: Snapshot(**one) for one in about["snapshots"]}

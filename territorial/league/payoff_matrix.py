@@ -17,7 +17,7 @@ Z = 1.959964
 """Of an interval of 95 per cent."""
 
 
-class Payoff:
+class PayoffMatrix:
     """For every two players, how often one is placed above the other in the games in which both sit.
 
     A game counts once for a pair, however many seats the two have in it: as the share of the pairs of their
@@ -119,7 +119,7 @@ class Payoff:
         return {name: array[:n, :n].copy() for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Payoff:
+    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> PayoffMatrix:
         """Return the payoff of ``names`` and ``to_arrays``; ValueError if they do not fit."""
         payoff, shape = cls(), (len(names), len(names))
         for name in ("ahead", "met", "games"):

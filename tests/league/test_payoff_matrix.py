@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from territorial.league import Payoff
+from territorial.league import PayoffMatrix
 
 
 def after(*games, fading=None):
-    payoff = Payoff()
+    payoff = PayoffMatrix()
     for players, places in games:
         payoff.record(players, places, fading=fading or {})
     return payoff
@@ -27,7 +27,7 @@ def counted(players, places, i, j):
 def test_shares_are_those_counted_pair_by_pair():
     rng = np.random.default_rng(0)
     wanted = {}
-    payoff = Payoff()
+    payoff = PayoffMatrix()
     for _ in range(40):
         players = [f"p{i}" for i in rng.integers(0, 5, 9)]
         places = rng.integers(1, 6, 9).astype(float)
@@ -95,4 +95,4 @@ def test_what_is_removed_is_forgotten_and_the_rest_stays():
 
 def test_places_must_be_there_for_all():
     with pytest.raises(ValueError, match="3 players"):
-        Payoff().record(["a", "b", "c"], [1.0, 2.0], fading={})
+        PayoffMatrix().record(["a", "b", "c"], [1.0, 2.0], fading={})
