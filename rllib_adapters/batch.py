@@ -13,6 +13,7 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import SHARED
 from territorial.engine import VecGame, seed_of_episode
 from territorial.league import LeagueTable, Player
@@ -127,6 +128,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """(E, P) bool: the seats that act in the next step."""
         self._waits = np.ones(num_envs, np.bool_)
         self._steps = np.zeros(num_envs, np.int64)
+        self.outcomes = Outcomes()
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> None:
         """Begin all games anew; ``seed``: game k plays the first one of ``seed + k``, None: the next."""
@@ -160,6 +162,8 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         )
         self.learners, self.frozen = learners & ~done[:, None], frozen & ~done[:, None]
         self._waits = done
+        for k in map(int, np.flatnonzero(done)):
+            self.outcomes.add(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k]))
         self._begin(waited)
         return step
 

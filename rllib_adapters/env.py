@@ -11,6 +11,7 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions import pair_mask
 from territorial.decode.numpy import Decoder
@@ -85,6 +86,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that play in the present game."""
         self._steps = 0
+        self.outcomes = Outcomes()
         self.observation_spaces, self.action_spaces = spaces_of_agents(self.game, self.possible_agents)
         super().__init__()
 
@@ -106,7 +108,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        players = self.league.draw(self._rng)
+        players = self._players = self.league.draw(self._rng)
         self.game.set_seats(0, [player.name if player.kind == "bot" else AGENT for player in players])
         self.game.reset(seed)
         self.snapshots = frozenset(player.name for player in players if player.kind == "snapshot")
@@ -144,6 +146,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
             {agent: self._ending(agent) if is_last[agent] else {} for agent in playing},
         )
+        if is_cut or is_over:
+            self.outcomes.add(self._players, self.game.state, 0, is_cut=is_cut)
         self.agents = [] if is_cut or is_over else living
         return results
 

@@ -8,6 +8,8 @@ from territorial.engine import Snapshot, VecGame
 from territorial.env import TerritorialEnv, parallel_env
 from territorial.gymnasium_envs import SeatEnv, SeatVectorEnv
 from territorial.landmask import LandMask
+from territorial.league.evaluation import Evaluation, evaluate
+from territorial.league.trials import Setting
 from territorial.obs_layout import OBS_VERSION
 from territorial.replay import Recorder, Replay
 from territorial.seats import LINEUPS, LineUp
@@ -17,6 +19,7 @@ __all__ = [
     "LINEUPS",
     "OBS_VERSION",
     "RULES_VERSION",
+    "Evaluation",
     "GameConfig",
     "LandMask",
     "LineUp",
@@ -24,6 +27,7 @@ __all__ = [
     "Replay",
     "SeatEnv",
     "SeatVectorEnv",
+    "Setting",
     "Snapshot",
     "TerritorialEnv",
     "TerritorialVec",
@@ -31,6 +35,7 @@ __all__ = [
     "VecSnapshot",
     "__version__",
     "bots",
+    "evaluate",
     "make_vec",
     "maps",
     "parallel_env",

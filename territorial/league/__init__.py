@@ -6,17 +6,29 @@ from territorial.league.errors import (
     SnapshotError,
     UnknownSnapshotError,
 )
+from territorial.league.league import Frozen, GateView, League
 from territorial.league.manifest import Manifest
+from territorial.league.matchmaking import Opponents
+from territorial.league.members import Gate, LeagueConfig, Learner
+from territorial.league.payoff_matrix import PayoffMatrix
 from territorial.league.store import Packed, SnapshotStore, Weights
 from territorial.league.table import Group, LeagueTable, Player
 
 __all__ = [
     "DamagedSnapshotError",
+    "Frozen",
+    "Gate",
+    "GateView",
     "Group",
+    "League",
+    "LeagueConfig",
     "LeagueTable",
+    "Learner",
     "Manifest",
     "MismatchError",
+    "Opponents",
     "Packed",
+    "PayoffMatrix",
     "Player",
     "SnapshotError",
     "SnapshotStore",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,27 +17,63 @@ class Rating(NamedTuple):
     sigma: float
 
 
-def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
-    """Return the ratings of all players after these games, in their order; all begin at 25 +- 25/3.
+class Ratings:
+    """The ratings of players, brought up to date game by game; all begin at 25 +- 25/3.
 
     Every seat enters a game with the rating of its player. A player of several seats leaves with the mean of
     theirs (of the variances for sigma), so that seats of one player are no more evidence than one. Places
     count, not distances; equals are ties. ImportError without the extra "league".
     """
-    model = _plackett_luce()
-    ratings: dict[str, Rating] = {}
-    for record in records:
-        entries = [ratings.get(name) or Rating(model.mu, model.sigma) for name in record.seats]
-        teams = [[model.rating(mu=entry.mu, sigma=entry.sigma)] for entry in entries]
-        after = model.rate(teams, ranks=list(record.places))
+
+    START = Rating(25.0, 25.0 / 3.0)
+
+    def __init__(self) -> None:
+        self._model = _plackett_luce()
+        self._ratings: dict[str, Rating] = {}
+
+    def __getitem__(self, name: str) -> Rating:
+        return self._ratings.get(name, self.START)
+
+    def record(self, seats: Sequence[str], places: Sequence[float]) -> None:
+        """Take a game into account; a place of NaN is before all others: who lived when the game was left."""
+        ranks = [0.0 if place != place else place for place in places]
+        if len(set(seats)) < 2:
+            return
+        teams = [[self._model.rating(mu=self[name].mu, sigma=self[name].sigma)] for name in seats]
         left: dict[str, list[Any]] = {}
-        for name, (rating,) in zip(record.seats, after, strict=True):
+        for name, (rating,) in zip(seats, self._model.rate(teams, ranks=ranks), strict=True):
             left.setdefault(name, []).append(rating)
         for name, found in left.items():
             mu = float(np.mean([rating.mu for rating in found]))
             sigma = float(np.sqrt(np.mean([rating.sigma**2 for rating in found])))
-            ratings[name] = Rating(mu, sigma)
-    return ratings
+            self._ratings[name] = Rating(mu, sigma)
+
+    def copy(self, name: str, other: str) -> None:
+        """Let ``other`` have the rating of ``name``."""
+        self._ratings[other] = self[name]
+
+    def remove(self, name: str) -> None:
+        """Forget a player, who begins anew if seen again."""
+        self._ratings.pop(name, None)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return mu and sigma by player, in the order in which they came."""
+        return {name: list(rating) for name, rating in self._ratings.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Ratings:
+        """Return the ratings of ``to_dict``."""
+        ratings = cls()
+        ratings._ratings = {name: Rating(*map(float, pair)) for name, pair in values.items()}
+        return ratings
+
+
+def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
+    """Return the ratings of all players after these games, in their order, as :class:`Ratings` has them."""
+    ratings = Ratings()
+    for record in records:
+        ratings.record(record.seats, record.places)
+    return {name: Rating(*pair) for name, pair in ratings.to_dict().items()}
 
 
 def _plackett_luce() -> Any:

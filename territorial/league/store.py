@@ -177,7 +177,7 @@ class SnapshotStore:
         return self._about(name).manifest
 
     def digest(self, name: str) -> str:
-        """Return the SHA-256 of a snapshot's weights, which is fetched if it has to be; errors as above."""
+        """Return the SHA-256 of a snapshot's weights in hexadecimal digits; raises as :meth:`manifest`."""
         return self._about(name).sha256
 
     def load(self, name: str, *, expect: Mapping[str, Any] | None = None, verify: bool = True) -> Weights:

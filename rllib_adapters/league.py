@@ -1,0 +1,192 @@
+"""A league wired to RLlib: how games ended goes into it, gates freeze copies, and it says who plays next."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import ray
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+
+from rllib_adapters.configure import configure, set_league
+from rllib_adapters.outcomes import Outcome
+from rllib_adapters.pool import store_of
+from territorial.league import League, SnapshotStore, UnknownSnapshotError
+
+START = "-start"
+"""Ends the names of the weights that learners go back to; they play no games."""
+
+
+def configure_league(
+    config: AlgorithmConfig,
+    env_config: Mapping[str, Any],
+    league: League,
+    store: SnapshotStore | str,
+    **options: Any,
+) -> AlgorithmConfig:
+    """Return ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
+
+    Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is somebody to
+    play. After every iteration a :class:`LeagueCallback` does the rest; the league is part of the
+    algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
+
+    Args:
+        config: of an algorithm of the new API stack.
+        env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
+        league: of "shared" games, or with one learner; it must not be used elsewhere.
+        store: a folder for this run alone.
+        options: further ones of ``configure``.
+
+    Callbacks that are functions, such as a ``MemoryWatch``, are added with ``add_callback`` below.
+
+    """
+    for learner in league.steps:
+        if not any(one.learner == learner for one in league.snapshots.values()):
+            league.freeze(learner)
+    callback = LeagueCallback(league, store_of(store))
+    configure(config, {**env_config, "league": league.table()}, store=callback.store, **options)
+    config.callbacks(on_algorithm_init=callback.begin, on_train_result=[callback])
+    return config
+
+
+def add_callback(config: AlgorithmConfig, callback: Any) -> None:
+    """Let ``callback(algorithm=, result=, ...)`` be called after every iteration, beside those there are."""
+    config.callbacks(on_train_result=[*_callbacks(config), callback])
+
+
+def league_in(algorithm: Algorithm) -> League:
+    """Return the league that the algorithm plays, as it is now; ValueError if there is none."""
+    return callback_of(algorithm).league
+
+
+def callback_of(algorithm: Algorithm) -> LeagueCallback:
+    """Return what keeps the algorithm's league; ValueError if there is none."""
+    for callback in _callbacks(algorithm.config):
+        if isinstance(callback, LeagueCallback):
+            return callback
+    raise ValueError("the algorithm has no league: make its config with configure_league(...)")
+
+
+class LeagueCallback:
+    """Keeps a league while an algorithm trains.
+
+    After an iteration it records how the games of all runners ended, counts a step of every learner,
+    freezes a copy of those whose gate is open, and hands the new table to all runners, which play by it from
+    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint may need it.
+
+    """
+
+    def __init__(self, league: League, store: SnapshotStore) -> None:
+        self.league, self.store = league, store
+        self.run = uuid.uuid4().hex
+        """Tells the snapshots of this run from those of others."""
+
+    def begin(self, *, algorithm: Algorithm, **_: Any) -> None:
+        """Put the first snapshots into the store, unless the run is gone on with; called by RLlib."""
+        for one in self.league.snapshots.values():
+            if one.name in self.store:
+                found = self.store.manifest(one.name).metadata.get("run")
+                if found != self.run:
+                    raise FileExistsError(
+                        f"there is a snapshot {one.name!r} of another run in {self.store.path}; give every "
+                        "run a folder of its own"
+                    )
+            elif one.step == 0:
+                self._keep(algorithm, one.learner, one.name)
+            else:
+                raise UnknownSnapshotError(
+                    f"the league has the snapshot {one.name!r}, which is not in {self.store.path}"
+                )
+        for learner in self.league.config.learners:
+            if learner.reset_chance and f"{learner.name}{START}" not in self.store:
+                self._keep(algorithm, learner.name, f"{learner.name}{START}")
+
+    def __call__(self, *, algorithm: Algorithm, result: dict[str, Any], **_: Any) -> None:
+        """Bring the league up to date, and the runners; ``result["league"]`` says what happened."""
+        outcomes = outcomes_of(algorithm)
+        for outcome in outcomes:
+            self.league.record(*outcome)
+        frozen = []
+        for learner in self.league.steps:
+            self.league.advance(learner)
+            if self.league.gate(learner).is_open:
+                frozen.append(self._freeze(algorithm, learner))
+        set_league(algorithm, self.league.table())
+        step = int(result["training_iteration"])
+        self.league.note(step)
+        result["league"] = {
+            "games": len(outcomes),
+            "snapshots": len(self.league.snapshots),
+            "frozen": frozen,
+            **{f"rating_{name}": self.league.rating(f"trainable:{name}").mu for name in self.league.steps},
+        }
+
+    def clean(self, needed: set[str] | frozenset[str] = frozenset()) -> list[str]:
+        """Remove from the store what neither the league nor ``needed`` has; return the names.
+
+        To be called when no checkpoint needs it any more; games under way play on with it.
+        """
+        starts = {f"{name}{START}" for name in self.league.steps}
+        gone = [name for name in self.store.names() if name not in {*self.league.snapshots, *needed, *starts}]
+        for name in gone:
+            self.store.remove(name)
+        return gone
+
+    def _freeze(self, algorithm: Algorithm, learner: str) -> str:
+        frozen = self.league.freeze(learner)
+        if frozen.name in self.store:  # of what was done after the checkpoint that the run went on from
+            self.store.remove(frozen.name)
+        self._keep(algorithm, learner, frozen.name)
+        if frozen.starts_anew:
+            set_weights(algorithm, learner, self.store, f"{learner}{START}")
+        return frozen.name
+
+    def _keep(self, algorithm: Algorithm, learner: str, name: str) -> None:
+        spec = algorithm.config.rl_module_spec.rl_module_specs[learner]
+        about = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
+        manifest = spec.module_class.manifest(spec.model_config, **about)
+        self.store.add(name, weights_of(algorithm, learner), manifest)
+
+
+def outcomes_of(algorithm: Algorithm) -> list[Outcome]:
+    """Return how the games of all runners ended since the last call, runner by runner."""
+    found = algorithm.env_runner_group.foreach_env_runner(_take)
+    return [outcome for games in found for outcome in games]
+
+
+def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the weights of the network of a module that learns, by the names that snapshots have."""
+    weights = algorithm.learner_group.get_weights([module])[module]
+    return {key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")}
+
+
+def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:
+    """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
+    weights = {f"policy.{key}": np.array(array) for key, array in store.load(name).items()}
+    algorithm.learner_group.set_weights({module: weights})
+    # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
+    shared = ray.put(weights)
+    algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
+
+
+def _take(runner: Any) -> list[Outcome]:
+    if runner.env is None:
+        return []
+    if hasattr(runner.env, "outcomes"):
+        return list(runner.env.outcomes.take())
+    return [outcome for env in runner.env.envs for outcome in env.unwrapped.outcomes.take()]
+
+
+def _take_weights(runner: Any, module: str, shared: Any) -> None:
+    if runner.module is not None:
+        runner.module[module].set_state(ray.get(shared))
+
+
+def _callbacks(config: AlgorithmConfig) -> list[Any]:
+    found = config.callbacks_on_train_result
+    return list(found) if isinstance(found, (list, tuple)) else [found] if found else []

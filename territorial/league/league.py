@@ -1,0 +1,346 @@
+"""The league: who learns, who is frozen, who meets whom, how they did; it belongs to no framework."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from territorial import bots
+from territorial.arguments import whole_number
+from territorial.league.disk import write_file
+from territorial.league.matchmaking import Candidates, Opponents
+from territorial.league.members import LeagueConfig, Learner
+from territorial.league.payoff_matrix import PayoffMatrix
+from territorial.league.ratings import Rating, Ratings
+from territorial.league.table import Group, LeagueTable, Player
+
+FORMAT = "territorial league, version 1"
+
+
+class GateView(NamedTuple):
+    """Whether a copy of a learner is due, and why."""
+
+    is_open: bool
+    reason: str
+
+
+class Frozen(NamedTuple):
+    """What becomes of the league when a copy of a learner is frozen."""
+
+    name: str
+    """Of the snapshot, under which the caller has to keep the weights."""
+    evicted: tuple[str, ...]
+    """Snapshots that the league no longer has; the caller may remove them from where they are kept."""
+    starts_anew: bool
+    """Whether the learner must go back to the weights that it had at first."""
+
+
+@dataclass
+class Snapshot:
+    """A frozen copy of a learner, as the league knows it."""
+
+    name: str
+    learner: str
+    step: int
+    """Steps of the learner when it was frozen."""
+
+
+class League:
+    """Main agents, exploiters, their frozen copies and bots, and what is known of who beats whom.
+
+    A trainer asks :meth:`table` or :meth:`draw` who plays, tells :meth:`record` how games came out, counts
+    its steps with :meth:`advance`, and when a gate is open (:meth:`gate`) calls :meth:`freeze` and keeps the
+    weights under the name that it gets. Everybody is a text such as ``trainable:main``,
+    ``snapshot:main-3`` or ``bot:banker``.
+
+    With the same config and the same calls, everything is the same. :meth:`save` and :meth:`load` keep all
+    of it. Ratings need the extra "league" (openskill): ImportError without it, unless ``rated`` is False;
+    then everybody is rated alike.
+
+    Args:
+        config: the rules.
+        rated: whether ratings are kept.
+
+    """
+
+    def __init__(self, config: LeagueConfig, *, rated: bool = True) -> None:
+        self.config = config
+        self.payoff = PayoffMatrix()
+        """By the texts of players, snapshots that were given up not among them."""
+        self.ratings = Ratings() if rated else None
+        self.snapshots: dict[str, Snapshot] = {}
+        """By name, in the order in which they were frozen."""
+        self.steps = {learner.name: 0 for learner in config.learners}
+        """How far each learner is."""
+        self.history: list[dict[str, Any]] = []
+        """What :meth:`note` has kept."""
+        self.num_games = 0
+        self._learners = {learner.name: learner for learner in config.learners}
+        self._frozen_at = dict.fromkeys(self.steps, 0)
+        self._count = dict.fromkeys(self.steps, 0)
+        self._rng = np.random.default_rng(config.seed)
+
+    # ---- who there is ---------------------------------------------------------------------------------
+
+    def pool(self, name: str) -> tuple[str, ...]:
+        """Return the players of one of ``matchmaking.POOLS``."""
+        learners = self.config.learners
+        if name in ("mains", "learners"):
+            return tuple(
+                f"trainable:{one.name}" for one in learners if name == "learners" or one.role == "main"
+            )
+        if name == "bots":
+            return tuple(f"bot:{bot}" for bot in self.config.bots)
+        wanted = {"main_snapshots": True, "exploiter_snapshots": False}.get(name)
+        return tuple(
+            f"snapshot:{one.name}"
+            for one in self.snapshots.values()
+            if wanted is None or wanted == (self._learners[one.learner].role == "main")
+        )
+
+    def rating(self, player: str) -> Rating:
+        """Return how strong a player is thought to be."""
+        return Ratings.START if self.ratings is None else self.ratings[named(player)]
+
+    # ---- who plays ------------------------------------------------------------------------------------
+
+    def candidates(self, learner: str, among: Sequence[str]) -> tuple[list[str], Candidates]:
+        """Return all in the pools ``among`` whom a learner may meet, and what is known of them.
+
+        Where nobody is there yet, as before the first snapshot was frozen: main agents as they are now.
+        """
+        me = f"trainable:{self._known(learner).name}"
+        names = list(dict.fromkeys(name for pool in among for name in self.pool(pool)))
+        names = names or list(self.pool("mains"))
+        mains = self.pool("mains")
+        above = self.payoff.probability(named(me), [named(name) for name in names])
+        ratings = np.array([self.rating(name).mu for name in names])
+        is_main = np.array([name in mains for name in names])
+        above[[name == me for name in names]] = 0.5
+        return names, Candidates(above, ratings, is_main, self.rating(me).mu)
+
+    def table(self, learner: str | None = None) -> LeagueTable:
+        """Return who plays the games of a learner from now on, as a table to draw from.
+
+        None: of all learners together, where games are "shared", or of the only one there is.
+        """
+        if learner is None and self.config.games == "own" and len(self._learners) > 1:
+            raise ValueError(f"games are 'own': say whose, one of {', '.join(self._learners)}")
+        whose = self._learners.values() if learner is None else [self._known(learner)]
+        groups = [group for one in whose for group in self._groups(one)]
+        return LeagueTable(groups)
+
+    def draw(self, learner: str | None = None) -> tuple[Player, ...]:
+        """Return who plays each seat of the next game, by :meth:`table` and the league's random numbers."""
+        return self.table(learner).draw(self._rng)
+
+    def _groups(self, learner: Learner) -> list[Group]:
+        own = Group(learner.seats, {f"trainable:{learner.name}": 1})
+        return [own, *(self._group(learner, part) for part in learner.opponents)]
+
+    def _group(self, learner: Learner, part: Opponents) -> Group:
+        names, candidates = self.candidates(learner.name, part.among)
+        weights = part.weights(candidates)
+        return Group(part.seats, dict(zip(names, (weights / weights.sum()).tolist(), strict=True)))
+
+    # ---- how it came out ------------------------------------------------------------------------------
+
+    def record(self, players: Sequence[str | Player], places: Sequence[float]) -> None:
+        """Count a game: who sat where, and the places of the seats, NaN for who lived when it was left.
+
+        ValueError for players who are not in the league; who has been given up since the game began is
+        passed over.
+        """
+        texts = [named(str(player)) for player in players]
+        if len(texts) != len(places):
+            raise ValueError(f"there are {len(texts)} players and {len(places)} places")
+        for text in dict.fromkeys(texts):
+            self._check_player(text)
+        kept = [i for i, text in enumerate(texts) if self._is_here(text)]
+        texts, marks = [texts[i] for i in kept], [float(places[i]) for i in kept]
+        changing = {text: self.config.fading for text in texts if text.startswith("trainable:")}
+        self.payoff.record(texts, marks, fading=changing)
+        if self.ratings is not None:
+            self.ratings.record(texts, marks)
+        self.num_games += 1
+
+    def note(self, step: int, **more: Any) -> None:
+        """Keep the ratings of learners and bots, and ``more``, as one line of the history."""
+        names = (*self.pool("learners"), *map(named, self.pool("bots")))
+        ratings = {name: list(self.rating(name)) for name in names}
+        self.history.append({"step": step, "games": self.num_games, "ratings": ratings, **more})
+
+    # ---- gates ----------------------------------------------------------------------------------------
+
+    def advance(self, learner: str, steps: int = 1) -> None:
+        """Count steps of a learner."""
+        self.steps[self._known(learner).name] += whole_number("steps", steps, 0)
+
+    def gate(self, learner: str) -> GateView:
+        """Return whether a copy of ``learner`` is to be frozen now."""
+        one = self._known(learner)
+        gate, since = one.gate, self.steps[learner] - self._frozen_at[learner]
+        if since < gate.min_steps:
+            return GateView(False, f"{since} of at least {gate.min_steps} steps")
+        if gate.max_steps is not None and since >= gate.max_steps:
+            return GateView(True, f"{since} steps, at most {gate.max_steps}")
+        me = f"trainable:{learner}"
+        against = dict.fromkeys(named(name) for pool in gate.against for name in self.pool(pool))
+        names = [name for name in against if name != me]
+        if not names:
+            return GateView(False, f"nobody is in {', '.join(gate.against)} yet")
+        met = self.payoff.games(me, names) >= gate.min_games
+        if met.sum() < gate.coverage * len(names) or not met.any():
+            return GateView(False, f"met {met.sum()} of {len(names)} in at least {gate.min_games} games")
+        above = np.where(met, self.payoff.probability(me, names), 1.0)
+        i = int(above.argmin())
+        text = f"above {names[i]} in {100 * above[i]:.0f} %, all others more; {100 * gate.beats:.0f} % needed"
+        return GateView(bool(above[i] >= gate.beats), text)
+
+    def freeze(self, learner: str) -> Frozen:
+        """Take a copy of ``learner`` up as a snapshot; it enters with the learner's rating.
+
+        Where the league is full, snapshots are given up for it, see ``LeagueConfig.eviction``.
+        """
+        one = self._known(learner)
+        name = f"{learner}-{self._count[learner]}"
+        self._count[learner] += 1
+        self._frozen_at[learner] = self.steps[learner]
+        self.snapshots[name] = Snapshot(name, learner, self.steps[learner])
+        self.payoff.add(f"snapshot:{name}")
+        if self.ratings is not None:
+            self.ratings.copy(f"trainable:{learner}", f"snapshot:{name}")
+        evicted = []
+        while len(self.snapshots) > self.config.capacity:
+            evicted.append(self._least_needed())
+            self._forget(evicted[-1])
+        starts_anew = bool(self._rng.random() < one.reset_chance)
+        if starts_anew:
+            self._forget_player(f"trainable:{learner}")
+        return Frozen(name, tuple(evicted), starts_anew)
+
+    # ---- eviction -------------------------------------------------------------------------------------
+
+    def _least_needed(self) -> str:
+        """Return the snapshot to give up."""
+        newest = {one.learner: one.name for one in self.snapshots.values()}
+        free = [name for name in self.snapshots if name not in newest.values()]
+        if self.config.eviction == "weakest":
+            return min(free, key=lambda name: self.rating(f"snapshot:{name}").mu)
+        return free[0] if self.config.eviction == "oldest" else self._most_similar(free)
+
+    def _most_similar(self, free: Sequence[str]) -> str:
+        """Return the older of the two snapshots that are most alike in whom they are placed above."""
+        players = self.payoff.names
+        rows = np.stack([self.payoff.probability(f"snapshot:{name}", players) for name in free])
+        if len(free) < 2:
+            return free[0]
+        squares = (rows**2).sum(1)
+        apart = squares[:, None] + squares - 2 * rows @ rows.T
+        apart[np.tril_indices(len(free))] = np.inf
+        return free[int(apart.argmin()) // len(free)]
+
+    def _forget(self, name: str) -> None:
+        del self.snapshots[name]
+        self._forget_player(f"snapshot:{name}")
+
+    def _forget_player(self, player: str) -> None:
+        if player in self.payoff.names:
+            self.payoff.remove([player])
+        if self.ratings is not None:
+            self.ratings.remove(player)
+
+    # ---- saving ---------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Return all of the league; :meth:`from_bytes` reads it, and executes nothing of it."""
+        about = {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "players": list(self.payoff.names),
+            "ratings": None if self.ratings is None else self.ratings.to_dict(),
+            "snapshots": [asdict(one) for one in self.snapshots.values()],
+            "steps": self.steps,
+            "frozen_at": self._frozen_at,
+            "count": self._count,
+            "num_games": self.num_games,
+            "history": self.history,
+            "rng": self._rng.bit_generator.state,
+        }
+        text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, about=text, **self.payoff.to_arrays())
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> League:
+        """Return the league of ``to_bytes``; ValueError if it is none."""
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                found = {name: arrays[name] for name in arrays.files}
+            about = json.loads(found.pop("about").tobytes())
+            if about["format"] != FORMAT:
+                raise ValueError(f"it is of the format {about['format']!r}; this release reads {FORMAT!r}")
+            league = cls(LeagueConfig.from_dict(about["config"]), rated=about["ratings"] is not None)
+            league._take_over(about, found)
+        except Exception as error:  # a damaged file fails anywhere: in zip, zlib, JSON, by missing names
+            raise ValueError(f"this is no league: {type(error).__name__}: {error}") from None
+        return league
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the league to a file, all of it or nothing: a file that was there stays until then."""
+        write_file(Path(path), self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> League:
+        """Return the league in a file; ValueError names the file if there is none in it."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)!r}: {error}") from None
+
+    def _take_over(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        self.payoff = PayoffMatrix.from_arrays(about["players"], arrays)
+        if self.ratings is not None:
+            self.ratings = Ratings.from_dict(about["ratings"])
+        self.snapshots = {one["name"]: Snapshot(**one) for one in about["snapshots"]}
+        self.steps, self._frozen_at, self._count = about["steps"], about["frozen_at"], about["count"]
+        self.num_games, self.history = about["num_games"], about["history"]
+        self._rng.bit_generator.state = about["rng"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return League.from_bytes, (self.to_bytes(),)
+
+    # ---- within ---------------------------------------------------------------------------------------
+
+    def _known(self, learner: str) -> Learner:
+        if learner not in self._learners:
+            raise ValueError(f"{learner!r} is no learner of this league; it has {', '.join(self._learners)}")
+        return self._learners[learner]
+
+    def _check_player(self, text: str) -> None:
+        """Raise ValueError for somebody who has never been in the league."""
+        player = Player.parse(text)
+        if player.kind == "trainable":
+            self._known(player.name)
+        learner, _, number = player.name.rpartition("-")
+        was_frozen = learner in self._count and number.isdigit() and int(number) < self._count[learner]
+        if player.kind == "snapshot" and not was_frozen:
+            raise ValueError(f"{text} is no snapshot of this league")
+
+    def _is_here(self, text: str) -> bool:
+        player = Player.parse(text)
+        return player.kind != "snapshot" or player.name in self.snapshots
+
+
+def named(player: str) -> str:
+    """Return the text of a player with a bot's full name: ``bot:banker`` is ``bot:banker-1``."""
+    kind, _, name = player.partition(":")
+    return f"bot:{bots.canonical(name)}" if kind == "bot" else player

@@ -1,0 +1,132 @@
+"""Whom a learner plays against: strategies with names, each a weight for every candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.arguments import whole_number
+from territorial.constants import MAX_PLAYERS
+
+Floats = npt.NDArray[np.float64]
+
+POOLS = ("mains", "learners", "main_snapshots", "exploiter_snapshots", "snapshots", "bots")
+"""The groups that candidates come from: those who learn, as they are now; frozen ones; bots."""
+
+FLOOR = 0.01
+"""Nobody's weight is below this part of the mean, so that what seems to be known is tried again."""
+
+
+class Candidates(NamedTuple):
+    """N players whom a learner may meet, as the league knows them."""
+
+    above: Floats
+    """(N,) the probability that the learner is placed above."""
+    ratings: Floats
+    """(N,) how strong they are."""
+    is_main: npt.NDArray[np.bool_]
+    """(N,) True for main agents as they are now."""
+    own_rating: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opponents:
+    """So many seats of a learner's games, and how their players are chosen.
+
+    Args:
+        seats: how many.
+        strategy: "self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do.
+        among: the ``POOLS`` that candidates come from.
+        weighting: of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones.
+        power: of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred.
+        scale: of "near", the difference of ratings that is still near.
+        threshold: of "versus_main": the present main agent is played while the probability to be above it is
+            at least this.
+
+    """
+
+    seats: int
+    strategy: str = "pfsp"
+    among: tuple[str, ...] = ("snapshots",)
+    weighting: str = "hard"
+    power: float = 1.0
+    scale: float = 4.0
+    threshold: float = 0.2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        object.__setattr__(self, "among", tuple(self.among))
+        _one_of("strategy", self.strategy, STRATEGIES)
+        _one_of("weighting", self.weighting, WEIGHTINGS)
+        if not self.among:
+            raise ValueError("among is empty; it must name at least one pool")
+        for pool in self.among:
+            _one_of("among", pool, POOLS)
+        for name, low, high in (("power", 0, 100), ("scale", 1e-6, 1e6), ("threshold", 0, 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+                raise ValueError(f"{name} is {value!r}; it must be a number from {low} to {high}")
+
+    def weights(self, candidates: Candidates) -> Floats:
+        """Return (N,), all above 0: how likely each candidate is to get a seat, of any scale."""
+        raw = STRATEGIES[self.strategy](candidates, self)
+        return np.maximum(raw, FLOOR * raw.mean() if raw.any() else 1.0)
+
+
+# ---- strategies ----------------------------------------------------------------------------------------
+
+
+def _self_play(candidates: Candidates, spec: Opponents) -> Floats:
+    """Against main agents as they are now alone, if there are any among the candidates."""
+    return candidates.is_main.astype(np.float64)
+
+
+def _uniform(candidates: Candidates, spec: Opponents) -> Floats:
+    """Everybody alike."""
+    return np.ones(len(candidates.above))
+
+
+def _pfsp(candidates: Candidates, spec: Opponents) -> Floats:
+    """Prioritised fictitious self-play: by the probability to be above, as ``weighting`` says."""
+    return WEIGHTINGS[spec.weighting](candidates.above, spec.power)
+
+
+def _near(candidates: Candidates, spec: Opponents) -> Floats:
+    """Those whose ratings are near one's own."""
+    distance = (candidates.ratings - candidates.own_rating) / spec.scale
+    nearest = np.abs(distance).min(initial=np.inf)
+    return np.asarray(np.exp(-0.5 * (distance**2 - nearest**2)))
+
+
+def _versus_main(candidates: Candidates, spec: Opponents) -> Floats:
+    """The present main agent while there is a chance, else those of the others who are even opponents."""
+    has_chance = candidates.is_main & (candidates.above >= spec.threshold)
+    if has_chance.any() or candidates.is_main.all():
+        return (has_chance if has_chance.any() else candidates.is_main).astype(np.float64)
+    return np.where(candidates.is_main, 0.0, candidates.above * (1 - candidates.above))
+
+
+STRATEGIES: Mapping[str, Callable[[Candidates, Opponents], Floats]] = {
+    "self_play": _self_play,
+    "uniform": _uniform,
+    "pfsp": _pfsp,
+    "near": _near,
+    "versus_main": _versus_main,
+}
+"""By name: (N,) weights of candidates."""
+
+WEIGHTINGS: Mapping[str, Callable[[Floats, float], Floats]] = {
+    "hard": lambda above, power: (1 - above) ** power,
+    "even": lambda above, power: above * (1 - above),
+    "easy": lambda above, power: above**power,
+}
+"""Of prioritised fictitious self-play: from the probability to be above to a weight."""
+
+
+def _one_of(name: str, value: Any, known: Any) -> None:
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")

@@ -1,0 +1,169 @@
+"""Who is in a league, and its rules: plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from territorial import bots
+from territorial.arguments import whole_number
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
+from territorial.league.matchmaking import POOLS, Opponents
+
+Role = Literal["main", "main_exploiter", "league_exploiter"]
+Games = Literal["own", "shared"]
+EVICTIONS = ("oldest", "weakest", "similar")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
+
+    Args:
+        beats: the probability to be above that it must reach against everybody in ``against``.
+        against: pools of the league, see ``matchmaking.POOLS``.
+        min_games: games with somebody before the probability counts.
+        coverage: the part of those in ``against`` that it must have met so often.
+        min_steps: steps since the last copy before which the gate stays shut.
+        max_steps: steps after which it opens whatever the games say; None: never.
+
+    Steps are what ``League.advance`` counts, such as iterations.
+
+    """
+
+    beats: float = 0.6
+    against: tuple[str, ...] = ("snapshots",)
+    min_games: int = 20
+    coverage: float = 1.0
+    min_steps: int = 1
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "against", tuple(self.against))
+        for name in ("beats", "coverage"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number from 0 to 1")
+        if unknown := [pool for pool in self.against if pool not in POOLS]:
+            raise ValueError(f"against has {unknown[0]!r}; it must be of {', '.join(POOLS)}")
+        object.__setattr__(self, "min_games", whole_number("min_games", self.min_games, 1))
+        object.__setattr__(self, "min_steps", whole_number("min_steps", self.min_steps, 0))
+        if self.max_steps is not None:
+            low = max(1, self.min_steps)
+            object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, low))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """Somebody who learns.
+
+    Args:
+        name: letters, digits, ``-`` and ``_``.
+        role: "main" plays to be the best of the league; "main_exploiter" looks for weaknesses of the main
+            agents; "league_exploiter" for weaknesses that all have.
+        seats: seats of a game that it learns from.
+        opponents: who sits at the others.
+        gate: when a copy of it is frozen.
+        reset_chance: how likely it begins anew, from the weights that it had at first, once a copy is frozen.
+
+    """
+
+    name: str
+    role: Role = "main"
+    seats: int = 1
+    opponents: tuple[Opponents, ...] = ()
+    gate: Gate = field(default_factory=Gate)
+    reset_chance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ValueError(f"name is {self.name!r}; it must have 1 to 64 letters, digits, '-' and '_'")
+        if self.role not in get_args(Role):
+            raise ValueError(f"role is {self.role!r}; it must be one of {', '.join(get_args(Role))}")
+        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        object.__setattr__(self, "opponents", tuple(self.opponents))
+        if not 0 <= self.reset_chance <= 1:
+            raise ValueError(f"reset_chance is {self.reset_chance!r}; it must be a number from 0 to 1")
+
+    @property
+    def seats_in_all(self) -> int:
+        """Its own seats and those of its opponents."""
+        return self.seats + sum(part.seats for part in self.opponents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeagueConfig:
+    """The rules of a league.
+
+    Args:
+        num_players: seats of a game.
+        learners: who learns; at least one has the role "main".
+        bots: names of bots that take part.
+        games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
+            all learners and all their opponents sit in every game.
+        capacity: snapshots that are kept; beyond that one is given up for each that comes.
+        eviction: which: the "oldest", the "weakest" by rating, or one of the two most "similar", by whom they
+            beat. The newest of every learner stays.
+        fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a
+            memory of some 100 games.
+        seed: of all that is drawn.
+
+    """
+
+    num_players: int
+    learners: tuple[Learner, ...]
+    bots: tuple[str, ...] = ()
+    games: Games = "own"
+    capacity: int = 1000
+    eviction: str = "similar"
+    fading: float = 0.99
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learners", tuple(self.learners))
+        object.__setattr__(self, "bots", tuple(self.bots))
+        players = whole_number("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
+        object.__setattr__(self, "num_players", players)
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED))
+        self._check_learners()
+        if unknown := [name for name in self.bots if name not in (*bots.NAMES, *bots.ALIASES)]:
+            raise ValueError(f"bots has {unknown[0]!r}; bots are {', '.join(bots.ALIASES)}")
+        if self.eviction not in EVICTIONS:
+            raise ValueError(f"eviction is {self.eviction!r}; it must be one of {', '.join(EVICTIONS)}")
+        capacity = whole_number("capacity", self.capacity, len(self.learners) + 1)
+        object.__setattr__(self, "capacity", capacity)
+        if not 0 < self.fading <= 1:
+            raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
+
+    def _check_learners(self) -> None:
+        names = [learner.name for learner in self.learners]
+        if len(set(names)) < len(names):
+            raise ValueError(f"learners are called {', '.join(names)}; every name may be there once")
+        if not any(learner.role == "main" for learner in self.learners):
+            raise ValueError("no learner has the role 'main'; at least one must")
+        if self.games not in get_args(Games):
+            raise ValueError(f"games is {self.games!r}; it must be one of {', '.join(get_args(Games))}")
+        sums = [learner.seats_in_all for learner in self.learners]
+        totals = sums if self.games == "own" else [sum(sums)]
+        if wrong := [total for total in totals if total != self.num_players]:
+            whose = f"of {names[totals.index(wrong[0])]}" if self.games == "own" else "of all learners"
+            raise ValueError(
+                f"the seats {whose} and of opponents are {wrong[0]} together; a game has num_players = "
+                f"{self.num_players}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as values that JSON has; :meth:`from_dict` reads them."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LeagueConfig:
+        """Return the rules of ``to_dict``; TypeError for unknown fields."""
+        learners = []
+        for given in values["learners"]:
+            parts = [Opponents(**part) for part in given["opponents"]]
+            learners.append(Learner(**{**given, "opponents": parts, "gate": Gate(**given["gate"])}))
+        return cls(**{**values, "learners": learners})

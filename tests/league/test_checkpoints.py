@@ -1,0 +1,174 @@
+"""Checkpoints: whole or not at all, wherever the process is stopped and whatever the disk says."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from territorial.league.checkpoints import CheckpointError, Checkpoints
+
+WRITER = """
+import os, sys
+from territorial.league.checkpoints import Checkpoints
+
+calls, last = 0, int(sys.argv[2])
+
+def counted(function):
+    def call(*args, **kwargs):
+        global calls
+        calls += 1
+        if calls == last:
+            os._exit(9)  # as if the process were killed: nothing is cleaned up
+        return function(*args, **kwargs)
+    return call
+
+def fill(folder):
+    (folder / "inner").mkdir()
+    (folder / "weights").write_bytes(b"2" * 1000)
+    (folder / "inner" / "league").write_bytes(b"2" * 10)
+
+for name in ("mkdir", "rename", "fsync", "rmdir", "unlink", "open"):
+    setattr(os, name, counted(getattr(os, name)))
+Checkpoints(sys.argv[1], keep=1).write(2, fill)
+print(calls)
+"""
+
+
+def fill_with(text):
+    def fill(folder):
+        (folder / "inner").mkdir()
+        (folder / "weights").write_text(text * 1000)
+        (folder / "inner" / "league").write_text(text * 10)
+
+    return fill
+
+
+def content(folder):
+    return (folder / "weights").read_text()[0] + (folder / "inner" / "league").read_text()[0]
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_the_newest_are_kept(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "run", keep=2)
+    assert checkpoints.latest() is None
+    for step in (1, 5, 12):
+        folder = checkpoints.write(step, fill_with(str(step % 10)))
+    assert folder == checkpoints.latest()
+    assert folder.name == "checkpoint-00000012"
+    assert checkpoints.steps() == [5, 12]
+    assert content(folder) == "22"
+    assert sorted(os.listdir(tmp_path / "run")) == ["checkpoint-00000005", "checkpoint-00000012"]
+    with pytest.raises(FileExistsError, match="step 12"):
+        checkpoints.write(12, fill_with("x"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="counts calls of the system that Windows does not make")
+def test_a_process_killed_at_any_call_leaves_the_last_complete_one(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    found, last = set(), 0
+    while True:
+        last += 1
+        folder = tmp_path / str(last)
+        Checkpoints(folder).write(1, fill_with("1"))
+        ended = subprocess.run(
+            [sys.executable, "-S", "-c", BARE + WRITER, str(folder), str(last)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        latest = Checkpoints(folder).latest()
+        found.add((latest.name[-1], content(latest)))
+        assert content(latest) == latest.name[-1] * 2
+        Checkpoints(folder).write(3, fill_with("3"))  # whatever was left behind is in nobody's way
+        assert content(Checkpoints(folder).latest()) == "33"
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == 9
+    assert int(ended.stdout) == last - 1 >= 15
+    assert found == {("1", "11"), ("2", "22")}
+
+
+BARE = """
+import sys, types
+package = types.ModuleType("territorial")  # without its imports, which take longer than all the rest
+import importlib.util
+for part in sys.path:
+    import os.path
+    if os.path.isdir(os.path.join(part, "territorial", "league")):
+        package.__path__ = [os.path.join(part, "territorial")]
+        league = types.ModuleType("territorial.league")
+        league.__path__ = [os.path.join(part, "territorial", "league")]
+        sys.modules["territorial"], sys.modules["territorial.league"] = package, league
+        break
+numpy = types.ModuleType("numpy")
+numpy.bool_ = bool
+sys.modules["numpy"] = numpy
+"""
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("when", ["filling", "sealing"])
+def test_a_full_disk_is_said_and_leaves_the_one_before(tmp_path, monkeypatch, number, when):
+    checkpoints = Checkpoints(tmp_path)
+    first = checkpoints.write(1, fill_with("1"))
+    before = files(tmp_path)
+
+    def full(*_):
+        raise OSError(number, os.strerror(number))
+
+    def fill(folder):
+        fill_with("2")(folder)
+        if when == "filling":
+            full()
+        monkeypatch.setattr("os.fsync", full)
+
+    with pytest.raises(
+        CheckpointError, match=r"step 2 .* the disk is full; the last complete one is"
+    ) as caught:
+        checkpoints.write(2, fill)
+    assert caught.value.errno == number
+    assert files(tmp_path) == before
+    assert checkpoints.latest() == first
+    assert content(first) == "11"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit to the size of files")
+def test_a_limit_of_the_system_is_met_like_a_full_disk(tmp_path):
+    import resource
+    import signal
+
+    checkpoints = Checkpoints(tmp_path)
+    first = checkpoints.write(1, fill_with("1"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+        with pytest.raises(CheckpointError, match="the disk is full"):
+            checkpoints.write(2, fill_with("2" * 1000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert checkpoints.latest() == first
+    assert content(first) == "11"
+
+
+def test_folders_that_are_not_whole_do_not_count(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=5)
+    for step in (1, 2, 3, 4):
+        checkpoints.write(step, fill_with(str(step)))
+    (checkpoints.at(4) / "weights").write_text("short")
+    (checkpoints.at(3) / "inner" / "league").unlink()
+    (checkpoints.at(2) / "contents.json").write_text("{")
+    assert checkpoints.steps() == [1]
+    assert content(checkpoints.write(4, fill_with("5"))) == "55"
+
+
+def test_contents_list_all_files(tmp_path):
+    folder = Checkpoints(tmp_path).write(1, fill_with("1"))
+    assert json.loads((folder / "contents.json").read_text()) == {"inner/league": 10, "weights": 1000}

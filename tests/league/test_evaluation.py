@@ -1,0 +1,237 @@
+"""Evaluation: the games that are played, what is made of them, stopping it and going on."""
+
+import json
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, Setting, evaluate
+from territorial.bots import PythonBot
+from territorial.league.evaluation import Evaluation, usable_cores
+from territorial.league.results import ResultsError
+from territorial.league.trials import TrialRecord, placed
+
+SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
+SETTINGS = {
+    "small": Setting(config=SMALL, seats=["agent", "novice", "novice", "agent"]),
+    "other": Setting(config=SMALL.replace(width=32), seats=["agent", "banker", "novice", "random"]),
+}
+
+
+class Idle(PythonBot):
+    name = "idle"
+
+    def decide(self, view):
+        return -1, 1024
+
+
+class Expanding:
+    """Acts on observations: takes neutral land whenever it may, and counts what it is asked."""
+
+    frames = 1
+
+    def __init__(self):
+        self.started, self.asked, self.stopped = 0, 0, 0
+
+    def identity(self):
+        return "expanding"
+
+    def start(self, config, layout, seed):
+        self.started += 1
+
+        def act(seen, games, seats):
+            assert seen.planes.shape[0] > games.max()
+            self.asked += len(games)
+            legal = seen.masks[games, seats - 1, 0] >> 1 & 1
+            return np.stack([legal, np.full(len(games), 3)], axis=1)
+
+        return act
+
+    def stop(self):
+        self.stopped += 1
+
+
+def quietly(*args, **options):
+    return evaluate(*args, **{"progress": False, "processes": 1} | options)
+
+
+def test_every_pair_is_played_with_the_same_seeds_and_seats():
+    expanding = Expanding()
+    found = quietly({"bank": "banker", "idle": Idle(), "net": expanding}, SETTINGS, 18, seed=5)
+    assert found.is_complete
+    assert found.policies == ("bank", "idle", "net")
+    assert found.settings == ("small", "other")
+    assert len(found.records) == 3 * 2 * 18
+    assert {(one.episode, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
+    assert {len(one.places) for one in found.records if one.setting == "small"} == {2}
+    assert (expanding.started, expanding.stopped) == (4, 4)  # two portions in each of two settings
+    assert expanding.asked > 100
+    score = found.matrix("score").value
+    assert (score[0] > score[1]).all()
+    assert (score[2] > score[1]).all()
+    assert ((score >= 0) & (score <= 1)).all()
+
+
+def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
+    (one,) = quietly(["banker"], {"s": SETTINGS["other"]}, 1, seed=9).records
+    game = territorial.VecGame(SETTINGS["other"].config, 1, autoreset="disabled", observe=False)
+    game.set_seats(0, ["banker", "banker", "novice", "random"])
+    game.reset(seeds=[9])
+    while not game.state.over.all() and game.state.alive[0, 1]:
+        game.step()
+    assert one.length == game.state.tick[0]
+    assert one.land[0] == pytest.approx(game.state.land[0, 1] / game.state.num_land[0], abs=1e-6)
+    if game.state.place2[0, 1]:
+        assert one.places[0] == game.state.place2[0, 1] / 2
+
+
+def test_seats_move_on_and_other_policies_may_be_opponents():
+    setting = Setting(config=SMALL, seats=["agent", "idle", "novice", "banker"])
+    assert setting.at(0) == ("agent", "idle", "novice", "banker")
+    assert setting.at(1) == ("banker", "agent", "idle", "novice")
+    assert setting.at(5) == setting.at(1)
+    fixed = Setting(config=SMALL, seats=setting.seats, rotate=False)
+    assert fixed.at(3) == fixed.at(0)
+    found = quietly({"idle": Idle(), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
+    assert found.policies == ("m",)
+    assert len(found.records) == 2
+
+
+def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
+    setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_steps=12)
+    found = quietly({"idle": Idle()}, {"s": setting}, 4)
+    assert all(one.is_left for one in found.records)
+    assert {one.length for one in found.records} == {12 * SMALL.decision_every}
+    assert {one.places for one in found.records} == {(3.0, 3.0, 3.0)}
+
+
+def test_open_places_follow_land():
+    places = placed(np.array([0, 0, 5, 0, 4.0]), np.array([10, 30, 0, 10, 0]))
+    assert places.tolist() == [2.5, 1.0, 5.0, 2.5, 4.0]
+
+
+def test_results_do_not_depend_on_how_many_processes_play():
+    policies = {"bank": "banker", "m": "metronome"}
+    here = quietly(policies, SETTINGS, 3)
+    assert evaluate(policies, SETTINGS, 3, processes=2, progress=False).records == here.records
+    assert usable_cores() >= 1
+
+
+def record(policy, episode, place):
+    return TrialRecord(policy, "s", episode, episode, 5, (place,), (0.1,), (0.0,), 100, False)
+
+
+def test_matrices_have_means_and_intervals_over_games():
+    records = [record("a", k, place) for k, place in enumerate([1, 2, 3, 1, 3])] + [record("b", 0, 5.0)]
+    matrix = Evaluation(["a", "b", "c"], ["s"], records).matrix("place")
+    assert matrix.value[:2, 0].tolist() == [2.0, 5.0]
+    assert matrix.games[:, 0].tolist() == [5, 1, 0]
+    assert matrix.high[0, 0] - 2 == pytest.approx(2.776 * 1 / np.sqrt(5), rel=0.01)
+    assert np.isnan([matrix.low[1, 0], matrix.value[2, 0]]).all()
+    assert Evaluation(["a"], ["s"], records).matrix("win").value[0, 0] == pytest.approx(0.4)
+    assert "2.000 ± 1.2" in Evaluation(["a"], ["s"], records).table("place")
+    with pytest.raises(ValueError, match="score, place, win"):
+        Evaluation(["a"], ["s"], records).matrix("fun")
+
+
+# ---- going on ------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
+    path, policies = tmp_path / "trials.jsonl", {"bank": "banker", "m": "metronome"}
+    whole = quietly(policies, SETTINGS, 20)
+    played = []
+
+    def play_some(tryout, portions):
+        work = tryout()
+        for portion in portions:
+            played.append(portion)
+            yield work(portion)
+            if len(played) == 3:
+                raise KeyboardInterrupt
+
+    first = quietly(policies, SETTINGS, 20, out=path, play=play_some)
+    assert not first.is_complete
+    assert 0 < len(first.records) < len(whole.records)
+    with path.open("a") as file:
+        file.write('{"policy": "ba')  # cut short while it was written
+    rest = []
+
+    def play_rest(tryout, portions):
+        rest.extend(portions)
+        return map(tryout(), portions)
+
+    second = quietly(policies, SETTINGS, 20, out=path, play=play_rest)
+    assert second.is_complete
+    assert second.records == whole.records
+    assert not set(rest) & set(played)
+    assert len(rest) + len(played) == 8
+    third = quietly(policies, SETTINGS, 20, out=path, play=lambda *_: pytest.fail("nothing is left to play"))
+    assert third.records == whole.records
+
+
+def test_policies_settings_and_games_can_be_added_to_a_file(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    quietly(["banker"], {"small": SETTINGS["small"]}, 2, out=path)
+    more = quietly(["banker", "metronome"], SETTINGS, 3, out=path)
+    assert len(more.records) == 12
+    assert more.records == quietly(["banker", "metronome"], SETTINGS, 3).records
+    assert [("format" in json.loads(line)) for line in path.read_text().splitlines()].count(True) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: {"seed": 1}, "seed 0; here it is 1"),
+        (lambda: {"configs": {"small": SETTINGS["other"]}}, r"settings\['small'\]"),
+        (lambda: {"policies": {"p": "novice"}}, r"policies\['p'\] = 'banker-1'"),
+    ],
+)
+def test_files_of_something_else_are_refused_and_left(tmp_path, change, message):
+    path = tmp_path / "trials.jsonl"
+    given = {"policies": {"p": "banker"}, "configs": {"small": SETTINGS["small"]}, "episodes": 1, "out": path}
+    quietly(**given)
+    before = path.read_bytes()
+    with pytest.raises(ResultsError, match=message):
+        quietly(**{**given, **change()})
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["{}\n", "[1]\n", "something else\n", "no line"])
+def test_other_files_are_refused_and_left(tmp_path, text):
+    path = tmp_path / "trials.jsonl"
+    path.write_text(text)
+    with pytest.raises(ResultsError, match=r"trials\.jsonl"):
+        quietly(["banker"], SETTINGS, 1, out=path)
+    assert path.read_text() == text
+
+
+# ---- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: quietly({}, SETTINGS, 1), ValueError, "no policies"),
+        (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
+        (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
+        (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, "'x' is 3"),
+        (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "that of another bot"),
+        (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
+        (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
+        (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
+        (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]), ValueError, "policy 'a'"),
+        (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]), ValueError, "setting 'b'"),
+        (lambda: Setting(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
+        (lambda: Setting(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
+        (
+            lambda: quietly(["banker"], {"s": Setting(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
+            ValueError,
+            r"seats\[3\] is 'who'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

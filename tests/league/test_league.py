@@ -1,0 +1,326 @@
+"""The league: whom its strategies choose, when its gates open, whom it gives up, and that it can be kept."""
+
+import pickle
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates
+
+RATED = find_spec("openskill") is not None
+
+
+def league_of(*learners, num_players=8, rated=False, **changes):
+    return League(LeagueConfig(num_players=num_players, learners=learners, **changes), rated=rated)
+
+
+def main(seats=2, *parts, **changes):
+    return Learner(name="main", seats=seats, opponents=parts or (Opponents(seats=8 - seats),), **changes)
+
+
+def weights(strategy, above, ratings=None, is_main=None, own=25.0, **options):
+    above = np.asarray(above, float)
+    candidates = Candidates(
+        above,
+        np.full(len(above), 25.0) if ratings is None else np.asarray(ratings, float),
+        np.zeros(len(above), bool) if is_main is None else np.asarray(is_main),
+        own,
+    )
+    found = Opponents(seats=1, strategy=strategy, **options).weights(candidates)
+    return found / found.sum()
+
+
+# ---- strategies ----------------------------------------------------------------------------------------
+
+
+def test_prioritised_play_prefers_what_its_weighting_says():
+    above = [0.1, 0.5, 0.9]
+    np.testing.assert_allclose(weights("pfsp", above, weighting="hard"), np.array([0.9, 0.5, 0.1]) / 1.5)
+    np.testing.assert_allclose(weights("pfsp", above, weighting="easy"), np.array([0.1, 0.5, 0.9]) / 1.5)
+    assert weights("pfsp", above, weighting="even").argmax() == 1
+    harder = weights("pfsp", above, weighting="hard", power=4)
+    assert harder[0] > 0.9
+
+
+def test_near_ratings_are_preferred_however_far_all_are():
+    found = weights("near", [0.5] * 4, ratings=[20, 26, 30, 45], own=25.0, scale=2.0)
+    assert found.argmax() == 1
+    assert found[1] > found[0] > found[3]
+    far = weights("near", [0.5] * 2, ratings=[10_000, 9_000], own=0.0)
+    assert far.argmax() == 1
+
+
+def test_the_exploiter_meets_main_while_it_has_a_chance_and_its_copies_until_then():
+    is_main = [True, False, False]
+    has = weights("versus_main", [0.3, 0.5, 0.9], is_main=is_main)
+    assert has[0] > 0.97
+    has_none = weights("versus_main", [0.05, 0.5, 0.9], is_main=is_main)
+    assert has_none[0] < 0.01
+    assert has_none[1] > has_none[2] > 0.2
+    assert weights("self_play", [0.5, 0.5, 0.5], is_main=is_main)[0] > 0.97
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("above", [[0.0], [1.0], [0.0, 1.0], [0.5] * 7])
+def test_everybody_stays_within_reach(strategy, above):
+    found = weights(strategy, above, is_main=[False] * len(above))
+    assert (found >= FLOOR / (1 + FLOOR) / len(above) / 2).all()
+    assert found.sum() == pytest.approx(1)
+
+
+def test_line_ups_of_32_seats_mix_strategies():
+    parts = (
+        Opponents(seats=4, strategy="self_play", among=("mains",)),
+        Opponents(seats=8, strategy="pfsp", weighting="hard"),
+        Opponents(seats=4, strategy="near", among=("snapshots", "bots")),
+        Opponents(seats=8, strategy="uniform", among=("bots",)),
+    )
+    league = league_of(
+        Learner(name="main", seats=8, opponents=parts), num_players=32, bots=("banker", "novice")
+    )
+    for _ in range(3):
+        league.freeze("main")
+    table = league.table()
+    assert isinstance(table, LeagueTable)
+    assert [group.seats for group in table.groups] == [8, 4, 8, 4, 8]
+    players = [str(player) for player in league.draw()]
+    assert len(players) == 32
+    assert players[:12] == ["trainable:main"] * 12
+    assert {name.partition(":")[0] for name in players[12:20]} == {"snapshot"}
+    assert set(players[24:]) == {"bot:banker", "bot:novice"}
+
+
+def test_before_anybody_is_frozen_main_agents_play_themselves():
+    assert {str(player) for player in league_of(main()).draw()} == {"trainable:main"}
+
+
+def test_those_who_win_are_met_more_often():
+    league = league_of(main(2, Opponents(seats=6, weighting="hard", power=2)))
+    for _ in range(2):
+        league.freeze("main")
+    for _ in range(50):
+        league.record(["trainable:main", "snapshot:main-0", "snapshot:main-1"], [2, 1, 3])
+    players = league.table().groups[1].players
+    assert {str(player): weight > 0.9 for player, weight in players.items()} == {
+        "snapshot:main-0": True,
+        "snapshot:main-1": False,
+    }
+
+
+def test_own_games_are_one_learners_and_shared_ones_are_everybodys():
+    exploiter = Learner(
+        name="breaker",
+        role="main_exploiter",
+        seats=3,
+        opponents=(Opponents(seats=5, strategy="versus_main", among=("mains", "main_snapshots")),),
+    )
+    own = league_of(main(), exploiter)
+    assert own.table("breaker").names("trainable") == ["breaker", "main"]
+    with pytest.raises(ValueError, match="say whose"):
+        own.table()
+    shared = league_of(
+        main(3, Opponents(seats=1)), Learner(name="other", role="league_exploiter", seats=4), games="shared"
+    )
+    assert [group.seats for group in shared.table().groups] == [3, 1, 4]
+
+
+# ---- gates ---------------------------------------------------------------------------------------------
+
+
+def beat(league, winner, loser, games):
+    for _ in range(games):
+        league.record([winner, loser], [1, 2])
+
+
+def test_a_gate_opens_when_all_are_beaten_often_enough():
+    league = league_of(main(2, gate=Gate(beats=0.7, min_games=10, min_steps=5)))
+    league.freeze("main")
+    assert league.gate("main") == (False, "0 of at least 5 steps")
+    league.advance("main", 5)
+    beat(league, "trainable:main", "snapshot:main-0", 9)
+    assert not league.gate("main").is_open
+    assert "met 0 of 1" in league.gate("main").reason
+    beat(league, "trainable:main", "snapshot:main-0", 1)
+    assert league.gate("main").is_open
+    assert league.freeze("main").name == "main-1"
+    assert not league.gate("main").is_open
+    league.advance("main", 5)
+    assert "met 1 of 2" in league.gate("main").reason
+    beat(league, "snapshot:main-1", "trainable:main", 20)
+    verdict = league.gate("main")
+    assert not verdict.is_open
+    assert "snapshot:main-1" in verdict.reason
+
+
+def test_a_gate_opens_when_time_is_up():
+    league = league_of(main(2, gate=Gate(max_steps=3)))
+    league.freeze("main")
+    league.advance("main", 2)
+    assert not league.gate("main").is_open
+    league.advance("main")
+    assert league.gate("main").is_open
+
+
+def test_an_exploiter_is_measured_by_main_and_begins_anew():
+    parts = (Opponents(seats=5, strategy="versus_main", among=("mains", "main_snapshots")),)
+    gate = Gate(beats=0.7, against=("mains",), min_games=5)
+    breaker = Learner(
+        name="breaker", role="main_exploiter", seats=3, opponents=parts, gate=gate, reset_chance=1.0
+    )
+    league = league_of(main(), breaker)
+    league.freeze("main")
+    league.advance("breaker")
+    beat(league, "trainable:breaker", "trainable:main", 20)
+    assert league.gate("breaker").is_open
+    frozen = league.freeze("breaker")
+    assert frozen == ("breaker-0", (), True)
+    assert league.payoff.games("trainable:breaker", ["trainable:main"])[0] == 0
+    assert league.pool("exploiter_snapshots") == ("snapshot:breaker-0",)
+    assert league.pool("main_snapshots") == ("snapshot:main-0",)
+    assert not league.freeze("main").starts_anew
+
+
+# ---- giving up -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("eviction", "gone"), [("oldest", "main-0"), ("similar", "main-1")])
+def test_the_league_gives_up_whom_it_needs_least(eviction, gone):
+    league = league_of(main(), capacity=4, eviction=eviction, bots=("banker",))
+    for _ in range(4):
+        league.freeze("main")
+    for name, place in (("main-0", 1), ("main-1", 3), ("main-2", 3), ("main-3", 2)):
+        for _ in range(20):
+            league.record([f"snapshot:{name}", "bot:banker"], [place, 2])
+    frozen = league.freeze("main")
+    assert frozen.evicted == (gone,)
+    assert f"snapshot:{gone}" not in league.payoff.names
+    assert list(league.snapshots) == [name for name in (f"main-{i}" for i in range(5)) if name != gone]
+    league.record([f"snapshot:{gone}", "bot:banker", "trainable:main"], [1, 2, 3])
+    assert f"snapshot:{gone}" not in league.payoff.names
+
+
+def test_the_newest_of_every_learner_stays():
+    shared = league_of(
+        main(4),
+        Learner(name="b", role="league_exploiter", seats=4),
+        num_players=12,
+        games="shared",
+        capacity=3,
+    )
+    shared.freeze("b")
+    for _ in range(6):
+        shared.freeze("main")
+    assert list(shared.snapshots) == ["b-0", "main-4", "main-5"]
+
+
+# ---- keeping -------------------------------------------------------------------------------------------
+
+
+def played(rated=False):
+    league = league_of(main(), bots=("banker",), capacity=4, rated=rated, seed=3)
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        if i % 5 == 0:
+            league.freeze("main")
+        league.advance("main")
+        players = league.draw()
+        league.record(players, rng.permutation(8) + 1)
+        league.record(["trainable:main", "bot:banker-1"], [1, float("nan")])
+        league.note(i, entropy=0.5)
+    return league
+
+
+def go_on(league):
+    league.freeze("main")
+    drawn = [league.draw() for _ in range(5)]
+    league.record(drawn[0], range(1, 9))
+    return drawn, league.gate("main"), league.table().to_json(), league.to_bytes()
+
+
+@pytest.mark.parametrize("way", ["file", "pickle"])
+def test_a_league_that_was_kept_goes_on_as_if_nothing_had_happened(way, tmp_path):
+    league = played(rated=RATED)
+    league.save(tmp_path / "league.npz")
+    kept = League.load(tmp_path / "league.npz") if way == "file" else pickle.loads(pickle.dumps(league))
+    assert kept.to_bytes() == league.to_bytes()
+    assert go_on(kept) == go_on(league)
+
+
+def test_the_same_calls_give_the_same_league():
+    assert played().to_bytes() == played().to_bytes()
+
+
+def test_damaged_files_are_refused_and_nothing_is_unpickled(tmp_path):
+    path, data = tmp_path / "league.npz", played().to_bytes()
+    for damaged in (b"", data[:100], data[:-40], b"x" * 500, data[: len(data) // 2] + b"\0" * 50):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="this is no league"):
+            League.load(path)
+    np.savez(path, about=np.array([{"format": 1}], object), allow_pickle=True)
+    with pytest.raises(ValueError, match="this is no league"):
+        League.load(path)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "league.npz"
+    league = played()
+    league.save(path)
+    before = path.read_bytes()
+    league.freeze("main")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        league.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["league.npz"]
+
+
+# ---- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: league_of(main(3, Opponents(seats=4))), "are 7 together; a game has num_players = 8"),
+        (lambda: league_of(Learner(name="x", role="main_exploiter", seats=8)), "the role 'main'"),
+        (lambda: league_of(main(), bots=("nobody",)), "bots has 'nobody'"),
+        (lambda: league_of(main(), eviction="newest"), "oldest, weakest, similar"),
+        (lambda: league_of(main(), capacity=1), "capacity is 1"),
+        (lambda: league_of(main(), main()), "called main, main"),
+        (lambda: Opponents(seats=1, strategy="pfps"), "strategy is 'pfps'"),
+        (lambda: Opponents(seats=1, among=("friends",)), "among is 'friends'"),
+        (lambda: Gate(beats=60), "beats is 60"),
+        (lambda: Gate(against=("all",)), ", ".join(POOLS)),
+        (lambda: Learner(name="a/b"), "name is 'a/b'"),
+        (lambda: league_of(main()).gate("maine"), "it has main"),
+        (lambda: league_of(main()).record(["snapshot:main-0"], [1]), "no snapshot of this league"),
+        (lambda: league_of(main()).record(["bot:banker"], [1, 2]), "1 players and 2 places"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.skipif(not RATED, reason="openskill is not installed: the extra `league` has it")
+def test_snapshots_enter_with_their_learners_rating_and_the_weakest_goes():
+    league = league_of(main(), capacity=3, eviction="weakest", bots=("banker",), rated=True)
+    for place in (3, 1, 3):
+        for _ in range(15):
+            league.record(["trainable:main", "bot:banker"], [place, 2])
+        league.freeze("main")
+    ratings = {name: league.rating(f"snapshot:{name}").mu for name in league.snapshots}
+    assert ratings["main-1"] == max(ratings.values())
+    assert league.rating("bot:banker") == league.rating("bot:banker-1")
+    assert league.freeze("main").evicted == (min(list(ratings)[:3], key=ratings.get),)
+
+
+@pytest.mark.skipif(RATED, reason="openskill is installed")
+def test_ratings_name_the_extra_that_they_need():
+    with pytest.raises(ImportError, match="league"):
+        league_of(main(), rated=True)

@@ -1,0 +1,195 @@
+"""A league wired to RLlib: its table is in force in the very next game, and it is part of checkpoints."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters.configure import league_of, set_league  # noqa: E402
+from rllib_adapters.league import (  # noqa: E402
+    add_callback,
+    callback_of,
+    configure_league,
+    league_in,
+    outcomes_of,
+    set_weights,
+    weights_of,
+)
+from territorial.league import (  # noqa: E402
+    Gate,
+    Group,
+    League,
+    LeagueConfig,
+    LeagueTable,
+    Learner,
+    Opponents,
+    SnapshotStore,
+)
+from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
+
+RATED = find_spec("openskill") is not None
+
+GOES_ON = """
+import json, sys
+from ray.rllib.algorithms.algorithm import Algorithm
+from rllib_adapters.configure import league_of
+from rllib_adapters.league import league_in
+from tests.rllib.support import start_ray
+
+start_ray()
+algorithm = Algorithm.from_checkpoint(sys.argv[1])
+league = league_in(algorithm)
+found = {"hex": league.to_bytes().hex(), "table": league_of(algorithm).to_dict()}
+algorithm.train()
+found["games"], found["steps"] = league.num_games, league.steps
+algorithm.stop()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def small_league(max_steps=1):
+    parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
+    main = Learner(name="main", seats=2, opponents=parts, gate=Gate(max_steps=max_steps))
+    config = LeagueConfig(num_players=6, learners=(main,), bots=("banker", "novice"), capacity=3, seed=1)
+    return League(config, rated=RATED)
+
+
+def league_config(store, league, runner="batched", runners=0, games=2, max_steps=12):
+    env = {"config": CONFIG, "frames": 1, "max_steps": max_steps}
+    config = configure_league(PPOConfig(), env, league, store, module=SmallModule, runner=runner)
+    config.env_runners(num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length="auto")
+    config.training(train_batch_size_per_learner=48, minibatch_size=16, num_epochs=1)
+    return config
+
+
+@pytest.mark.parametrize("runner", ["batched", "stock"])
+def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
+    store = SnapshotStore(tmp_path)
+    config = league_config(store, small_league(), runner)
+    heard = []
+    add_callback(config, lambda *, result, **_: heard.append(dict(result["league"])))
+    algorithm = config.build_algo()
+    try:
+        league = league_in(algorithm)
+        assert store.names() == ["main-0"]
+        first = weights_of(algorithm, "main")
+        for name, array in store.load("main-0").items():
+            np.testing.assert_array_equal(array, first[name])
+        for i in range(1, 5):
+            algorithm.train()
+            assert league_of(algorithm).to_dict() == league.table().to_dict()
+            assert f"main-{i}" in league.snapshots
+        assert len(league.snapshots) == 3
+        assert league.num_games == sum(one["games"] for one in heard) >= 8
+        assert [one["frozen"] for one in heard] == [["main-1"], ["main-2"], ["main-3"], ["main-4"]]
+        assert league.payoff.games("trainable:main", ["bot:banker-1", "bot:novice-1"]).sum() > 0
+        assert len(league.history) == 4
+        assert store.names() == [f"main-{i}" for i in range(5)]
+        assert callback_of(algorithm).clean({"main-1"}) == ["main-0"]
+        assert store.names() == ["main-1", *sorted(league.snapshots)]
+        set_weights(algorithm, "main", store, "main-1")
+        acting = algorithm.env_runner.module["main"].get_state()
+        for name, array in store.load("main-1").items():
+            np.testing.assert_array_equal(acting[f"policy.{name}"], array)
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize("runner", ["batched", "stock"])
+def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(tmp_path, runner):
+    config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_steps=None)
+    config.env_runners(rollout_fragment_length=3)
+    algorithm = config.build_algo()
+
+    def sample(one):
+        one.sample(num_timesteps=6)
+
+    def playing(one):
+        """The opponents of the games under way."""
+        envs = getattr(one.env, "envs", None) or [one.env]
+        named = [getattr(env.unwrapped, "players", None) or env.unwrapped._players for env in envs]
+        return [sorted({str(player) for player in row[2:]}) for row in named]
+
+    try:
+        group = algorithm.env_runner_group
+        group.foreach_env_runner(sample, local_env_runner=False)
+        under_way = group.foreach_env_runner(playing, local_env_runner=False)
+        assert all("snapshot:main-0" in row for rows in under_way for row in rows)
+        callback = callback_of(algorithm)
+        callback._keep(algorithm, "main", "pushed")
+        groups = [
+            Group(2, {"trainable:main": 1}),
+            Group(3, {"snapshot:pushed": 1}),
+            Group(1, {"bot:turtle": 1}),
+        ]
+        set_league(algorithm, LeagueTable(groups))
+        group.foreach_env_runner(sample, local_env_runner=False)
+        assert group.foreach_env_runner(playing, local_env_runner=False) == under_way, "games go on as begun"
+        outcomes_of(algorithm)
+        wanted = ["bot:turtle", "snapshot:pushed"]
+        ended = {}
+        for _ in range(60):
+            group.foreach_env_runner(sample, local_env_runner=False)
+            found = group.foreach_env_runner(take, local_env_runner=False)
+            for i, games in enumerate(found):
+                ended.setdefault(i, []).extend(sorted(set(game.players[2:])) for game in games)
+            if all(len(ended.get(i, [])) >= 6 for i in range(2)):
+                break
+        for i in range(2):  # on every runner: the two games under way, then nothing but the new table
+            assert len(ended[i]) >= 6
+            assert all("snapshot:main-0" in row for row in ended[i] if row != wanted)
+            assert sum(row != wanted for row in ended[i]) == 2, ended[i]
+    finally:
+        algorithm.stop()
+
+
+def take(runner):
+    from rllib_adapters.league import _take
+
+    return _take(runner)
+
+
+def test_the_league_is_part_of_checkpoints(tmp_path):
+    algorithm = league_config(tmp_path / "store", small_league()).build_algo()
+    try:
+        for _ in range(2):
+            algorithm.train()
+        league = league_in(algorithm)
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+        kept, games, table = league.to_bytes().hex(), league.num_games, league.table().to_dict()
+        algorithm.train()  # what is done after the checkpoint is not in it, and in nobody's way
+        assert "main-3" in SnapshotStore(tmp_path / "store")
+    finally:
+        algorithm.stop()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    environment.pop("RAY_ADDRESS", None)
+    ended = subprocess.run(
+        [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
+    )
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert found["hex"] == kept
+    assert found["table"] == table
+    assert found["games"] > games
+    assert found["steps"] == {"main": 3}
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path):
+    league_config(tmp_path, small_league()).build_algo().stop()
+    with pytest.raises(FileExistsError, match="of another run"):
+        league_config(tmp_path, small_league()).build_algo()

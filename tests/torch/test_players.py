@@ -1,0 +1,82 @@
+"""Snapshots in evaluations: they play as their networks do, share one, and hold no memory when it is over."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import Setting, evaluate
+from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.league.results import ResultsError
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.nets import players  # noqa: E402 - only where torch is there
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402
+from territorial.nets.frozen import manifest_of  # noqa: E402
+from territorial.nets.players import SnapshotPolicy  # noqa: E402
+from territorial.obs_layout import ObsLayout  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
+
+TRUNKS = {"mean": MeanTrunk}
+LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
+SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_steps=60)}
+
+
+def add(store, name, what, seed):
+    torch.manual_seed(seed)
+    policy = BoardPolicy(LAYOUT, SMALL, MeanTrunk(LAYOUT, SMALL))
+    with torch.no_grad():
+        policy.policy_head.bias[what] = 50.0
+    arrays = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
+    store.add(name, arrays, manifest_of(LAYOUT, "mean", {}))
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SnapshotStore(tmp_path / "store")
+    add(store, "holder", 0, 1)
+    add(store, "expander", 1, 2)
+    return store
+
+
+def test_snapshots_do_as_their_weights_say_in_one_process_as_in_two(store):
+    policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
+    found = evaluate(policies, SETTINGS, 6, processes=1, progress=False)
+    land = found.matrix("land").value[:, 0]
+    assert land[1] > 2 * land[0]
+    again = evaluate(policies, {**SETTINGS, "t": SETTINGS["s"]}, 6, processes=2, progress=False)
+    assert [one for one in again.records if one.setting == "s"] == list(found.records)
+
+
+def test_one_network_serves_all_and_nothing_stays_open(store):
+    policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
+    against = {
+        "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_steps=9)
+    }
+    evaluate(policies, against, 2, processes=1, progress=False)
+    _, frozen = players._tables[str(store.path)]
+    assert len(frozen._networks) == 1
+    assert not frozen._open
+
+
+def test_policies_can_be_pickled_and_know_their_weights(store):
+    policy = SnapshotPolicy(store, "holder", TRUNKS)
+    assert pickle.loads(pickle.dumps(policy)).identity() == policy.identity()
+    assert policy.identity() != SnapshotPolicy(store, "expander", TRUNKS).identity()
+    assert policy.frames == 1
+    with pytest.raises(UnknownSnapshotError, match="nobody"):
+        SnapshotPolicy(store, "nobody", TRUNKS)
+
+
+def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(store, tmp_path):
+    def run():
+        policies = {"p": SnapshotPolicy(store, "holder", TRUNKS)}
+        return evaluate(policies, SETTINGS, 1, processes=1, out=tmp_path / "out", progress=False)
+
+    assert np.isfinite(run().matrix().value).all()
+    run()
+    store.remove("holder")
+    add(store, "holder", 0, 3)
+    with pytest.raises(ResultsError, match="holder"):
+        run()
