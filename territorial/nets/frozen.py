@@ -27,7 +27,7 @@ MAX_OPEN = 512
 def manifest_of(
     layout: ObsLayout, architecture: str, settings: Mapping[str, object], **metadata: object
 ) -> Manifest:
-    """Return the manifest of a ``Policy`` that is, or has as its trunk, ``architecture`` with ``settings``."""
+    """Return the manifest of a ``Policy`` that is ``architecture`` with ``settings``, or has it as trunk."""
     return Manifest(
         architecture=architecture,
         observation=OBSERVATION,
