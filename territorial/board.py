@@ -175,9 +175,7 @@ def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
 
 
 @njit
-def take_front(
-    planes: Any, occupied: Any, taker: int, target: int, front: Any, front_blocks: Any
-) -> None:
+def take_front(planes: Any, occupied: Any, taker: int, target: int, front: Any, front_blocks: Any) -> None:
     """Move the cells of ``front`` from ``target`` to ``taker``."""
     gains, loses = planes[taker], planes[target]
     for s in range(len(gains)):

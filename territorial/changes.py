@@ -1,9 +1,10 @@
 """The log of cells that change hands during a step, from which the packed board is brought up to date.
 
 It is scratch memory: a step is played and observed within one call, so the log is empty between calls.
-``work.changes``, uint64[bit][strip][row] like planes of the board, holds the XOR of old and new owner codes,
-``work.touched``, uint64[bit][strip][group], the blocks where anything was noted in that bit, and ``work.takers``,
-uint64[strip][block][word], who took cells in a block. Without boards to observe these have no rows at all.
+``work.changes``, uint64[bit][strip][row] like planes of the board, holds the XOR of old and new owner
+codes, ``work.touched``, uint64[bit][strip][group], the blocks where anything was noted in that bit, and
+``work.takers``, uint64[strip][block][word], who took cells in a block. Without boards to observe these
+have no rows at all.
 """
 
 from __future__ import annotations
@@ -52,7 +53,13 @@ def note_bit(changes: Any, touched: Any, cells: Any, blocks: Any) -> None:
 @njit
 def forget_changes(work: Work) -> None:
     """Empty the log."""
+    clear_changes(work)
+    work.takers[:] = ZERO
+
+
+@njit
+def clear_changes(work: Work) -> None:
+    """Empty the log but for the takers."""
     for b in range(work.changes.shape[0]):
         clear_cells(work.changes[b], work.touched[b])
         empty(work.touched[b])
-    work.takers[:] = ZERO

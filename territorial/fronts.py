@@ -7,8 +7,8 @@ fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver
 - The giver no longer touches the cells beside F that it touched through F alone.
 - Whoever touches a cell of F touched the giver there and touches the taker now.
 
-All of it lies in the *zone*, the blocks with cells of F or beside F, and concerns only those who border the giver.
-None of the planes has changed yet while it is counted.
+All of it lies in the *zone*, the blocks with cells of F or beside F, and concerns only those who border
+the giver. None of the planes has changed yet while it is counted.
 """
 
 from __future__ import annotations
@@ -103,8 +103,9 @@ def add_zone(work: Work, s: int, group: int, blocks: Any) -> None:
 def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bool:
     """Change the fronts between ``taker`` and ``giver``; return whether others have cells beside the front.
 
-    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those beside the
-    front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the giver will touch no more.
+    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those
+    beside the front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the
+    giver will touch no more.
     """
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
@@ -139,9 +140,9 @@ def beside_rest(cells: Any, without: Any, s: int, r: int, edge: tuple[int, int, 
     left, right, has_left, has_right = edge
     own = eight(cells, s, r) & ~eight(without, s, r)
     word = (own << ONE) | (own >> ONE)
-    word |= (eight(cells, s, r - 1) & ~eight(without, s, r - 1))
-    word |= (eight(cells, s, r + 1) & ~eight(without, s, r + 1))
-    word |= (((eight(cells, left, r) & ~eight(without, left, r)) >> TOP_BIT) & has_left)
+    word |= eight(cells, s, r - 1) & ~eight(without, s, r - 1)
+    word |= eight(cells, s, r + 1) & ~eight(without, s, r + 1)
+    word |= ((eight(cells, left, r) & ~eight(without, left, r)) >> TOP_BIT) & has_left
     return word | (((eight(cells, right, r) & ~eight(without, right, r)) << TOP_BIT) & has_right)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, lowest_bit, njit, popcount
-from territorial._words import EIGHT, eight, no_cells, put, rows_in
+from territorial._words import EIGHT, eight, eight_down, no_cells, put_down, rows_in, word_of
 from territorial.board import STRIP_BITS, block_of, first_row
-from territorial.changes import forget_changes
+from territorial.changes import clear_changes
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
@@ -75,7 +75,7 @@ def pack_changes(
             write_changes(work.changes[b], work.touched[b], boards[1, b], history[1, b])
         apply_changes(work.changes[b], work.touched[b], boards[0, b])
     count = list_changes(game, params, work, index, code, boards.shape[1])
-    forget_changes(work)
+    clear_changes(work)
     return count if count <= len(index) else NOT_LISTED
 
 
@@ -88,8 +88,11 @@ def copy_blocks(source: Any, source_blocks: Any, target: Any, target_blocks: Any
             target_blocks[s, group] = source_blocks[s, group]
             while blocks != ZERO:
                 row = EIGHT * block_of(group, blocks)
-                for r in range(row, min(row + EIGHT, len(target))):
-                    target[r, s] = source[r, s]
+                if row + EIGHT <= len(target):
+                    put_down(target, row, s, eight_down(source, row, s))
+                else:
+                    for r in range(row, len(target)):
+                        target[r, s] = source[r, s]
                 blocks &= blocks - ONE
 
 
@@ -102,8 +105,11 @@ def write_changes(changes: Any, touched: Any, target: Any, target_blocks: Any) -
             target_blocks[s, group] = touched[s, group]
             while blocks != ZERO:
                 row = EIGHT * block_of(group, blocks)
-                for r in range(row, min(row + EIGHT, len(target))):
-                    target[r, s] = changes[s, r + 1]
+                if row + EIGHT <= len(target):
+                    put_down(target, row, s, eight(changes, s, row + 1))
+                else:
+                    for r in range(row, len(target)):
+                        target[r, s] = changes[s, r + 1]
                 blocks &= blocks - ONE
 
 
@@ -115,14 +121,17 @@ def apply_changes(changes: Any, touched: Any, board: Any) -> None:
             blocks = touched[s, group]
             while blocks != ZERO:
                 row = EIGHT * block_of(group, blocks)
-                for r in range(row, min(row + EIGHT, len(board))):
-                    board[r, s] ^= changes[s, r + 1]
+                if row + EIGHT <= len(board):
+                    put_down(board, row, s, eight_down(board, row, s) ^ eight(changes, s, row + 1))
+                else:
+                    for r in range(row, len(board)):
+                        board[r, s] ^= changes[s, r + 1]
                 blocks &= blocks - ONE
 
 
 @njit
 def list_changes(game: Game, params: Params, work: Work, index: Any, code: Any, num_bits: int) -> int:
-    """List the cells that changed, block by block and owner by owner; return how many, at most one too many."""
+    """List the cells that changed, by block and by owner; return how many, or beyond the room if full."""
     count = 0
     for s in range(work.takers.shape[0]):
         for group in range(work.touched.shape[2]):
@@ -141,22 +150,19 @@ def list_changes(game: Game, params: Params, work: Work, index: Any, code: Any, 
                         owner = 64 * word + lowest_bit(takers)
                         cells = changed & eight(game.planes[owner], s, first_row(block))
                         first = EIGHT * block * params.width + s * STRIP_BITS
-                        count = list_block(cells, work.listed, owner, first, params.width, index, code, count)
+                        count = list_block(cells, owner, first, params.width, index, code, count)
                         takers &= takers - ONE
                 blocks &= blocks - ONE
     return count
 
 
 @njit
-def list_block(
-    cells: Any, listed: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int
-) -> int:
-    """List ``cells`` of a block, which ``owner`` has now; ``first`` is the index of the block's first cell."""
+def list_block(cells: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int) -> int:
+    """List ``cells`` of a block, which ``owner`` has now; ``first`` is the block's first cell."""
     rows = rows_in(cells)
-    put(listed, 0, 0, cells)
     while rows != ZERO:
         i = lowest_bit(rows)
-        count = list_cells(listed[0, i], owner, first + i * width, index, code, count)
+        count = list_cells(word_of(cells, i), owner, first + i * width, index, code, count)
         rows &= rows - ONE
     return count
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._words import EIGHT
 from territorial.board import STRIP_BITS, all_blocks, num_blocks, num_groups, num_rows, num_strips
 from territorial.config import GameConfig, interest_rates
 
@@ -34,7 +33,6 @@ class Work(NamedTuple):
     changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (8, S, groups)
     takers: npt.NDArray[np.uint64]  # (S, blocks, K)
-    listed: npt.NDArray[np.uint64]  # (1, 8) cells of a block that are being listed
     sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
@@ -68,7 +66,6 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         changes=np.zeros((CODE_BITS, strips, logged[0]), np.uint64),
         touched=np.zeros((CODE_BITS, strips, logged[1]), np.uint64),
         takers=np.zeros((strips, logged[2], -(-owners // STRIP_BITS)), np.uint64),
-        listed=np.zeros((1, EIGHT), np.uint64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from territorial import board
 from territorial._words import EIGHT
-from territorial.board import num_blocks, num_groups, num_rows, num_strips
+from territorial.board import num_groups, num_rows, num_strips
 from territorial.constants import BLOCKED
 
 HEIGHTS = (1, 8, 21, 520)
@@ -311,9 +311,7 @@ def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     owner = random_owner(rng, height, width)
     planes = Planes(owner, rng)
-    operations = st.tuples(
-        st.sampled_from(("take", "take", "take", "move", "set")), st.integers(0, 99)
-    )
+    operations = st.tuples(st.sampled_from(("take", "take", "take", "move", "set")), st.integers(0, 99))
     for name, number in data.draw(st.lists(operations, max_size=20)):
         p, target = PAIRS[number % len(PAIRS)]
         if name == "take":
