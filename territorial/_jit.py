@@ -154,7 +154,7 @@ if JIT_ENABLED:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def lowest_bit(_context: Any, word: Any) -> Any:
-        """Return the index of the lowest one in a uint64 that is not zero."""
+        """Return the index of the lowest one in a uint64, 64 if it is zero."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -178,8 +178,8 @@ else:
         return int(word).bit_count()
 
     def lowest_bit(word: Any) -> int:
-        """Return the index of the lowest one in a uint64 that is not zero."""
-        value = int(word)
+        """Return the index of the lowest one in a uint64, 64 if it is zero."""
+        value = int(word) or 1 << 64
         return (value & -value).bit_length() - 1
 
     def highest_bit(word: Any) -> int:

@@ -7,7 +7,8 @@ fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver
 - The giver no longer touches the cells beside F that it touched through F alone.
 - Whoever touches a cell of F touched the giver there and touches the taker now.
 
-All of it lies within a row and a column of F, and concerns only those who border the giver.
+All of it lies in the *zone*, the blocks with cells of F or beside F, and concerns only those who border
+the giver. None of the planes has changed yet while it is counted.
 """
 
 from __future__ import annotations
@@ -16,23 +17,34 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
-from territorial.board import COLUMNS, END, FIRST, beside, edges, front_size, spread, take_front
+from territorial._jit import ONE, TOP_BIT, ZERO, lowest_bit, njit
+from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in, total, with_counts
+from territorial.board import (
+    TOP,
+    beside,
+    block_of,
+    blocks_beside,
+    clear_cells,
+    edges,
+    empty,
+    first_row,
+    front_size,
+    take_front,
+)
 from territorial.changes import note_changes
 from territorial.constants import NEUTRAL
 from territorial.state import Game
 from territorial.work import Work
 
+LAST_ROW = np.uint64(1 << (EIGHT - 1))
+
 
 @njit
-def count_fronts(game: Game, work: Work) -> None:
+def count_fronts(game: Game) -> None:
     """Count all fronts from the board as it stands."""
     for p in range(1, len(game.land)):
-        spread(game.planes, game.spans, p, work.reach, work.reach_spans)
         for target in range(len(game.land)):
-            size = 0
-            if target != p:
-                size = front_size(game.planes, game.spans, work.reach, work.reach_spans, target)
+            size = front_size(game.planes, game.occupied, p, target) if target != p else 0
             add(game, p, target, size - game.fronts[p, target])
     mark_all(game)
 
@@ -40,115 +52,140 @@ def count_fronts(game: Game, work: Work) -> None:
 @njit
 def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int) -> None:
     """Move ``work.front``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
-    planes, zone = game.planes, work.zone
-    first_strip, end_strip = find_zone(work)
-    for s in range(first_strip, end_strip):
-        note_gained(planes[taker], work, s)
-    take_front(planes, game.spans, taker, giver, work.front, work.front_spans)
-    note_changes(work, work.front, work.front_spans, giver, taker)
-    newly_touched = no_longer_touched = touched_back = 0
-    for s in range(first_strip, end_strip):
-        note_giver(planes[giver], work, s)
-        for r in range(np.uint64(zone[s, FIRST]), np.uint64(zone[s, END])):
-            taken, touched = work.front[s, r], work.near_giver[s, r]
-            newly_touched += popcount(work.gained[s, r] & planes[giver, s, r])
-            no_longer_touched += popcount(work.near_front[s, r] & ~touched & planes[taker, s, r] & ~taken)
-            touched_back += popcount(touched & taken)
-    add(game, taker, giver, newly_touched - size)
-    if giver != NEUTRAL:
-        add(game, giver, taker, touched_back - no_longer_touched)
-    for word in range(game.bordering.shape[1]):
-        neighbours = game.bordering[giver, word]
-        while neighbours != ZERO:
-            q = 64 * word + lowest_bit(neighbours)
-            if q != taker and may_touch(game, work, q, first_strip, end_strip):
-                follow_neighbour(game, work, taker, giver, q, first_strip, end_strip)
-            neighbours &= neighbours - ONE
-    clear_front(work)
+    find_zone(work)
+    has_others = follow_both(game, work, taker, giver, size)
+    if has_others:
+        for word in range(game.bordering.shape[1]):
+            neighbours = game.bordering[giver, word]
+            while neighbours != ZERO:
+                q = 64 * word + lowest_bit(neighbours)
+                if q != taker:
+                    follow_neighbour(game, work, taker, giver, q)
+                neighbours &= neighbours - ONE
+    take_front(game.planes, game.occupied, taker, giver, work.front, work.front_blocks)
+    note_changes(work, work.front, work.front_blocks, giver, taker)
+    clear_cells(work.front, work.front_blocks)
 
 
 @njit
-def find_zone(work: Work) -> tuple[int, int]:
-    """Fill ``work.zone``: the rows in which there are cells of the front or beside it; return the strips."""
-    spans, zone = work.front_spans, work.zone
-    first_strip, end_strip = len(spans), 0
-    for s in range(len(spans)):
-        first, end = spans[s, FIRST] - 1, spans[s, END] + 1
-        if s > 0 and spans[s - 1, COLUMNS] < 0:  # the front has cells in the last column of the strip
-            first, end = min(first, spans[s - 1, FIRST]), max(end, spans[s - 1, END])
-        if s + 1 < len(spans) and spans[s + 1, COLUMNS] & 1:
-            first, end = min(first, spans[s + 1, FIRST]), max(end, spans[s + 1, END])
-        zone[s, FIRST], zone[s, END] = max(first, 1), min(end, work.front.shape[1] - 1)
-        if zone[s, FIRST] < zone[s, END]:
-            first_strip, end_strip = min(first_strip, s), s + 1
-        else:
-            zone[s, FIRST] = zone[s, END] = 0
-    return first_strip, end_strip
+def find_zone(work: Work) -> None:
+    """Fill ``work.zone``: the blocks in which there are cells of the front or beside it."""
+    zone = work.zone
+    empty(zone)
+    for s in range(zone.shape[0]):
+        for group in range(zone.shape[1]):
+            blocks = work.front_blocks[s, group]
+            zone[s, group] |= blocks
+            above = below = left = right = ZERO
+            while blocks != ZERO:
+                cells = eight(work.front, s, first_row(block_of(group, blocks)))
+                rows, columns, block = rows_in(cells), columns_in(cells), blocks & (~blocks + ONE)
+                above |= block if rows & ONE != ZERO else ZERO
+                below |= block if rows & LAST_ROW != ZERO else ZERO
+                left |= block if columns & ONE != ZERO else ZERO
+                right |= block if columns & TOP != ZERO else ZERO
+                blocks &= blocks - ONE
+            add_zone(work, s, group, above >> ONE | below << ONE)
+            add_zone(work, s, group - 1, above << TOP_BIT)
+            add_zone(work, s, group + 1, below >> TOP_BIT)
+            add_zone(work, s - 1, group, left)
+            add_zone(work, s + 1, group, right)
 
 
 @njit
-def note_gained(own: Any, work: Work, s: int) -> None:
-    """Write the cells beside the front, and those of them that ``own``, the taker's, do not touch yet."""
-    edge = edges(s, len(own))
-    columns = ZERO
-    for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
-        near = beside(work.front, s, r, edge)
-        work.near_front[s, r] = near
-        columns |= near
-    work.zone[s, COLUMNS] = int64(columns)
-    for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
-        work.gained[s, r] = work.near_front[s, r] & ~beside(own, s, r, edge)
+def add_zone(work: Work, s: int, group: int, blocks: Any) -> None:
+    """Put into the zone those of ``blocks`` that there are."""
+    if (0 <= s < work.zone.shape[0]) & (0 <= group < work.zone.shape[1]):
+        work.zone[s, group] |= blocks & work.all_blocks[group]
 
 
 @njit
-def note_giver(rest: Any, work: Work, s: int) -> None:
-    """Write the cells beside those that are left to the giver, ``rest``."""
-    edge = edges(s, len(rest))
-    for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
-        work.near_giver[s, r] = beside(rest, s, r, edge)
+def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bool:
+    """Change the fronts between ``taker`` and ``giver``; return whether others have cells beside the front.
 
-
-@njit
-def may_touch(game: Game, work: Work, q: int, first_strip: int, end_strip: int) -> bool:
-    """Return whether ``q`` may own cells beside the front: rows and columns overlap in some strip."""
-    is_near = False
-    for s in range(first_strip, end_strip):
-        first = max(game.spans[q, s, FIRST], work.zone[s, FIRST])
-        end = min(game.spans[q, s, END], work.zone[s, END])
-        is_near |= (first < end) & ((game.spans[q, s, COLUMNS] & work.zone[s, COLUMNS]) != 0)
-    return is_near
-
-
-@njit
-def follow_neighbour(
-    game: Game, work: Work, taker: int, giver: int, q: int, first_strip: int, end_strip: int
-) -> None:
-    """Change the fronts between ``q``, who borders ``giver``, and the two that the capture was between."""
-    own = game.planes[q]
-    touches = gained = lost = 0
-    for s in range(first_strip, end_strip):
+    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those
+    beside the front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the
+    giver will touch no more.
+    """
+    own, given = game.planes[taker], game.planes[giver]
+    newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
+    others = no_cells()
+    for s in range(work.zone.shape[0]):
         edge = edges(s, len(own))
-        for r in range(np.uint64(work.zone[s, FIRST]), np.uint64(work.zone[s, END])):
-            touches += popcount(beside(own, s, r, edge) & work.front[s, r])
-            gained += popcount(own[s, r] & work.gained[s, r])
-            lost += popcount(own[s, r] & work.near_front[s, r] & ~work.near_giver[s, r])
-    if q != NEUTRAL and touches != 0:
+        for group in range(work.zone.shape[1]):
+            blocks = work.zone[s, group]
+            while blocks != ZERO:
+                r = first_row(block_of(group, blocks))
+                taken, takers, givers = eight(work.front, s, r), eight(own, s, r), eight(given, s, r)
+                near = beside(work.front, s, r, edge)
+                gained = near & ~beside(own, s, r, edge)
+                touched = beside_rest(given, work.front, s, r, edge)
+                put(work.near, s, r, near)
+                put(work.gained, s, r, gained)
+                put(work.lost, s, r, near & ~touched)
+                newly_touched = with_counts(newly_touched, gained & givers & ~taken)
+                no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
+                touched_back = with_counts(touched_back, touched & taken)
+                others |= near & ~(takers | givers)
+                blocks &= blocks - ONE
+    add(game, taker, giver, total(newly_touched) - size)
+    if giver != NEUTRAL:
+        add(game, giver, taker, total(touched_back) - total(no_longer_touched))
+    return rows_in(others) != ZERO
+
+
+@njit
+def beside_rest(cells: Any, without: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
+    """Return, for eight rows of strip ``s``, all cells that have a neighbour in ``cells`` but ``without``."""
+    left, right, has_left, has_right = edge
+    own = eight(cells, s, r) & ~eight(without, s, r)
+    word = (own << ONE) | (own >> ONE)
+    word |= eight(cells, s, r - 1) & ~eight(without, s, r - 1)
+    word |= eight(cells, s, r + 1) & ~eight(without, s, r + 1)
+    word |= ((eight(cells, left, r) & ~eight(without, left, r)) >> TOP_BIT) & has_left
+    return word | (((eight(cells, right, r) & ~eight(without, right, r)) << TOP_BIT) & has_right)
+
+
+@njit
+def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> None:
+    """Change the fronts between ``q``, who borders ``giver``, and the two that the capture is between."""
+    own = game.planes[q]
+    gained, lost, found = no_cells(), no_cells(), no_cells()
+    for s in range(work.zone.shape[0]):
+        for group in range(work.zone.shape[1]):
+            blocks = work.zone[s, group] & game.occupied[q, s, group]
+            while blocks != ZERO:
+                r = first_row(block_of(group, blocks))
+                cells = eight(own, s, r)
+                found |= cells & eight(work.near, s, r)
+                gained = with_counts(gained, cells & eight(work.gained, s, r))
+                lost = with_counts(lost, cells & eight(work.lost, s, r))
+                blocks &= blocks - ONE
+    if rows_in(found) == ZERO:
+        return
+    if q != NEUTRAL:
+        touches = touches_of(game, work, q)
         add(game, q, giver, -touches)
         add(game, q, taker, touches)
-    if gained != 0:
-        add(game, taker, q, gained)
-    if giver != NEUTRAL and lost != 0:
-        add(game, giver, q, -lost)
+    if total(gained) != 0:
+        add(game, taker, q, total(gained))
+    if giver != NEUTRAL and total(lost) != 0:
+        add(game, giver, q, -total(lost))
 
 
 @njit
-def clear_front(work: Work) -> None:
-    """Make ``work.front`` zero again."""
-    for s in range(len(work.front_spans)):
-        first, end = work.front_spans[s, FIRST], work.front_spans[s, END]
-        if first < end:
-            for r in range(np.uint64(first), np.uint64(end)):
-                work.front[s, r] = ZERO
+def touches_of(game: Game, work: Work, q: int) -> int:
+    """Return how many cells of the front have a neighbour owned by ``q``."""
+    own, touches = game.planes[q], no_cells()
+    for s in range(work.zone.shape[0]):
+        edge = edges(s, len(own))
+        for group in range(work.zone.shape[1]):
+            blocks = work.front_blocks[s, group] & blocks_beside(game.occupied[q], s, group)
+            while blocks != ZERO:
+                r = first_row(block_of(group, blocks))
+                touches = with_counts(touches, beside(own, s, r, edge) & eight(work.front, s, r))
+                blocks &= blocks - ONE
+    return total(touches)
 
 
 @njit

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ONE, ZERO, highest_bit, lowest_bit, njit
+from territorial._words import EIGHT
+from territorial.board import num_groups, num_strips
 from territorial.changes import forget_changes
 from territorial.config import Params
 from territorial.constants import NEUTRAL
@@ -32,7 +34,7 @@ from territorial.rules import (
     rate_for_land,
     rate_over_cap,
 )
-from territorial.state import NUM_LAND, TICK, Game, num_strips
+from territorial.state import NUM_LAND, TICK, Game
 from territorial.work import Work
 
 POWERS_OF_HALF = 0.5 ** np.arange(64)
@@ -56,10 +58,10 @@ class Observations(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """The memory behind ``Observations``: boards in words, and which words of older frames are not zero."""
+    """The memory behind ``Observations``: boards in words, and which blocks of older frames are not zero."""
 
     boards: npt.NDArray[np.uint64]  # (E, F, B, H, S), see territorial.packing
-    history: npt.NDArray[np.uint64]  # (E, F, S, ceil(H/64))
+    history: npt.NDArray[np.uint64]  # (E, F, B, S, groups)
     delta_index: npt.NDArray[np.uint32]
     delta_code: npt.NDArray[np.uint8]
     delta_count: npt.NDArray[np.int32]
@@ -75,7 +77,7 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
     boards = (num_games, layout.frames, layout.num_planes, layout.height, strips)
     return Buffers(
         boards=np.zeros(boards, np.uint64),
-        history=np.zeros((num_games, layout.frames, strips, -(-layout.height // 64)), np.uint64),
+        history=np.zeros((*boards[:3], strips, num_groups(layout.height)), np.uint64),
         delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
         delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
         delta_count=np.full(num_games, NEW_GAME, np.int32),
@@ -131,10 +133,9 @@ _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
     """Put ``older``, the XORs of a stack (F-1, B, H, S), below the board of game ``k``."""
     buffers.boards[k, 1:] = older
-    rows = np.bitwise_or.reduce(older, axis=1).transpose(0, 2, 1) != 0  # (F-1, S, H)
-    groups = buffers.history.shape[-1]
-    padded = np.zeros((*rows.shape[:2], 64 * groups), np.bool_)
-    padded[..., : rows.shape[-1]] = rows
+    blocks = np.bitwise_or.reduceat(older, np.arange(0, older.shape[2], EIGHT), axis=2) != 0
+    padded = np.zeros((*older.shape[:2], older.shape[3], 64 * buffers.history.shape[-1]), np.bool_)
+    padded[..., : blocks.shape[2]] = blocks.swapaxes(2, 3)
     buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
 
 
@@ -155,6 +156,7 @@ def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: in
     """Bring entry ``k``, which shows ``game`` as it was before the step, up to date."""
     if buffers.boards.shape[1] > 0:
         buffers.delta_count[k] = pack_changes(
+            game,
             params,
             work,
             buffers.boards[k],

@@ -3,7 +3,7 @@
 The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, B, H, S): frame, bit of the
 code, row, strip; in memory a row is its cells in order, lowest bit first, which is the format's row of
 bytes. Entry 0 is the board, entry i > 0 the XOR of the frames i - 1 and i steps back. The XORs are zero
-nearly everywhere: ``history``, uint64 (F, S, ceil(H / 64)), has a bit for every word that may not be.
+nearly everywhere: ``history``, uint64 (F, B, S, groups), has the blocks (territorial.board) that may not be.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
-from territorial.board import END, FIRST, STRIP_BITS
-from territorial.changes import SEVERAL
+from territorial._jit import ONE, ZERO, lowest_bit, njit, popcount
+from territorial._words import EIGHT, eight, eight_down, no_cells, put_down, rows_in, word_of
+from territorial.board import STRIP_BITS, block_of, first_row
+from territorial.changes import clear_changes
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
 from territorial.state import Game
-from territorial.work import CODE_BITS, Work
+from territorial.work import Work
+
+AT_ONCE = 4
+"""Cells of a word that are listed without asking whether there are so many."""
 
 
 @njit
@@ -36,8 +40,13 @@ def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
     # Every cell is blocked so far; those in the plane of an owner change from that code to the owner's.
     for owner in range(len(game.planes)):
         for s in range(game.planes.shape[1]):
-            for r in range(game.spans[owner, s, FIRST], game.spans[owner, s, END]):
-                change_code(boards[0], r - 1, s, game.planes[owner, s, r], blocked, owner)
+            for group in range(game.occupied.shape[2]):
+                blocks = game.occupied[owner, s, group]
+                while blocks != ZERO:
+                    row = EIGHT * block_of(group, blocks)
+                    for r in range(row, min(row + EIGHT, boards.shape[2])):
+                        change_code(boards[0], r, s, game.planes[owner, s, r + 1], blocked, owner)
+                    blocks &= blocks - ONE
     return NEW_GAME
 
 
@@ -50,99 +59,136 @@ def change_code(board: Any, row: int, s: int, cells: Any, old: int, new: int) ->
 
 
 @njit
-def pack_changes(params: Params, work: Work, boards: Any, history: Any, index: Any, code: Any) -> int:
+def pack_changes(
+    game: Game, params: Params, work: Work, boards: Any, history: Any, index: Any, code: Any
+) -> int:
     """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
 
     Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
     how many there are, or NOT_LISTED if they are more than fit. Goes through one plane after the other:
     the same words of all planes lie so far apart that they drive each other out of the cache.
     """
-    count = 0
-    for s in range(work.touched.shape[0]):
+    for b in range(boards.shape[1]):
         for entry in range(len(boards) - 1, 1, -1):
-            num_rows = list_rows(history[entry, s], history[entry - 1, s], work.listed)
-            move_words(boards[entry - 1], boards[entry], s, work.listed, num_rows)
-            copy_set(history[entry - 1, s], history[entry, s])
+            copy_blocks(boards[entry - 1, b], history[entry - 1, b], boards[entry, b], history[entry, b])
         if len(boards) > 1:
-            num_rows = list_rows(history[1, s], history[1, s], work.listed)
-            clear_words(boards[1], s, work.listed, num_rows)
-            copy_set(work.touched[s], history[1, s])
-        num_rows = list_rows(work.touched[s], work.touched[s], work.listed)
-        for entry in range(min(2, len(boards))):
-            apply_changes(work.changes[s], boards[entry], s, work.listed, num_rows)
-        for i in range(num_rows):
-            row = work.listed[i]
-            cells = take_changes(work.changes[s, row])
-            first = row * params.width + s * STRIP_BITS
-            if work.takers[s, row] != SEVERAL:
-                count = list_cells(cells, work.takers[s, row], first, index, code, count)
-            else:
-                count = list_mixed_cells(boards[0], row, s, cells, first, index, code, count)
-        for group in range(work.touched.shape[1]):
-            work.touched[s, group] = ZERO
+            write_changes(work.changes[b], work.touched[b], boards[1, b], history[1, b])
+        apply_changes(work.changes[b], work.touched[b], boards[0, b])
+    count = list_changes(game, params, work, index, code, boards.shape[1])
+    clear_changes(work)
     return count if count <= len(index) else NOT_LISTED
 
 
 @njit
-def list_rows(some: Any, others: Any, listed: Any) -> int:
-    """Write the rows that are in one of two sets into ``listed``, rising; return how many there are."""
+def copy_blocks(source: Any, source_blocks: Any, target: Any, target_blocks: Any) -> None:
+    """Make a plane of one frame that of the next older one; both are zero but for their blocks."""
+    for s in range(source_blocks.shape[0]):
+        for group in range(source_blocks.shape[1]):
+            blocks = source_blocks[s, group] | target_blocks[s, group]
+            target_blocks[s, group] = source_blocks[s, group]
+            while blocks != ZERO:
+                row = EIGHT * block_of(group, blocks)
+                if row + EIGHT <= len(target):
+                    put_down(target, row, s, eight_down(source, row, s))
+                else:
+                    for r in range(row, len(target)):
+                        target[r, s] = source[r, s]
+                blocks &= blocks - ONE
+
+
+@njit
+def write_changes(changes: Any, touched: Any, target: Any, target_blocks: Any) -> None:
+    """Make a plane of the newest XOR, which is zero but for its blocks, what the log has in that bit."""
+    for s in range(touched.shape[0]):
+        for group in range(touched.shape[1]):
+            blocks = touched[s, group] | target_blocks[s, group]
+            target_blocks[s, group] = touched[s, group]
+            while blocks != ZERO:
+                row = EIGHT * block_of(group, blocks)
+                if row + EIGHT <= len(target):
+                    put_down(target, row, s, eight(changes, s, row + 1))
+                else:
+                    for r in range(row, len(target)):
+                        target[r, s] = changes[s, r + 1]
+                blocks &= blocks - ONE
+
+
+@njit
+def apply_changes(changes: Any, touched: Any, board: Any) -> None:
+    """Turn over the bits of a plane of the board that the log says."""
+    for s in range(touched.shape[0]):
+        for group in range(touched.shape[1]):
+            blocks = touched[s, group]
+            while blocks != ZERO:
+                row = EIGHT * block_of(group, blocks)
+                if row + EIGHT <= len(board):
+                    put_down(board, row, s, eight_down(board, row, s) ^ eight(changes, s, row + 1))
+                else:
+                    for r in range(row, len(board)):
+                        board[r, s] ^= changes[s, r + 1]
+                blocks &= blocks - ONE
+
+
+@njit
+def list_changes(game: Game, params: Params, work: Work, index: Any, code: Any, num_bits: int) -> int:
+    """List the cells that changed, by block and by owner; return how many, or beyond the room if full."""
     count = 0
-    for group in range(len(some)):
-        rows = some[group] | others[group]
-        while rows != ZERO:
-            listed[count] = 64 * group + lowest_bit(rows)
-            count += 1
-            rows &= rows - ONE
+    for s in range(work.takers.shape[0]):
+        for group in range(work.touched.shape[2]):
+            blocks = ZERO
+            for b in range(num_bits):
+                blocks |= work.touched[b, s, group]
+            while blocks != ZERO:
+                block = block_of(group, blocks)
+                changed = no_cells()
+                for b in range(num_bits):
+                    changed |= eight(work.changes[b], s, first_row(block))
+                for word in range(work.takers.shape[2]):
+                    takers = work.takers[s, block, word]
+                    work.takers[s, block, word] = ZERO
+                    while takers != ZERO:
+                        owner = 64 * word + lowest_bit(takers)
+                        cells = changed & eight(game.planes[owner], s, first_row(block))
+                        first = EIGHT * block * params.width + s * STRIP_BITS
+                        count = list_block(cells, owner, first, params.width, index, code, count)
+                        takers &= takers - ONE
+                blocks &= blocks - ONE
     return count
 
 
 @njit
-def copy_set(source: Any, destination: Any) -> None:
-    """Copy a set of rows."""
-    for group in range(len(source)):
-        destination[group] = source[group]
-
-
-@njit
-def move_words(newer: Any, older: Any, s: int, rows: Any, num_rows: int) -> None:
-    """Copy the words of strip ``s`` in ``rows`` from one entry of a stack to the next."""
-    for b in range(len(newer)):
-        for i in range(num_rows):
-            older[b, rows[i], s] = newer[b, rows[i], s]
-
-
-@njit
-def clear_words(entry: Any, s: int, rows: Any, num_rows: int) -> None:
-    """Make the words of strip ``s`` in ``rows`` zero."""
-    for b in range(len(entry)):
-        for i in range(num_rows):
-            entry[b, rows[i], s] = ZERO
-
-
-@njit
-def apply_changes(changes: Any, entry: Any, s: int, rows: Any, num_rows: int) -> None:
-    """Apply the noted ``changes`` of strip ``s`` to a board, or to an XOR that is zero in ``rows``."""
-    for b in range(len(entry)):
-        for i in range(num_rows):
-            entry[b, rows[i], s] ^= changes[rows[i], b]
-
-
-@njit
-def take_changes(change: Any) -> Any:
-    """Clear the noted ``change`` of one word and return the cells that differ by it."""
-    cells = ZERO
-    for b in range(CODE_BITS):
-        cells |= change[b]
-        change[b] = ZERO
-    return cells
+def list_block(cells: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int) -> int:
+    """List ``cells`` of a block, which ``owner`` has now; ``first`` is the block's first cell."""
+    rows = rows_in(cells)
+    while rows != ZERO:
+        i = lowest_bit(rows)
+        count = list_cells(word_of(cells, i), owner, first + i * width, index, code, count)
+        rows &= rows - ONE
+    return count
 
 
 @njit
 def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
-    """List ``cells`` of one word, which ``owner`` has now; return the new count, beyond the room if full.
+    """List ``cells`` of one word; return the new count, beyond the room if full.
 
-    ``first`` is the index of the word's first cell.
+    Most words have few cells, but how many cannot be foreseen: so some are written in any case, and
+    those that are none are written over by the next word.
     """
+    end = count + popcount(cells)
+    if max(end, count + AT_ONCE) > len(index):
+        return list_one_by_one(cells, owner, first, index, code, count)
+    for i in range(AT_ONCE):
+        index[count + i] = np.uint32(first + lowest_bit(cells))
+        code[count + i] = np.uint8(owner)
+        cells &= cells - ONE
+    if cells != ZERO:
+        list_one_by_one(cells, owner, first, index, code, count + AT_ONCE)
+    return end
+
+
+@njit
+def list_one_by_one(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
+    """List ``cells`` as long as there is room; return the new count, beyond the room if full."""
     if count + popcount(cells) > len(index):
         return len(index) + 1
     while cells != ZERO:
@@ -150,22 +196,4 @@ def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count:
         code[count] = np.uint8(owner)
         count += 1
         cells &= cells - ONE
-    return count
-
-
-@njit
-def list_mixed_cells(
-    board: Any, row: int, s: int, cells: Any, first: int, index: Any, code: Any, count: int
-) -> int:
-    """List ``cells`` of one word that may have several owners now, those of one owner together."""
-    while cells != ZERO:
-        lowest = np.uint64(lowest_bit(cells))
-        owner, same = int64(0), cells
-        for b in range(len(board)):
-            word = board[b, row, s]
-            bit = (word >> lowest) & ONE
-            owner |= int64(bit) << b
-            same &= word if bit != ZERO else ~word
-        cells ^= same
-        count = list_cells(same, owner, first, index, code, count)
     return count

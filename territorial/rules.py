@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, int64, lowest_bit, njit
-from territorial.board import find_front, move_all, spread, tighten_span
+from territorial.board import empty, find_front, move_all, spread
 from territorial.changes import note_changes
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
@@ -188,10 +188,8 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     The reach of ``p`` and the sizes are those from before the first of them, and taking cells from one
     target changes no other target's cells, so all fronts are as they stood when the turn began.
     """
-    if game.shrunk[p] != 0:
-        tighten_span(game.planes, game.spans, p)
-        game.shrunk[p] = 0
-    spread(game.planes, game.spans, p, work.reach, work.reach_spans)
+    find_targets(game, work, p)
+    spread(game.planes, game.occupied, p, work.wanted, work.reach, work.reach_blocks)
     for target in range(len(work.sizes)):
         work.sizes[target] = game.fronts[p, target]
     refunds = 0
@@ -204,6 +202,20 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     paid = min(refunds, room_under_cap(game.troops[p], game.land[p], params))
     game.troops[p] += paid
     game.ledger[CAPPED, p] += refunds - paid
+
+
+@njit
+def find_targets(game: Game, work: Work, p: int) -> None:
+    """Fill ``work.wanted`` with the blocks in which those have cells against whom ``p`` has pools."""
+    empty(work.wanted)
+    for word in range(game.active.shape[1]):
+        targets = game.active[p, word]
+        while targets != ZERO:
+            target = 64 * word + lowest_bit(targets)
+            for s in range(work.wanted.shape[0]):
+                for group in range(work.wanted.shape[1]):
+                    work.wanted[s, group] |= game.occupied[target, s, group]
+            targets &= targets - ONE
 
 
 @njit
@@ -248,12 +260,13 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 @njit
 def conquer(game: Game, work: Work, p: int, target: int, size: int) -> None:
     """``p`` takes the whole front, ``size`` cells, from ``target``."""
-    find_front(game.planes, game.spans, work.reach, work.reach_spans, target, work.front, work.front_spans)
+    find_front(
+        game.planes, game.occupied, work.reach, work.reach_blocks, target, work.front, work.front_blocks
+    )
     take_front_counted(game, work, p, target, size)
     game.land[p] += size
     game.land[target] -= size
     game.taken[p, target] += size
-    game.shrunk[target] = 1
     game.clock[LAND_CHANGED] = 1
 
 
@@ -325,8 +338,8 @@ def lose_everything(game: Game, work: Work, dead: int) -> None:
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
     follow_death(game, dead)
-    note_changes(work, game.planes[dead], game.spans[dead], dead, NEUTRAL)
-    move_all(game.planes, game.spans, dead, NEUTRAL)
+    note_changes(work, game.planes[dead], game.occupied[dead], dead, NEUTRAL)
+    move_all(game.planes, game.occupied, dead, NEUTRAL)
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
 

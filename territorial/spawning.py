@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from territorial._jit import ZERO, int64, njit
 from territorial.board import (
-    END,
-    FIRST,
     clear_owner,
     drop_cell,
-    forget_span,
+    num_rows,
+    num_strips,
+    occupy,
     owns_cell,
     set_cell,
-    tighten_span,
 )
 from territorial.config import Params
 from territorial.constants import (
@@ -32,7 +31,7 @@ from territorial.constants import (
 from territorial.landmask import LandMask
 from territorial.rng import draw, draw_below
 from territorial.rules import NEVER
-from territorial.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, num_strips
+from territorial.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game
 
 LOW_HALF, HALF_BITS = np.uint64(0xFFFFFFFF), np.uint64(32)
 FAR = 2**40
@@ -42,7 +41,7 @@ FAR = 2**40
 class MapBank(NamedTuple):
     """The maps that the games of a batch are played on, N of them, as bit planes (territorial.board)."""
 
-    planes: npt.NDArray[np.uint64]  # (N, S, H+2)
+    planes: npt.NDArray[np.uint64]  # (N, S, rows)
     num_land: npt.NDArray[np.int64]  # (N,) cells
     picks: npt.NDArray[np.int64]
     """Numbers of maps, of which a game draws one; if there are none, game k is played on map k."""
@@ -58,7 +57,7 @@ def allocate_bank(
     assigned: npt.NDArray[np.int64] | None = None,
 ) -> MapBank:
     """Return room for ``num_maps`` maps, which :func:`write_map` fills."""
-    planes = np.zeros((num_maps, num_strips(width), height + 2), np.uint64)
+    planes = np.zeros((num_maps, num_strips(width), num_rows(height)), np.uint64)
     nobody = np.zeros(0, np.int64)
     return MapBank(planes, np.zeros(num_maps, np.int64), picks, nobody if assigned is None else assigned)
 
@@ -68,7 +67,7 @@ def write_map(bank: MapBank, row: int, land: LandMask) -> None:
     padded = np.zeros((land.height, 64 * bank.planes.shape[1]), np.uint8)
     padded[:, : land.width] = land.to_array()
     words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-    bank.planes[row, :, 1:-1] = words.T
+    bank.planes[row, :, 1 : land.height + 1] = words.T
     bank.num_land[row] = land.num_land
 
 
@@ -92,14 +91,11 @@ def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) 
 def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
     """The board is all neutral land of the map; clears only what the last game used."""
     for owner in range(1, game.planes.shape[0]):
-        clear_owner(game.planes, game.spans, owner)
-    forget_span(game.planes, game.spans, NEUTRAL)
+        clear_owner(game.planes, game.occupied, owner)
     for strip in range(game.planes.shape[1]):
-        for r in range(np.uint64(1), np.uint64(game.planes.shape[2] - 1)):
+        for r in range(np.uint64(game.planes.shape[2])):
             game.planes[NEUTRAL, strip, r] = bank.planes[map_id, strip, r]
-        game.spans[NEUTRAL, strip, FIRST] = 1
-        game.spans[NEUTRAL, strip, END] = game.planes.shape[2] - 1
-    tighten_span(game.planes, game.spans, NEUTRAL)
+    occupy(game.planes, game.occupied, NEUTRAL)
     episode = game.clock[EPISODE]
     game.clock[:] = 0
     game.clock[EPISODE] = episode
@@ -115,7 +111,7 @@ def start_numbers(game: Game, params: Params) -> None:
         game.alive[p] = is_seat
         game.troops[p] = is_seat * params.starting_troops
         game.land[p] = game.peak[p] = is_seat * SPAWN_CELLS
-        game.next_step[p] = game.place2[p] = game.shrunk[p] = 0
+        game.next_step[p] = game.place2[p] = 0
         game.illegal[p] = game.raised[p] = game.bounced[p] = 0
         game.death_tick[p] = -1
         game.due[p] = NEVER
@@ -222,7 +218,7 @@ def mark_spawn(game: Game, row: int, column: int, is_neutral: bool) -> None:
         for right in range(SPAWN_SIDE):
             if is_in_spawn(down, right):
                 if is_neutral:
-                    set_cell(game.planes, game.spans, NEUTRAL, row + down, column + right)
+                    set_cell(game.planes, game.occupied, NEUTRAL, row + down, column + right)
                 else:
                     drop_cell(game.planes, NEUTRAL, row + down, column + right)
 
@@ -240,4 +236,4 @@ def hand_out(game: Game, params: Params, anchors: Any) -> None:
             for right in range(SPAWN_SIDE):
                 if is_in_spawn(down, right):
                     r, c = anchors[slot, 0] + down, anchors[slot, 1] + right
-                    set_cell(game.planes, game.spans, anchors[slot, 2], r, c)
+                    set_cell(game.planes, game.occupied, anchors[slot, 2], r, c)

@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ZERO, njit
-from territorial.board import END, FIRST, STRIP_BITS, write_owner_codes
+from territorial.board import (
+    STRIP_BITS,
+    all_blocks,
+    num_blocks,
+    num_groups,
+    num_rows,
+    num_strips,
+    write_owner_codes,
+)
 from territorial.constants import BLOCKED
 
 BOT_MEMORY = 56
@@ -47,7 +55,6 @@ FIELDS: tuple[Field, ...] = (
     Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
     Field("next_step", "players", "tick", "earliest tick of the next attack step"),
     Field("due", "players", "tick", "next_step, or a tick never reached without pools (derived)"),
-    Field("shrunk", "players", "0 or 1", "lost cells since its spans were narrowed (derived)"),
     Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
     Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
     Field("illegal", "players", "count", "launches that were not legal and did nothing"),
@@ -70,7 +77,7 @@ FIELDS: tuple[Field, ...] = (
     Field("bordering", "targets", "set of owners", "owners that share a border with p (derived)"),
     Field("stale", "targets", "set of owners", "owners t whose pair (p, t) changed since last observed"),
     Field("planes", "planes", "bit planes", "the cells of each owner, see territorial.board"),
-    Field("spans", "spans", "rows, bits", "where each owner may have cells, see territorial.board"),
+    Field("occupied", "occupied", "sets of blocks", "where each owner may have cells: territorial.board"),
     Field("seats", "seating", "code", "who plays the seat, see territorial.seats"),
     Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
     Field("next_troops", "seating", "troops", "what the seat starts with from the next reset on"),
@@ -113,8 +120,8 @@ class State(NamedTuple):
     ledger: npt.NDArray[np.int64]  # (E, entries, P+1)
     pairs: npt.NDArray[np.int64]  # (E, entries, P+1, P+1)
     targets: npt.NDArray[np.uint64]  # (E, entries, P+1, K)
-    planes: npt.NDArray[np.uint64]  # (E, P+1, S, H+2)
-    spans: npt.NDArray[np.int64]  # (E, P+1, S, 3)
+    planes: npt.NDArray[np.uint64]  # (E, P+1, S, rows)
+    occupied: npt.NDArray[np.uint64]  # (E, P+1, S, groups)
     seating: npt.NDArray[np.int64]  # (E, entries, P+1)
     memory: npt.NDArray[Any]  # int32 (E, P+1, BOT_MEMORY + P+1)
 
@@ -130,7 +137,6 @@ class Game(NamedTuple):
     peak: Any
     next_step: Any
     due: Any
-    shrunk: Any
     death_tick: Any
     place2: Any
     illegal: Any
@@ -145,11 +151,11 @@ class Game(NamedTuple):
     bordering: Any
     stale: Any
     planes: Any
-    spans: Any
+    occupied: Any
 
 
 _TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
-_NEXT_STEP, _DUE, _SHRUNK = PLAYERS["next_step"], PLAYERS["due"], PLAYERS["shrunk"]
+_NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
 _DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
 _ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
 _POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
@@ -172,7 +178,6 @@ def game_of(state: State, k: int) -> Game:
         players[_PEAK],
         players[_NEXT_STEP],
         players[_DUE],
-        players[_SHRUNK],
         players[_DEATH_TICK],
         players[_PLACE2],
         players[_ILLEGAL],
@@ -187,13 +192,8 @@ def game_of(state: State, k: int) -> Game:
         targets[_BORDERING],
         targets[_STALE],
         state.planes[k],
-        state.spans[k],
+        state.occupied[k],
     )
-
-
-def num_strips(width: int) -> int:
-    """Return how many strips of 64 columns a map of ``width`` columns has."""
-    return -(-width // STRIP_BITS)
 
 
 def allocate(num_games: int, num_players: int, height: int, width: int) -> State:
@@ -207,8 +207,8 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
         ledger=np.zeros((num_games, len(LEDGER), owners), np.int64),
         pairs=np.zeros((num_games, len(PAIRS), owners, owners), np.int64),
         targets=np.zeros((num_games, len(TARGETS), owners, words), np.uint64),
-        planes=np.zeros((num_games, owners, strips, height + 2), np.uint64),
-        spans=np.zeros((num_games, owners, strips, 3), np.int64),
+        planes=np.zeros((num_games, owners, strips, num_rows(height)), np.uint64),
+        occupied=np.zeros((num_games, owners, strips, num_groups(height)), np.uint64),
         seating=np.zeros((num_games, len(SEATING), owners), np.int64),
         memory=np.zeros((num_games, owners, BOT_MEMORY + owners), np.int32),
     )
@@ -252,7 +252,7 @@ def allocate_positions(num_games: int, num_players: int, height: int, width: int
 def write_position(game: Game, board: Any, numbers: Any) -> None:
     """Write what the digest of ``game`` is taken of: its tick, six numbers of every seat, all pools."""
     board[:, :] = BLOCKED
-    write_owner_codes(game.planes, game.spans, board)
+    write_owner_codes(game.planes, game.occupied, board)
     players, owners = len(game.alive) - 1, len(game.alive)
     numbers[0] = game.clock[TICK]
     for i in range(players):
@@ -287,9 +287,8 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             found = f"{block.dtype} {block.shape}" if isinstance(block, np.ndarray) else repr(block)
             raise ValueError(f"the saved game's {name} is {found}; it must be {own.dtype} {own.shape[1:]}")
     saved = State(*blocks)
-    last, cells = state.planes.shape[-1], 64 * state.planes.shape[-1] * state.planes.shape[-2]
+    cells = 64 * state.planes.shape[-1] * state.planes.shape[-2]
     bounds = {
-        "spans": (saved.spans[..., :2], 0, last),
         "land": (saved.players[_LAND], 0, cells),
         "alive": (saved.players[_ALIVE], 0, 1),
         "clock": (saved.clock, 0, 2**62),
@@ -299,9 +298,9 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             raise ValueError(
                 f"the saved game's {name} hold {values.min()} to {values.max()}, not {low} to {high}"
             )
-    first, end = saved.spans[..., FIRST], saved.spans[..., END]
-    if ((first < end) & ((first < 1) | (end > last - 1))).any():
-        raise ValueError(f"the saved game's spans reach beyond the rows 1 to {last - 2}")
+    height = state.planes.shape[-1] - 2
+    if (saved.occupied & ~all_blocks(height)).any():
+        raise ValueError(f"the saved game's occupied blocks reach beyond the {num_blocks(height)} there are")
     # What is stale is masked where it is read, and may have all bits set.
     owners = state.planes.shape[1]
     last_words = saved.targets[[_ACTIVE, _FRESH, _BORDERING], :, -1]

@@ -192,7 +192,7 @@ def play_launches(state: State, params: Params, work: Work, launches: Any, until
     have written to the arrays.
     """
     game = game_of(state, k)
-    derive(game, work)
+    derive(game)
     i = 0
     while game.clock[TICK] < until and game.clock[OVER] == 0:
         while i < len(launches) and launches[i, 0] == game.clock[TICK]:
@@ -218,7 +218,7 @@ def observe_games(state: State, params: Params, work: Work, buffers: Buffers, fi
 def owner_codes(state: State, codes: Any, first: int, end: int) -> None:
     """Write the owned cells of the games [first, end) into ``codes``, uint8 (E, H+2, W+2)."""
     for k in range(first, end):
-        write_owner_codes(state.planes[k], state.spans[k], codes[k])
+        write_owner_codes(state.planes[k], state.occupied[k], codes[k])
 
 
 @kernel
@@ -238,15 +238,15 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
     game = game_of(state, k)
     prepare_bots(game, state.seating[k], state.memory[k])
     for code in range(game.planes.shape[0]):
-        clear_owner(game.planes, game.spans, code)
+        clear_owner(game.planes, game.occupied, code)
         game.land[code] = 0
     for r in range(params.height):
         for c in range(params.width):
             code = int64(owner[r, c])
             if code != BLOCKED:
-                set_cell(game.planes, game.spans, code, r, c)
+                set_cell(game.planes, game.occupied, code, r, c)
                 game.land[code] += 1
-    derive(game, work)
+    derive(game)
 
 
 # ---- parts of a step ------------------------------------------------------------------------------
@@ -310,9 +310,9 @@ def report(game: Game, work: Work, results: Results, k: int) -> None:
 
 
 @njit
-def derive(game: Game, work: Work) -> None:
+def derive(game: Game) -> None:
     """Bring what is kept for speed alone in line with pools and land."""
-    count_fronts(game, work)
+    count_fronts(game)
     for p in range(1, len(game.alive)):
         for target in range(len(game.alive)):
             if game.pools[p, target] > 0:
@@ -362,7 +362,7 @@ def start(
     """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
     begin_game(game, params, bank, work.anchors, k)
-    count_fronts(game, work)
+    count_fronts(game)
     for p in range(1, len(game.alive)):
         seating[SEATS, p] = seating[NEXT_SEATS, p]
         game.troops[p] = seating[NEXT_TROOPS, p]

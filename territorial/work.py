@@ -7,32 +7,33 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.board import STRIP_BITS, all_blocks, num_blocks, num_groups, num_rows, num_strips
 from territorial.config import GameConfig, interest_rates
 from territorial.reward_parts import kinds_of
-from territorial.state import num_strips
 
 CODE_BITS = 8
-"""Bits of the largest owner code, and words of a cache line."""
+"""Bits of the largest owner code."""
 
 
 class Work(NamedTuple):
     """Scratch memory and tables of one thread; nothing in it outlives a call.
 
-    S strips, H rows, P seats; see territorial.board for strips and spans.
+    S strips, P seats, K words for a set of owners; see territorial.board for strips, rows, blocks and groups.
     """
 
-    reach: npt.NDArray[np.uint64]  # (S, H+2) cells next to the player whose turn it is
-    reach_spans: npt.NDArray[np.int64]  # (S, 3)
-    front: npt.NDArray[np.uint64]  # (S, H+2) the front being taken; zero at all other times
-    front_spans: npt.NDArray[np.int64]  # (S, 3)
-    gained: npt.NDArray[np.uint64]  # (S, H+2) cells that the taker newly touches, see territorial.fronts
-    near_front: npt.NDArray[np.uint64]  # (S, H+2) cells beside the front, see territorial.fronts
-    near_giver: npt.NDArray[np.uint64]  # (S, H+2) cells beside what is left to the giver
-    zone: npt.NDArray[np.int64]  # (S, 3) the rows and columns of near_front
-    changes: npt.NDArray[np.uint64]  # (S, H, 8) log of the step, empty between calls: territorial.changes
-    touched: npt.NDArray[np.uint64]  # (S, ceil(H/64))
-    takers: npt.NDArray[np.int64]  # (S, H) where touched
-    listed: npt.NDArray[np.int64]  # (H,) rows of one strip that are being brought up to date
+    reach: npt.NDArray[np.uint64]  # (S, rows) cells next to the player whose turn it is
+    reach_blocks: npt.NDArray[np.uint64]  # (S, groups) where reach is valid
+    wanted: npt.NDArray[np.uint64]  # (S, groups) where the player's targets are
+    front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
+    front_blocks: npt.NDArray[np.uint64]  # (S, groups)
+    near: npt.NDArray[np.uint64]  # (S, rows) cells beside the front, see territorial.fronts
+    gained: npt.NDArray[np.uint64]  # (S, rows) those of them that the taker newly touches
+    lost: npt.NDArray[np.uint64]  # (S, rows) those of them that the giver touches no more
+    zone: npt.NDArray[np.uint64]  # (S, groups) where these three are valid
+    all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
+    changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
+    touched: npt.NDArray[np.uint64]  # (8, S, groups)
+    takers: npt.NDArray[np.uint64]  # (S, blocks, K)
     sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
@@ -55,22 +56,23 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     Only where boards are observed is it worth while to log changes.
     """
     owners = config.num_players + 1
-    strips = num_strips(config.width)
-    logged = config.height if logs_changes else 0
-    words, spans = (strips, config.height + 2), (strips, 3)
+    strips, rows = num_strips(config.width), num_rows(config.height)
+    words, sets = (strips, rows), (strips, num_groups(config.height))
+    logged = (rows, num_groups(config.height), num_blocks(config.height)) if logs_changes else (0, 0, 0)
     return Work(
         reach=np.zeros(words, np.uint64),
-        reach_spans=np.zeros(spans, np.int64),
+        reach_blocks=np.zeros(sets, np.uint64),
+        wanted=np.zeros(sets, np.uint64),
         front=np.zeros(words, np.uint64),
-        front_spans=np.zeros(spans, np.int64),
+        front_blocks=np.zeros(sets, np.uint64),
+        near=np.zeros(words, np.uint64),
         gained=np.zeros(words, np.uint64),
-        near_front=np.zeros(words, np.uint64),
-        near_giver=np.zeros(words, np.uint64),
-        zone=np.zeros(spans, np.int64),
-        changes=np.zeros((strips, logged, CODE_BITS), np.uint64),
-        touched=np.zeros((strips, -(-logged // 64)), np.uint64),
-        takers=np.zeros((strips, logged), np.int64),
-        listed=np.zeros(logged, np.int64),
+        lost=np.zeros(words, np.uint64),
+        zone=np.zeros(sets, np.uint64),
+        all_blocks=all_blocks(config.height),
+        changes=np.zeros((CODE_BITS, strips, logged[0]), np.uint64),
+        touched=np.zeros((CODE_BITS, strips, logged[1]), np.uint64),
+        takers=np.zeros((strips, logged[2], -(-owners // STRIP_BITS)), np.uint64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),

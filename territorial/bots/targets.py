@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, lowest_bit, njit
-from territorial.board import bounding_box, tighten_span
+from territorial.board import bounding_box
 from territorial.bots.settings import (
     BY,
     BY_PERCENT,
@@ -197,18 +197,10 @@ def attack_on(game: Game, p: int, q: int) -> int:
 @njit
 def distance(game: Game, p: int, q: int) -> int:
     """Return the square of twice the distance between the centres of the boxes around ``p`` and ``q``."""
-    own, other = box(game, p), box(game, q)
+    own = bounding_box(game.planes, game.occupied, p)
+    other = bounding_box(game.planes, game.occupied, q)
     down, across = own[0] + own[1] - other[0] - other[1], own[2] + own[3] - other[2] - other[3]
     return down * down + across * across
-
-
-@njit
-def box(game: Game, q: int) -> tuple[int, int, int, int]:
-    """Return the top, bottom, left and right of the cells of ``q``; its spans are narrowed for that."""
-    if game.shrunk[q] != 0:
-        tighten_span(game.planes, game.spans, q)
-        game.shrunk[q] = 0
-    return bounding_box(game.spans, q)
 
 
 @njit

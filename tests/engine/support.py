@@ -153,11 +153,11 @@ def digests(game):
 def state_equal(a, b, k=0, other=None):
     """Return whether game ``k`` of ``a`` and game ``other`` (the same) of ``b`` are equal, bit for bit.
 
-    Planes are compared as boards, as spans may be larger than they need to be; what is stale depends on
+    Planes are compared as boards, as blocks may be noted that are empty; what is stale depends on
     when the game was observed.
     """
     other = k if other is None else other
-    names = [field.name for field in FIELDS if field.name not in ("planes", "spans", "stale")]
+    names = [field.name for field in FIELDS if field.name not in ("planes", "occupied", "stale")]
     equal = all(np.array_equal(getattr(a.state, name)[k], getattr(b.state, name)[other]) for name in names)
     return equal and np.array_equal(a.state.owner[k], b.state.owner[other])
 

@@ -1,7 +1,7 @@
 """Every operation on bit planes against the same operation on a plain board of owner codes.
 
 Widths lie around the borders of the strips of 64 columns; boards go from empty over patches to confetti.
-After every operation that changes a board, ``spans`` must still span all cells of every owner and strip.
+After every operation that changes a board, ``occupied`` must still have all blocks with cells of every owner.
 """
 
 import numba
@@ -11,31 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from territorial import board
-from territorial.board import COLUMNS, END, FIRST
+from territorial._words import EIGHT
+from territorial.board import num_groups, num_rows, num_strips
 from territorial.constants import BLOCKED
-from territorial.state import num_strips
 
-HEIGHTS = (1, 2, 16, 21)
-WIDTHS = (1, 16, 63, 64, 65, 127, 128, 129, 130)
+HEIGHTS = (1, 8, 21, 520)
+WIDTHS = (1, 63, 64, 65, 128, 130, 200)
 NUM_OWNERS = 4
 SEEDS = range(12)
-MARGIN = 7
-"""How far ``spans`` are widened at random: they may span more than they need."""
 
 
 # The operations are compiled into the engine's calls; for the tests, each gets a call of its own.
 
 
 @numba.njit
-def front_of(planes, spans, owner, target, reach, reach_spans, front, front_spans):
-    board.spread(planes, spans, owner, reach, reach_spans)
-    board.find_front(planes, spans, reach, reach_spans, target, front, front_spans)
+def spread(planes, occupied, owner, where, reach, reach_blocks):
+    board.spread(planes, occupied, owner, where, reach, reach_blocks)
 
 
 @numba.njit
-def size_of(planes, spans, owner, target, reach, reach_spans):
-    board.spread(planes, spans, owner, reach, reach_spans)
-    return board.front_size(planes, spans, reach, reach_spans, target)
+def front_of(planes, occupied, owner, target, reach, reach_blocks, front, front_blocks):
+    board.spread(planes, occupied, owner, occupied[target], reach, reach_blocks)
+    board.find_front(planes, occupied, reach, reach_blocks, target, front, front_blocks)
 
 
 class Planes:
@@ -44,22 +41,21 @@ class Planes:
     def __init__(self, owner, rng, num_owners=NUM_OWNERS, slack=True):
         height, width = owner.shape
         self.shape = owner.shape
-        strips = num_strips(width)
-        self.planes = np.zeros((num_owners, strips, height + 2), np.uint64)
-        self.spans = np.zeros((num_owners, strips, 3), np.int64)
-        self.spans[..., FIRST] = height + 2
+        strips, rows, groups = num_strips(width), num_rows(height), num_groups(height)
+        self.planes = np.zeros((num_owners, strips, rows), np.uint64)
         for code in range(num_owners):
             for s in range(strips):
-                cells = owner[:, 64 * s : 64 * s + 64] == code
-                self.planes[code, s, 1:-1] = words_of(cells)
-                self.spans[code, s, :COLUMNS] = covering(cells, height, rng, slack)
-                columns = np.bitwise_or.reduce(self.planes[code, s])
-                more = rubbish(rng, 1)[0] & rubbish(rng, 1)[0] if slack else np.uint64(0)
-                self.spans[code, s, COLUMNS] = (columns | more).view(np.int64)
-        self.reach = rubbish(rng, (strips, height + 2))
-        self.front = np.zeros((strips, height + 2), np.uint64)
-        self.reach_spans = rng.integers(-5, height + 5, (strips, 3))
-        self.front_spans = rng.integers(-5, height + 5, (strips, 3))
+                self.planes[code, s, 1 : height + 1] = words_of(owner[:, 64 * s : 64 * s + 64] == code)
+        self.occupied = self.exactly_occupied()
+        if slack:
+            more = rubbish(rng, self.occupied.shape) & rubbish(rng, self.occupied.shape)
+            self.occupied |= more & board.all_blocks(height)
+        self.reach, self.reach_blocks = rubbish(rng, (strips, rows)), rubbish(rng, (strips, groups))
+        self.front, self.front_blocks = np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups))
+
+    def exactly_occupied(self):
+        """Return the blocks that hold cells: uint64 (owners, strips, groups)."""
+        return np.stack([blocks_of(words) for words in self.planes])
 
     def to_array(self):
         """Return the owner codes, BLOCKED where no plane has a cell; two owners of a cell are an error."""
@@ -71,49 +67,48 @@ class Planes:
         return owner
 
     def cells(self, code):
-        return cells_of(self.planes[code, :, 1:-1], self.shape[1])
+        return cells_of(self.planes[code, :, 1 : self.shape[0] + 1], self.shape[1])
 
     def check(self):
         """The padding is zero, no bit lies outside the map, and rows span all cells."""
         height = self.shape[0]
         assert not self.planes[:, :, 0].any()
-        assert not self.planes[:, :, -1].any()
+        assert not self.planes[:, :, height + 1 :].any()
         for code in range(len(self.planes)):
             assert int(np.bitwise_count(self.planes[code]).sum()) == self.cells(code).sum()
-            for s in range(self.planes.shape[1]):
-                first, end, columns = self.spans[code, s]
-                used = np.flatnonzero(self.planes[code, s])
-                assert np.bitwise_or.reduce(self.planes[code, s]) & ~columns.view(np.uint64) == 0
-                assert len(used) == 0 or (first <= used[0] and used[-1] < end)
-                assert first >= end or (first >= 1 and end <= height + 1)
+        assert not (self.exactly_occupied() & ~self.occupied).any()
+        assert not (self.occupied & ~board.all_blocks(height)).any()
 
-    def spread(self, owner):
-        board.spread(self.planes, self.spans, owner, self.reach, self.reach_spans)
+    def spread(self, owner, where):
+        spread(self.planes, self.occupied, owner, where, self.reach, self.reach_blocks)
 
     def front_of(self, owner, target):
-        """Find the front in zeroed memory and return how many cells it has; its spans are exact."""
+        """Find the front in zeroed memory and return how many cells it has; its blocks are exact."""
         self.front.fill(0)
-        front_of(
-            self.planes, self.spans, owner, target, self.reach, self.reach_spans, self.front, self.front_spans
-        )
-        for s, words in enumerate(self.front):
-            used = np.flatnonzero(words)
-            first, end, columns = self.front_spans[s]
-            assert columns.view(np.uint64) == np.bitwise_or.reduce(words)
-            assert (first, end) == (used[0], used[-1] + 1) if len(used) else first > end
+        arrays = self.reach, self.reach_blocks, self.front, self.front_blocks
+        front_of(self.planes, self.occupied, owner, target, *arrays)
+        assert np.array_equal(self.front_blocks, blocks_of(self.front))
         return int(np.bitwise_count(self.front).sum())
 
-    def size_of(self, owner, target):
-        return size_of(self.planes, self.spans, owner, target, self.reach, self.reach_spans)
+    def take_front(self, taker, target):
+        board.take_front(self.planes, self.occupied, taker, target, self.front, self.front_blocks)
 
-    def front_cells(self, words, rows):
-        """Return the cells of a set that is valid in its rows only."""
-        valid = np.zeros_like(words[:, 1:-1])
-        for s in range(len(valid)):
-            first, end = rows[s, :COLUMNS]
-            if first < end:
-                valid[s, first - 1 : end - 1] = words[s, first:end]
-        return cells_of(valid, 64 * len(valid))
+    def size_of(self, owner, target):
+        return board.front_size(self.planes, self.occupied, owner, target)
+
+    def front_cells(self, words, blocks):
+        """Return the cells (H, 64 S) of a set that is valid in its blocks only."""
+        is_valid = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little").astype(bool)
+        rows = np.repeat(is_valid, EIGHT, axis=1)[:, : self.shape[0]]
+        return cells_of(np.where(rows, words[:, 1 : self.shape[0] + 1], np.uint64(0)), 64 * len(words))
+
+
+def blocks_of(words):
+    """Return the blocks of a set of cells, uint64 (strips, groups)."""
+    used = words[:, 1:-1].reshape(len(words), -1, EIGHT).any(axis=2)
+    padded = np.zeros((len(words), 64 * -(-used.shape[1] // 64)), np.uint8)
+    padded[:, : used.shape[1]] = used
+    return np.packbits(padded, axis=-1, bitorder="little").view("<u8")
 
 
 def words_of(cells):
@@ -126,18 +121,6 @@ def cells_of(words, width):
     """Return the cells (H, width) of words [strip][row]."""
     rows = np.ascontiguousarray(words.T)
     return np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")[:, :width].astype(bool)
-
-
-def covering(cells, height, rng, slack):
-    """Return (first, end) that span all cells, at times more, and sometimes empty in an odd way if none."""
-    used = np.flatnonzero(cells.any(axis=1)) + 1
-    if len(used) == 0:
-        if not slack or rng.random() < 0.5:
-            return height + 2, 0
-        first = int(rng.integers(1, height + 1))
-        return first, int(rng.integers(first, height + 2))
-    wider = rng.integers(0, MARGIN, 2) if slack else (0, 0)
-    return max(1, used[0] - wider[0]), min(height + 1, used[-1] + 1 + wider[1])
 
 
 def rubbish(rng, shape):
@@ -183,10 +166,18 @@ def test_a_board_survives_the_way_to_planes_and_back(boards):
 
 def test_spread_reaches_all_cells_beside_an_owner(boards):
     for owner, planes, _ in boards:
+        everywhere = np.broadcast_to(board.all_blocks(owner.shape[0]), planes.reach_blocks.shape).copy()
         for p in OWNERS:
-            planes.spread(p)
-            reached = planes.front_cells(planes.reach, planes.reach_spans)[:, : owner.shape[1]]
+            planes.spread(p, everywhere)
+            reached = planes.front_cells(planes.reach, planes.reach_blocks)[:, : owner.shape[1]]
             assert np.array_equal(reached, touching(owner, p))
+
+
+def test_spread_reaches_no_further_than_it_is_asked_to(boards):
+    for _, planes, rng in boards:
+        where = planes.occupied[0] & rubbish(rng, planes.reach_blocks.shape)
+        planes.spread(1, where)
+        assert not (planes.reach_blocks & ~where).any()
 
 
 def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
@@ -194,7 +185,7 @@ def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
         for p, target in PAIRS:
             expected = (owner == target) & touching(owner, p)
             assert planes.front_of(p, target) == expected.sum()
-            found = planes.front_cells(planes.front, planes.front_spans)
+            found = planes.front_cells(planes.front, planes.front_blocks)
             assert np.array_equal(found[:, : owner.shape[1]], expected)
             assert found.sum() == expected.sum(), "and none outside the map"
 
@@ -210,7 +201,7 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
     for owner, planes, rng in boards:
         for p, target in rng.permutation(PAIRS):
             planes.front_of(p, target)
-            board.take_front(planes.planes, planes.spans, p, target, planes.front, planes.front_spans)
+            planes.take_front(p, target)
             owner[(owner == target) & touching(owner, p)] = p
             planes.check()
             assert np.array_equal(planes.to_array(), owner)
@@ -219,33 +210,41 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
-        board.move_all(planes.planes, planes.spans, source, destination)
+        board.move_all(planes.planes, planes.occupied, source, destination)
         owner[owner == source] = destination
         planes.check()
-        assert (planes.spans[source, :, FIRST] >= planes.spans[source, :, END]).all()
+        assert not planes.occupied[source].any()
         assert np.array_equal(planes.to_array(), owner)
 
 
 def test_clearing_an_owner_takes_its_cells_off_the_board(boards):
     for owner, planes, rng in boards:
         code = int(rng.integers(NUM_OWNERS))
-        board.clear_owner(planes.planes, planes.spans, code)
+        board.clear_owner(planes.planes, planes.occupied, code)
         owner[owner == code] = BLOCKED
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
-        assert (planes.spans[code] == (owner.shape[0] + 2, 0, 0)).all()
+        assert not planes.occupied[code].any()
 
 
-def test_tightened_rows_span_exactly_the_cells(boards):
-    for owner, planes, _ in boards:
-        for code in OWNERS:
-            board.tighten_span(planes.planes, planes.spans, code)
-            for s in range(num_strips(owner.shape[1])):
-                used = np.flatnonzero((owner[:, 64 * s : 64 * s + 64] == code).any(axis=1)) + 1
-                first, end = planes.spans[code, s, :COLUMNS]
-                assert (first, end) == (used[0], used[-1] + 1) if len(used) else first >= end
-        planes.check()
-        assert np.array_equal(planes.to_array(), owner)
+def test_the_blocks_of_an_owner_are_found_from_its_plane(boards):
+    for _, planes, rng in boards:
+        code = int(rng.integers(NUM_OWNERS))
+        planes.occupied[code] = rubbish(rng, planes.occupied[code].shape)
+        board.occupy(planes.planes, planes.occupied, code)
+        assert np.array_equal(planes.occupied[code], planes.exactly_occupied()[code])
+
+
+def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():
+    """Otherwise the longer a game, the more blocks would be looked at for nothing."""
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        owner = random_owner(rng, 40, 130)
+        planes = Planes(owner, rng, slack=False)
+        for p, target in rng.permutation(PAIRS * 4):
+            planes.front_of(p, target)
+            planes.take_front(p, target)
+            assert np.array_equal(planes.occupied, planes.exactly_occupied())
 
 
 def test_single_cells_are_set_dropped_and_looked_up(boards):
@@ -257,7 +256,7 @@ def test_single_cells_are_set_dropped_and_looked_up(boards):
             assert is_owned == [code == old for code in OWNERS]
             if old != BLOCKED:
                 board.drop_cell(planes.planes, old, r, c)
-            board.set_cell(planes.planes, planes.spans, new, r, c)
+            board.set_cell(planes.planes, planes.occupied, new, r, c)
             owner[r, c] = new
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
@@ -266,15 +265,14 @@ def test_single_cells_are_set_dropped_and_looked_up(boards):
 def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left(boards):
     for owner, planes, _ in boards:
         codes = np.full((owner.shape[0] + 2, owner.shape[1] + 2), BLOCKED, np.uint8)
-        board.write_owner_codes(planes.planes, planes.spans, codes)
+        board.write_owner_codes(planes.planes, planes.occupied, codes)
         assert np.array_equal(codes, np.pad(owner, 1, constant_values=BLOCKED))
 
 
 def test_a_bounding_box_holds_all_cells_and_no_more(boards):
     for owner, planes, _ in boards:
         for code in OWNERS:
-            board.tighten_span(planes.planes, planes.spans, code)
-            top, bottom, left, right = board.bounding_box(planes.spans, code)
+            top, bottom, left, right = board.bounding_box(planes.planes, planes.occupied, code)
             rows, columns = np.nonzero(owner == code)
             if len(rows):
                 expected = (rows.min(), rows.max(), columns.min(), columns.max())
@@ -293,7 +291,7 @@ def test_a_lone_cell_reaches_its_four_neighbours_across_strips_and_not_across_ed
     expected = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
     inside = {(r, c) for r, c in expected if 0 <= r < 3 and 0 <= c < 130}
     assert planes.front_of(1, 0) == len(inside)
-    found = planes.front_cells(planes.front, planes.front_spans)
+    found = planes.front_cells(planes.front, planes.front_blocks)
     assert set(zip(*np.nonzero(found), strict=True)) == inside
 
 
@@ -307,31 +305,27 @@ def test_the_last_column_is_no_neighbour_of_the_first():
 
 @given(st.data())
 def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
-    """Long histories: rows that went stale by taking, moving and tightening must still span everything."""
+    """Long histories: blocks that were taken from and moved must still be known wherever there are cells."""
     height = data.draw(st.sampled_from(HEIGHTS))
     width = data.draw(st.sampled_from(WIDTHS))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     owner = random_owner(rng, height, width)
     planes = Planes(owner, rng)
-    operations = st.tuples(
-        st.sampled_from(("take", "take", "take", "move", "tighten", "set")), st.integers(0, 99)
-    )
+    operations = st.tuples(st.sampled_from(("take", "take", "take", "move", "set")), st.integers(0, 99))
     for name, number in data.draw(st.lists(operations, max_size=20)):
         p, target = PAIRS[number % len(PAIRS)]
         if name == "take":
             planes.front_of(p, target)
-            board.take_front(planes.planes, planes.spans, p, target, planes.front, planes.front_spans)
+            planes.take_front(p, target)
             owner[(owner == target) & touching(owner, p)] = p
         elif name == "move":
-            board.move_all(planes.planes, planes.spans, p, 0)
+            board.move_all(planes.planes, planes.occupied, p, 0)
             owner[owner == p] = 0
-        elif name == "tighten":
-            board.tighten_span(planes.planes, planes.spans, p)
         else:
             r, c = number % height, number * 7 % width
             for code in OWNERS:
                 board.drop_cell(planes.planes, code, r, c)
-            board.set_cell(planes.planes, planes.spans, p, r, c)
+            board.set_cell(planes.planes, planes.occupied, p, r, c)
             owner[r, c] = p
         planes.check()
     assert np.array_equal(planes.to_array(), owner)

@@ -116,20 +116,24 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     """It takes three players and luck, so the log is written by hand."""
     game = VecGame(GameConfig(height=24, width=70, num_players=4), 1, frames=2)
     game.reset()
-    work, spans = game._works[0], game.blocks.spans[0]
-    before = game.observations.planes.copy()
+    work, blocks = game._works[0], game.blocks
+    planes, occupied = blocks.planes[0], blocks.occupied[0]
+    before, first, second = game.observations.planes.copy(), *(planes[seat].copy() for seat in (1, 2))
     for old, new in ((1, 2), (2, 3), (3, 1)):
-        note_changes(work, game.blocks.planes[0, 1], spans[1], old, new)
-    note_changes(work, game.blocks.planes[0, 2], spans[2], 2, 3)
+        note_changes(work, first, occupied[1], old, new)
+    note_changes(work, second, occupied[2], 2, 3)
+    cells = np.flatnonzero(board(game) == 2).tolist()
+    planes[3] |= second
+    occupied[3] |= occupied[2]
+    planes[2] = 0
     game.step()
-    first, second = (np.flatnonzero(board(game) == seat).tolist() for seat in (1, 2))
-    assert delta(game.observations, 0) == (len(second), [(cell, 3) for cell in second])
-    assert len(first) == len(second) == SPAWN_CELLS
+    assert delta(game.observations, 0) == (SPAWN_CELLS, [(cell, 3) for cell in cells])
     changed = np.unpackbits(game.observations.planes[0, 0] ^ before[0, 0], bitorder="little").sum()
     assert changed == SPAWN_CELLS, "codes 2 and 3 differ in one bit"
     assert np.array_equal(game.observations.planes[0, 1], game.observations.planes[0, 0] ^ before[0, 0])
     assert not work.changes.any()
     assert not work.touched.any()
+    assert not work.takers.any()
 
 
 def test_the_stack_goes_on_over_saving_and_restoring_and_pickling():

@@ -376,8 +376,7 @@ def test_a_reset_leaves_nothing_of_the_game_before():
     fresh.reset(seed=9)
     assert digests(used) == digests(fresh)
     for name in used.blocks._fields:
-        if name != "spans":
-            assert np.array_equal(getattr(used.blocks, name), getattr(fresh.blocks, name)), name
+        assert np.array_equal(getattr(used.blocks, name), getattr(fresh.blocks, name)), name
     assert same_observations(used.observations, fresh.observations)
 
 
@@ -512,11 +511,6 @@ def bad_actions(**changes):
 
 
 SPACIOUS = np.zeros((24, 30), np.int64)
-
-
-def len_of_rows(game):
-    """Return the rows of a plane, with the empty ones above and below."""
-    return game.blocks.planes.shape[-1]
 
 
 def tampered(game, name, value):
@@ -671,15 +665,10 @@ BAD_CALLS = {
         ValueError,
         "the saved game's seed is float64",
     ),
-    "a saved game with spans outside the board": (
-        lambda game: game.restore(0, tampered(game, "spans", 10**9)),
+    "a saved game with blocks outside the board": (
+        lambda game: game.restore(0, tampered(game, "occupied", 2**64 - 1)),
         ValueError,
-        "the saved game's spans hold",
-    ),
-    "a saved game with spans in the wall": (
-        lambda game: game.restore(0, tampered(game, "spans", [0, len_of_rows(game), 0])),
-        ValueError,
-        "the saved game's spans reach beyond the rows 1 to",
+        "the saved game's occupied blocks reach beyond the",
     ),
     "a saved game with targets that nobody is": (
         lambda game: game.restore(0, tampered(game, "targets", 2**64 - 1)),

@@ -1,0 +1,251 @@
+"""Eight words at a time: what the loops over a board are made of, as one value of eight uint64.
+
+A board is stored as words, uint64[strip][row]; ``eight(words, s, r)`` are those of the rows r to r + 7 of
+strip s. They take ``&``, ``|``, ``^``, ``~``, and with one word for all of them ``&``, ``<<`` and ``>>``.
+The same eight words of a packed board, uint64[row][strip], lie apart: ``eight_down`` and ``put_down``.
+With AVX-512 such a value is one register; elsewhere the compiler makes two or four of it.
+
+Compilers find such loops by themselves, but make them for boards of a thousand rows: with tests
+whether arrays overlap, four values at a time, and one word at a time for the rest. A border has
+twenty rows, so the rest was all there was.
+
+With ``NUMBA_DISABLE_JIT=1`` the eight words are a numpy array.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+from territorial._jit import JIT_ENABLED
+
+EIGHT = 8
+
+if JIT_ENABLED:
+    WORD = ir.IntType(64)
+    VECTOR = ir.VectorType(WORD, EIGHT)
+
+    class EightWords(numba.types.Type):  # type: ignore[misc]
+        """The numba type of eight words."""
+
+        def __init__(self) -> None:
+            super().__init__(name="EightWords")
+
+    EIGHT_WORDS = EightWords()
+
+    @register_model(EightWords)  # type: ignore[untyped-decorator]
+    class _EightWordsModel(models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, of_type: Any) -> None:
+            super().__init__(manager, of_type, VECTOR)
+
+    def _same(value: int) -> Any:
+        return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
+
+    def _spread(builder: Any, word: Any) -> Any:
+        """Return ``word`` eight times."""
+        none = ir.Constant(VECTOR, ir.Undefined)
+        first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
+        return builder.shuffle_vector(first, none, places)
+
+    def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
+        """Let numba compile ``operation`` of eight words with each of the types ``others``."""
+
+        @type_callable(operation)  # type: ignore[untyped-decorator]
+        def of_types(_context: Any) -> Any:
+            def result(a: Any, b: Any) -> Any:
+                return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
+
+            return result
+
+        for other in others:
+
+            @lower_builtin(operation, EIGHT_WORDS, other)  # type: ignore[untyped-decorator]
+            def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                is_word = signature.args[1] != EIGHT_WORDS
+                second = _spread(builder, args[1]) if is_word else args[1]
+                return getattr(builder, name)(args[0], second)
+
+    for _operators, _instruction in (
+        ((operator.and_, operator.iand), "and_"),
+        ((operator.or_, operator.ior), "or_"),
+        ((operator.xor, operator.ixor), "xor"),
+    ):
+        for _operator in _operators:
+            _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
+    for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
+        _operation(_operator, _instruction, (numba.types.uint64,))
+
+    @type_callable(operator.invert)  # type: ignore[untyped-decorator]
+    def _type_of_invert(_context: Any) -> Any:
+        return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
+
+    @lower_builtin(operator.invert, EIGHT_WORDS)  # type: ignore[untyped-decorator]
+    def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.not_(args[0])
+
+    def _pointer(context: Any, builder: Any, words_type: Any, words: Any, s: Any, r: Any) -> Any:
+        array = context.make_array(words_type)(context, builder, words)
+        place = cgutils.get_item_pointer(context, builder, words_type, array, [s, r], wraparound=False)
+        return builder.bitcast(place, VECTOR.as_pointer())
+
+    def _places_down(context: Any, builder: Any, board_type: Any, board: Any, row: Any, s: Any) -> list[Any]:
+        array = context.make_array(board_type)(context, builder, board)
+        rows = [builder.add(row, ir.Constant(row.type, i)) for i in range(EIGHT)]
+        return [
+            cgutils.get_item_pointer(context, builder, board_type, array, [r, s], wraparound=False)
+            for r in rows
+        ]
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def eight(_context: Any, words: Any, s: Any, r: Any) -> Any:
+        """Return the words of the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.load(_pointer(context, builder, signature.args[0], *args), align=8)
+
+        return EIGHT_WORDS(words, numba.types.intp, numba.types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def put(_context: Any, words: Any, s: Any, r: Any, value: Any) -> Any:
+        """Write ``value`` into the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[3], _pointer(context, builder, signature.args[0], *args[:3]), align=8)
+            return context.get_dummy_value()
+
+        indices = numba.types.intp, numba.types.intp
+        return numba.types.void(words, *indices, EIGHT_WORDS), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def eight_down(_context: Any, board: Any, row: Any, s: Any) -> Any:
+        """Return the words ``row`` to ``row`` + 7 of column ``s`` of an array uint64[row][strip]."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = _same(0)
+            for i, place in enumerate(_places_down(context, builder, signature.args[0], *args)):
+                value = builder.insert_element(value, builder.load(place), ir.Constant(ir.IntType(32), i))
+            return value
+
+        return EIGHT_WORDS(board, numba.types.intp, numba.types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def put_down(_context: Any, board: Any, row: Any, s: Any, value: Any) -> Any:
+        """Write ``value`` into the words ``row`` to ``row`` + 7 of column ``s``: see ``eight_down``."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            for i, place in enumerate(_places_down(context, builder, signature.args[0], *args[:3])):
+                builder.store(builder.extract_element(args[3], ir.Constant(ir.IntType(32), i)), place)
+            return context.get_dummy_value()
+
+        indices = numba.types.intp, numba.types.intp
+        return numba.types.void(board, *indices, EIGHT_WORDS), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def word_of(_context: Any, value: Any, i: Any) -> Any:
+        """Return word ``i`` of eight."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.extract_element(*args)
+
+        return numba.types.uint64(EIGHT_WORDS, numba.types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def no_cells(_context: Any) -> Any:
+        """Return eight zeros."""
+
+        def generate(_context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+            return _same(0)
+
+        return EIGHT_WORDS(), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def with_counts(_context: Any, sums: Any, cells: Any) -> Any:
+        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(VECTOR, [VECTOR])
+            ones = cgutils.get_or_insert_function(builder.module, kind, f"llvm.ctpop.v{EIGHT}i64")
+            return builder.add(args[0], builder.call(ones, [args[1]]))
+
+        return EIGHT_WORDS(EIGHT_WORDS, EIGHT_WORDS), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def total(_context: Any, sums: Any) -> Any:
+        """Return the sum of eight numbers."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(WORD, [VECTOR])
+            add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.v{EIGHT}i64")
+            return builder.call(add, [args[0]])
+
+        return numba.types.int64(EIGHT_WORDS), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def rows_in(_context: Any, cells: Any) -> Any:
+        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            used = builder.icmp_unsigned("!=", args[0], _same(0))
+            return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
+
+        return numba.types.uint64(EIGHT_WORDS), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def columns_in(_context: Any, cells: Any) -> Any:
+        """Return the columns in which any of the eight words has a cell, as a word."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(WORD, [VECTOR])
+            union = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.or.v{EIGHT}i64")
+            return builder.call(union, [args[0]])
+
+        return numba.types.uint64(EIGHT_WORDS), generate
+
+else:
+
+    def eight(words: Any, s: int, r: int) -> Any:
+        """Return the words of the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+        return words[s, r : r + EIGHT].copy()
+
+    def put(words: Any, s: int, r: int, value: Any) -> None:
+        """Write ``value`` into the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+        words[s, r : r + EIGHT] = value
+
+    def eight_down(board: Any, row: int, s: int) -> Any:
+        """Return the words ``row`` to ``row`` + 7 of column ``s`` of an array uint64[row][strip]."""
+        return board[row : row + EIGHT, s].copy()
+
+    def put_down(board: Any, row: int, s: int, value: Any) -> None:
+        """Write ``value`` into the words ``row`` to ``row`` + 7 of column ``s``: see ``eight_down``."""
+        board[row : row + EIGHT, s] = value
+
+    def word_of(value: Any, i: int) -> Any:
+        """Return word ``i`` of eight."""
+        return value[i]
+
+    def no_cells() -> Any:
+        """Return eight zeros."""
+        return np.zeros(EIGHT, np.uint64)
+
+    def with_counts(sums: Any, cells: Any) -> Any:
+        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+        return sums + np.bitwise_count(cells)
+
+    def total(sums: Any) -> int:
+        """Return the sum of eight numbers."""
+        return int(sums.sum())
+
+    def rows_in(cells: Any) -> Any:
+        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+        return np.uint64(np.packbits(cells != 0, bitorder="little")[0])
+
+    def columns_in(cells: Any) -> Any:
+        """Return the columns in which any of the eight words has a cell, as a word."""
+        return np.bitwise_or.reduce(cells)
