@@ -190,7 +190,7 @@ class VecGame:
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
         self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
         self.config, assigned = (config, None) if maps is None else _assign(config, maps, self.num_games)
-        config = self.config
+        config, self._config_digest = self.config, self.config.hexdigest
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
         self._batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
@@ -583,7 +583,7 @@ class VecGame:
         k = self._check_game(k)
         blocks = tuple(block[k].copy() for block in self.blocks)
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        return Snapshot(self.config.hexdigest, blocks, boards[1:].copy(), self._guests.names)
+        return Snapshot(self._config_digest, blocks, boards[1:].copy(), self._guests.names)
 
     @_exclusive
     def restore(self, k: int, snapshot: Snapshot) -> None:
@@ -597,10 +597,10 @@ class VecGame:
         k = self._check_game(k)
         if not isinstance(snapshot, Snapshot):
             raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from VecGame.save")
-        if snapshot.config_digest != self.config.hexdigest:
+        if snapshot.config_digest != self._config_digest:
             raise ValueError(
                 f"the snapshot is of a game with config {snapshot.config_digest}; this batch plays "
-                f"{self.config.hexdigest}. Make a VecGame with the config it was saved with"
+                f"{self._config_digest}. Make a VecGame with the config it was saved with"
             )
         self._need_reset()
         check_blocks(self.blocks, snapshot.blocks)

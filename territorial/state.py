@@ -97,6 +97,15 @@ def _entries(block: str) -> dict[str, int]:
 CLOCK, PLAYERS, LEDGER = _entries("clock"), _entries("players"), _entries("ledger")
 PAIRS, TARGETS, SEATING = _entries("pairs"), _entries("targets"), _entries("seating")
 
+_PLACES = {
+    field.name: (
+        field.block,
+        None if field.block == field.name != "seed" else _entries(field.block)[field.name],
+    )
+    for field in FIELDS
+}
+"""The block of every field, and its entry there; None if it is the whole block."""
+
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
 MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
 LAND_CHANGED = CLOCK["land_changed"]
@@ -216,15 +225,14 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
 
 def view(state: State, name: str) -> npt.NDArray[Any]:
     """Return the named field of all games as a view, the game axis first."""
-    field = next((field for field in FIELDS if field.name == name), None)
-    if field is None:
-        raise AttributeError(f"a game has no field {name!r}; it has {', '.join(f.name for f in FIELDS)}")
-    block: npt.NDArray[Any] = getattr(state, field.block)
-    if field.block == "seed":
-        return block[:, 0]
-    if field.block == field.name:
-        return block
-    return block[:, _entries(field.block)[name]]
+    try:
+        block_name, entry = _PLACES[name]
+    except KeyError:
+        raise AttributeError(
+            f"a game has no field {name!r}; it has {', '.join(field.name for field in FIELDS)}"
+        ) from None
+    block: npt.NDArray[Any] = getattr(state, block_name)
+    return block if entry is None else block[:, entry]
 
 
 def state_bytes(state: State) -> int:

@@ -259,6 +259,23 @@ class TerritorialVec:
         self._take_over(np.array([k]))
         self._cycles[k] = snapshot.num_cycles
 
+    def save_all(self) -> list[VecSnapshot]:
+        """Return copies of all games, in their order."""
+        return [self.save(k) for k in range(self.num_envs)]
+
+    def restore_all(self, snapshots: Sequence[VecSnapshot]) -> None:
+        """Put one saved game into every slot, as ``restore`` does; if one cannot be, nothing has changed."""
+        if len(snapshots) != self.num_envs:
+            raise ValueError(f"snapshots has {len(snapshots)} games; this environment has {self.num_envs}")
+        before = self.save_all()
+        try:
+            for k, snapshot in enumerate(snapshots):
+                self.restore(k, snapshot)
+        except Exception:
+            for k, snapshot in enumerate(before):
+                self.restore(k, snapshot)
+            raise
+
     def clone(self) -> TerritorialVec:
         """Return an independent copy of the whole batch; both go on identically."""
         return copy.deepcopy(self)

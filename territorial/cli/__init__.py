@@ -1,5 +1,5 @@
 """The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``maps``,
-``bench``, ``obs``, ``memory``, ``warmup`` and ``info``.
+``bench``, ``obs``, ``memory``, ``doctor``, ``warmup`` and ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -26,7 +26,20 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cli import bench, info, maps, match, memory, obs, play, replay, tournament, warm, watch
+from territorial.cli import (
+    bench,
+    doctor,
+    info,
+    maps,
+    match,
+    memory,
+    obs,
+    play,
+    replay,
+    tournament,
+    warm,
+    watch,
+)
 from territorial.cli.options import UsageError
 
 ENTRY_POINTS = "territorial.cli"
@@ -42,6 +55,7 @@ VERBS = {
     "bench": bench,
     "obs": obs,
     "memory": memory,
+    "doctor": doctor,
     "warmup": warm,
     "info": info,
 }

@@ -16,6 +16,10 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
 from territorial.state import FIELDS
+from territorial.testing.episodes import random_actions, what_of_owner
+from territorial.testing.invariants import slow_fronts, slow_needs
+
+__all__ = ["random_actions", "slow_fronts", "slow_needs", "what_of_owner"]  # counted and drawn there
 
 ROOT = Path(__file__).resolve().parents[2]
 SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -95,54 +99,11 @@ def seat_values(game, name, k=0):
     return getattr(game.state, name)[k, 1:].tolist()
 
 
-def slow_fronts(owner, num_players):
-    """Return front sizes int64 (P+1, P+1) of owner codes (H, W): cells of t beside a cell of p."""
-    owner = np.asarray(owner)
-    walled = np.full((owner.shape[0] + 2, owner.shape[1] + 2), BLOCKED, np.int64)
-    walled[1:-1, 1:-1] = owner
-    around = [walled[:-2, 1:-1], walled[2:, 1:-1], walled[1:-1, :-2], walled[1:-1, 2:]]
-    sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
-    seen = []  # a cell counts once for a player, however many of its neighbours are that player's
-    for side in around:
-        row, column = np.nonzero((side != owner) & (side != 0) & (side != BLOCKED) & (owner != BLOCKED))
-        seen.append((row * owner.shape[1] + column) * 256 + side[row, column])
-    cells, players = np.divmod(np.unique(np.concatenate(seen)), 256)
-    np.add.at(sizes, (players, owner.ravel()[cells]), 1)
-    return sizes
-
-
-def slow_needs(sizes, pools, config):
-    """Return what a launch needs, int64 (P+1, P+1), 0 without a front."""
-    needs = config.layer_cost * sizes + sizes // config.layer_growth_divisor - pools
-    return np.where(sizes > 0, np.maximum(1, needs), 0)
-
-
 def play(game, steps, seed=0):
     """Play ``steps`` environment steps with random actions that lean towards legal ones."""
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         game.step(random_actions(game, rng))
-
-
-def random_actions(game, rng, share=0.3):
-    """Return actions (E, P, 2) in which about ``share`` of the seats launch, mostly at legal targets."""
-    games, seats = game.num_games, game.config.num_players
-    actions = np.zeros((games, seats, 2), np.int64)
-    for k in range(games):
-        legal = game.fronts(k)[2]
-        for p in np.flatnonzero(rng.random(seats) < share) + 1:
-            targets = np.flatnonzero(legal[p])
-            if len(targets) and rng.random() < 0.8:
-                actions[k, p - 1, 0] = what_of_owner(int(rng.choice(targets)), int(p), seats)
-            else:
-                actions[k, p - 1, 0] = rng.integers(seats + 2)
-            actions[k, p - 1, 1] = rng.integers(10)
-    return actions
-
-
-def what_of_owner(owner, p, num_players):
-    """Return the first part of player ``p``'s action that names an owner code."""
-    return 1 if owner == 0 else (owner - p) % num_players + 2
 
 
 def digests(game):

@@ -5,8 +5,9 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.constants import BLOCKED
-from territorial.state import FIELDS, NUM_GAINS
-from tests.engine.support import board, play, random_actions, slow_fronts, slow_needs
+from territorial.state import FIELDS
+from territorial.testing import check_games
+from tests.engine.support import board, play, random_actions
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 SMALL = {
@@ -24,101 +25,14 @@ def seats_for(config):
     return [BOTS[seat % len(BOTS)] for seat in range(config.num_players)]
 
 
-def assert_troops_balance(game, k):
-    """Every seat's balance is what it began with, plus its gains, less the losses booked at it."""
-    ledger = game.blocks.ledger[k]
-    troops, pools = game.state.troops[k], game.state.pools[k]
-    gains, losses = ledger[:NUM_GAINS].sum(axis=0), ledger[NUM_GAINS:].sum(axis=0)
-    start = np.full(len(troops), game.config.starting_troops)
-    start[0] = 0
-    assert np.array_equal(troops + pools.sum(axis=1), start + gains - losses)
-    assert (ledger >= 0).all()
-    assert not ledger[:, 0].any()
-
-
-def assert_land_counts(game, k):
-    owner = board(game, k)
-    codes = owner[owner != BLOCKED]
-    assert np.bincount(codes, minlength=game.config.num_players + 1).tolist() == game.state.land[k].tolist()
-    land = game.maps[game.state.map_id[k]].to_array()
-    assert np.array_equal(owner != BLOCKED, land), "blocked cells never change"
-    assert game.state.num_land[k] == game.state.land[k].sum() == land.sum()
-    ring = game.state.owner[k].copy()
-    ring[1:-1, 1:-1] = BLOCKED
-    assert (ring == BLOCKED).all()
-
-
-def assert_states_are_sound(game, k):
-    state, seats = game.state, range(1, game.config.num_players + 1)
-    alive, pools = state.alive[k].astype(bool), state.pools[k]
-    assert (state.troops[k] >= 0).all()
-    assert (pools >= 0).all()
-    assert not pools[0].any()
-    assert not pools.diagonal().any()
-    dead = ~alive
-    dead[0] = False
-    assert not state.troops[k][dead].any()
-    assert not state.land[k][dead].any()
-    assert not pools[dead].any()
-    assert not pools[:, dead].any()
-    assert ((state.death_tick[k][1:] >= 0) == dead[1:]).all()
-    if game.config.deaths:
-        for p in seats:
-            assert not alive[p] or game.config.death_divisor * state.land[k, p] > state.peak[k, p]
-    else:
-        assert alive[1:].all()
-    assert ((state.place2[k] > 0) == dead).all() or state.over[k]
-
-
-def assert_sets_follow_pools(game, k):
-    """``active`` and ``fresh`` are what the engine remembers of pools: one set may only hold the other."""
-    seats = game.config.num_players + 1
-    active, fresh = (
-        np.unpackbits(
-            np.ascontiguousarray(getattr(game.state, name)[k]).view(np.uint8), axis=1, bitorder="little"
-        )
-        for name in ("active", "fresh")
-    )
-    assert np.array_equal(active[:, :seats], game.state.pools[k] > 0)
-    assert not active[:, seats:].any()
-    assert (fresh <= active).all()
-
-
-def assert_fronts_are_right(game, k):
-    sizes, needs, is_legal = game.fronts(k)
-    alive = game.state.alive[k].astype(bool)
-    slow = slow_fronts(board(game, k), game.config.num_players)
-    possible = np.outer(alive, alive | (np.arange(len(alive)) == 0))
-    slow = np.where(possible, slow, 0)
-    assert np.array_equal(sizes, slow)
-    assert np.array_equal(needs, slow_needs(slow, game.state.pools[k], game.config))
-    quarter = game.state.troops[k][:, None] // game.config.need_divisor
-    assert np.array_equal(is_legal, (slow > 0) & (needs <= quarter))
-
-
-CHECKS = (
-    assert_troops_balance,
-    assert_land_counts,
-    assert_states_are_sound,
-    assert_sets_follow_pools,
-    assert_fronts_are_right,
-)
-
-
-def assert_all(game):
-    for k in range(game.num_games):
-        for check in CHECKS:
-            check(game, k)
-
-
 @pytest.mark.parametrize("config", SMALL.values(), ids=SMALL.keys())
 def test_every_promise_is_kept_after_every_step_of_a_small_game_of_bots(config):
     game = VecGame(config, 2, seed=5, seats=seats_for(config))
     game.reset()
-    assert_all(game)
+    check_games(game)
     for _ in range(150):
         game.step()
-        assert_all(game)
+        check_games(game)
 
 
 @pytest.mark.parametrize("config", SMALL.values(), ids=SMALL.keys())
@@ -128,7 +42,7 @@ def test_every_promise_is_kept_after_every_step_of_a_small_game_of_clueless_agen
     rng = np.random.default_rng(0)
     for _ in range(150):
         game.step(random_actions(game, rng))
-        assert_all(game)
+        check_games(game)
 
 
 def test_every_promise_is_kept_at_full_size():
@@ -141,7 +55,7 @@ def test_every_promise_is_kept_at_full_size():
     for step in range(1000):
         game.step()
         if step % 20 == 0 or game.state.over.all():
-            assert_all(game)
+            check_games(game)
             assert taken is None or (game.state.taken >= taken).all()
             taken = game.state.taken.copy()
         if game.state.over.all():

@@ -377,3 +377,26 @@ def test_games_can_be_looked_at():
         RuntimeError, match='render_mode is None: make the environment with render_mode="ansi"'
     ):
         small_vec().render()
+
+
+def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
+    vec = small_vec(seats=SEATS, max_cycles=30)
+    vec.reset(seed=4)
+    for _ in steps(vec, 8):
+        pass
+    saved, digests = vec.save_all(), [vec.game.digest(k) for k in range(3)]
+    ahead = [results for *_, results in steps(vec, 12, rng_seed=2)]
+    later = [vec.game.digest(k) for k in range(3)]
+    vec.restore_all(saved)
+    assert [vec.game.digest(k) for k in range(3)] == digests
+    for (*_, results), wanted in zip(steps(vec, 12, rng_seed=2), ahead, strict=True):
+        assert same(results[0], wanted[0])
+        assert np.array_equal(results[1], wanted[1])
+    assert [vec.game.digest(k) for k in range(3)] == later
+    other = small_vec(1, height=25, seats=SEATS)
+    other.reset()
+    with pytest.raises(ValueError, match="the snapshot is of a game with config"):
+        vec.restore_all([saved[0], saved[1], other.save(0)])
+    assert [vec.game.digest(k) for k in range(3)] == later
+    with pytest.raises(ValueError, match="snapshots has 2 games; this environment has 3"):
+        vec.restore_all(saved[:2])

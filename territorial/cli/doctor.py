@@ -1,0 +1,115 @@
+"""``territorial doctor``: looks for what trainers stumble over in an environment with all its wrappers."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from territorial.cli import options
+from territorial.testing import Report, diagnose
+
+EXAMPLES = """\
+  territorial doctor my_project.envs:make_env
+  territorial doctor make_env.py:make_env --steps 200
+  territorial doctor territorial:parallel_env      a full game without wrappers, which takes a while
+
+The function takes no arguments and returns a PettingZoo ParallelEnv or AECEnv, a gymnasium.Env or a
+gymnasium.vector.VectorEnv, with the wrappers that a trainer will see. Exit code 1 if a check fails.
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "look for what trainers stumble over in an environment of your own, wrappers included"
+    parser = options.new_parser(verbs, "doctor", summary, EXAMPLES)
+    parser.add_argument("function", metavar="MODULE:FUNCTION", help="what makes the environment")
+    options.add_seed_option(parser, "seed of the episodes that are played")
+    parser.add_argument(
+        "--steps",
+        type=options.whole(1, 1_000_000),
+        default=1000,
+        metavar="N",
+        help="most steps of an episode that are looked at (default 1000)",
+    )
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Make all checks, say what they found, and return 1 if any failed."""
+    options.check_json(parsed)
+    make = load(parsed.function)
+    started = time.perf_counter()
+    try:
+        report = diagnose(make, parsed.seed, max_steps=parsed.steps, progress=_progress)
+    except Exception as error:
+        _progress("")
+        raise options.UsageError(f"argument MODULE:FUNCTION: {parsed.function}(): {error}") from error
+    _progress("")
+    if parsed.json != options.STDOUT:
+        print(text_of(report, time.perf_counter() - started))
+    if parsed.json is not None:
+        result = {
+            "kind": report.kind,
+            "passed": not report.failures,
+            "findings": [finding._asdict() for finding in report.findings],
+        }
+        options.write_json(parsed.json, result)
+    return int(bool(report.failures))
+
+
+def load(name: str) -> Callable[[], Any]:
+    """Return the function of ``module:function``, or of ``file.py:function``; UsageError if there is none."""
+    module_name, sign, function_name = name.rpartition(":")
+    if not sign or not module_name or not function_name:
+        raise options.UsageError(f"argument MODULE:FUNCTION: {name!r} is not of the form module:function")
+    path = Path(module_name)
+    if path.suffix == ".py":
+        if not path.is_file():
+            raise options.UsageError(f"argument MODULE:FUNCTION: there is no file {str(path)!r}")
+        folder, module_name = str(path.resolve().parent), path.stem
+    else:
+        folder = ""  # the folder one is in, as `python -m` has it
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise options.UsageError(
+            f"argument MODULE:FUNCTION: {module_name!r} cannot be imported: {error}"
+        ) from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise options.UsageError(f"argument MODULE:FUNCTION: {module_name} has no function {function_name!r}")
+    made: Callable[[], Any] = function
+    return made
+
+
+def text_of(report: Report, seconds: float) -> str:
+    """Return what was found, for reading."""
+    lines = [report.kind, ""]
+    for finding in report.findings:
+        lines.append(f"  {'ok    ' if finding.passed else 'FAILED'}  {finding.check}")
+        if not finding.passed:
+            lines += textwrap.wrap(
+                finding.problem[:1000], 100, initial_indent=" " * 10, subsequent_indent=" " * 10
+            )
+            lines += textwrap.wrap(
+                finding.advice, 100, initial_indent="       -> ", subsequent_indent=" " * 10
+            )
+    failed = len(report.failures)
+    ending = f"{failed} of {len(report.findings)} checks failed" if failed else "all checks passed"
+    return "\n".join([*lines, "", f"{ending}, in {seconds:.1f} s"])
+
+
+def _progress(name: str) -> None:
+    """Show which check is being made, on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{name + ' ...' if name else ''}")
+        sys.stderr.flush()

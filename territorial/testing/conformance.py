@@ -1,0 +1,432 @@
+"""What trainers rely on, looked for in an environment with its wrappers; every failure says what to do."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]
+
+from territorial.testing.episodes import difference, episode, first_difference
+from territorial.testing.stacks import (
+    ParallelStack,
+    SingleStack,
+    Stack,
+    Step,
+    TurnStack,
+    VectorStack,
+    mask_of,
+    mask_parts,
+    stack_of,
+)
+
+
+class Finding(NamedTuple):
+    """How one check came out."""
+
+    check: str
+    passed: bool
+    problem: str
+    """What was found, with its place; empty where the check passed."""
+    advice: str
+    """Why it matters and what to do about it."""
+
+
+class Report(NamedTuple):
+    """What ``diagnose`` found."""
+
+    kind: str
+    findings: list[Finding]
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The checks that failed."""
+        return [finding for finding in self.findings if not finding.passed]
+
+
+VECTOR_STEPS = 150
+"""Vectors of environments are looked at for so many steps."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is looked at: a function that makes the environment, a seed, the most steps of an episode."""
+
+    make: Callable[[], Any]
+    seed: int = 0
+    max_steps: int = 1000
+
+    def stack(self) -> Stack:
+        """Return a new environment as a stack."""
+        return stack_of(self.make())
+
+    def episode(self, stack: Stack) -> Iterator[tuple[dict[Any, Any] | None, Step]]:
+        """Play a random episode."""
+        return episode(stack, self.seed, max_steps=self.steps(stack))
+
+    def steps(self, stack: Stack) -> int:
+        """Return how many steps are looked at; vectors have no end of their own."""
+        return min(self.max_steps, VECTOR_STEPS) if isinstance(stack, VectorStack) else self.max_steps
+
+
+class Check(NamedTuple):
+    """One thing to look for: its name, how to find what is wrong, and what to do then."""
+
+    name: str
+    find: Callable[[Setting], str | None]
+    """Returns what is wrong, or None; what it raises counts as wrong, too."""
+    advice: str
+    kinds: tuple[type[Stack], ...] = (ParallelStack, SingleStack, VectorStack)
+
+
+def diagnose(
+    make: Callable[[], Any],
+    seed: int = 0,
+    *,
+    max_steps: int = 1000,
+    progress: Callable[[str], object] = lambda name: None,
+) -> Report:
+    """Return what all checks find in the environments that ``make`` returns, wrappers included.
+
+    ``make`` is called for every check. ``progress`` gets the name of every check as it begins. TypeError if
+    ``make`` returns something that is no environment.
+    """
+    setting = Setting(make, seed, max_steps)
+    stack = setting.stack()
+    findings = []
+    for check in CHECKS:
+        if isinstance(stack, check.kinds):
+            progress(check.name)
+            findings.append(_run(check, setting))
+    stack.close()
+    return Report(stack.kind, findings)
+
+
+def _run(check: Check, setting: Setting) -> Finding:
+    try:
+        # Warnings are not what is asked for, and PettingZoo's tests print that they passed.
+        with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
+            problem = check.find(setting) or ""
+    except Exception as error:  # whatever a stack does wrong is what we are here to tell
+        problem = f"{type(error).__name__}: {error}"
+    return Finding(check.name, not problem, problem, check.advice if problem else "")
+
+
+# ---- the checks ------------------------------------------------------------------------------------
+
+
+def find_no_episode(setting: Setting) -> str | None:
+    """An episode can be played at random, and another one after it."""
+    stack = setting.stack()
+    for _ in range(2):
+        for count, (_, step) in enumerate(setting.episode(stack)):
+            if count == 0 and not stack.agents:
+                return "reset() leaves no agents"
+            if step.observations is None:
+                return f"step {count} returned no observations"
+    return None
+
+
+def find_outside_spaces(setting: Setting) -> str | None:
+    """Every observation lies in its space."""
+    stack = setting.stack()
+    for count, (_, step) in enumerate(setting.episode(stack)):
+        for agent, observation in step.observations.items():
+            space = stack.observation_space(agent)
+            if not space.contains(observation):
+                return f"{_at(count, agent)} the observation{_why_outside(space, observation)}"
+    return None
+
+
+def find_changing_spaces(setting: Setting) -> str | None:
+    """The spaces of an agent are the same objects whenever one asks."""
+    stack = setting.stack()
+    stack.reset(setting.seed)
+    for agent in stack.agents:
+        for name in ("observation_space", "action_space"):
+            if getattr(stack, name)(agent) is not getattr(stack, name)(agent):
+                return f"{name}({agent!r}) is a new object every time"
+    return None
+
+
+def find_reused_arrays(setting: Setting) -> str | None:
+    """What was shown in a step does not change with the next one."""
+    stack = setting.stack()
+    shown: Mapping[Any, Any] = {}
+    kept: Any = {}
+    for count, (_, step) in enumerate(setting.episode(stack)):
+        path = difference(shown, kept)
+        if path is not None:
+            return f"what step {count - 1} returned has changed after step {count}: observations{path}"
+        shown, kept = step.observations, copy.deepcopy(step.observations)
+    return None
+
+
+def find_bad_ends(setting: Setting) -> str | None:
+    """Rewards are finite numbers, ends are bools, every listed agent has them, and the ended leave."""
+    stack = setting.stack()
+    is_vector = isinstance(stack, VectorStack)
+    listed: list[Any] = []
+    for count, (actions, step) in enumerate(setting.episode(stack)):
+        if actions is not None:
+            for name in ("observations", "rewards", "terminations", "truncations", "infos"):
+                missing = [agent for agent in listed if agent not in getattr(step, name)]
+                if missing:
+                    return f"step {count} returned no {name} of {missing[0]!r}, which acted in it"
+            for agent in listed:
+                problem = _bad_end(step, agent, is_vector)
+                if problem:
+                    return f"{_at(count, agent)} {problem}"
+                has_ended = step.terminations[agent] or step.truncations[agent]
+                if not is_vector and has_ended == (agent in stack.agents):
+                    return f"{_at(count, agent)} ended is {has_ended} and listed in agents is {not has_ended}"
+        listed = list(stack.agents)
+    return None
+
+
+def find_bad_masks(setting: Setting) -> str | None:
+    """Masks fit the actions, hold int8 of 0 and 1, and something is always legal."""
+    stack = setting.stack()
+    for count, (_, step) in enumerate(setting.episode(stack)):
+        for agent in stack.agents:
+            mask = mask_of(step.observations[agent], step.infos.get(agent))
+            if mask is None:
+                continue
+            for part in mask_parts(stack.action_space(agent), mask):
+                if part.dtype != np.int8:
+                    return f"{_at(count, agent)} the mask is of {part.dtype}"
+                if not np.isin(part, (0, 1)).all() or not part.any():
+                    return f"{_at(count, agent)} the mask is not of 0 and 1, or allows nothing"
+    return None
+
+
+def find_illegal_launches(setting: Setting) -> str | None:
+    """Whoever obeys the masks that are shown never does what is not legal, by the game's own count."""
+    stack = setting.stack()
+    has_masks = False
+    for count, (_, step) in enumerate(setting.episode(stack)):
+        for agent, info in step.infos.items():
+            has_masks |= mask_of(step.observations[agent], info) is not None
+            if has_masks and isinstance(info, Mapping) and info.get("illegal", 0) > 0:
+                return (
+                    f"{_at(count, agent)} {info['illegal']} launches were not legal though masks were obeyed"
+                )
+    return None
+
+
+def find_spoiled_dead(setting: Setting) -> str | None:
+    """Agents that are dead and kept get no reward and can only hold."""
+    stack = setting.stack()
+    was_alive: dict[Any, bool] = {}
+    for count, (actions, step) in enumerate(setting.episode(stack)):
+        for agent, info in step.infos.items():
+            is_alive = bool(info.get("alive", 1)) if isinstance(info, Mapping) else True
+            if actions is not None and not was_alive.get(agent, True) and not is_alive:
+                if step.rewards[agent] != 0:
+                    return f"{_at(count, agent)} the reward is {step.rewards[agent]} though it is dead"
+                mask = mask_of(step.observations[agent], info)
+                if mask is not None and mask_parts(stack.action_space(agent), mask)[0].sum() != 1:
+                    return f"{_at(count, agent)} the mask allows more than one thing though it is dead"
+            was_alive[agent] = is_alive
+    return None
+
+
+def find_changing_infos(setting: Setting) -> str | None:
+    """Infos have the same keys for everybody at every time, and numbers or arrays in them."""
+    stack = setting.stack()
+    first: set[Any] | None = None
+    for count, (_, step) in enumerate(setting.episode(stack)):
+        for agent, info in step.infos.items():
+            keys = set(info)
+            first = keys if first is None else first
+            if keys != first:
+                return f"{_at(count, agent)} infos have {sorted(map(str, keys ^ first))} at times only"
+            for name, value in info.items():
+                parts = value if isinstance(value, tuple) else (value,)
+                if not all(isinstance(part, (int, float, np.ndarray, np.generic)) for part in parts):
+                    return f"{_at(count, agent)} info[{name!r}] is a {type(value).__name__}"
+    return None
+
+
+def find_chance(setting: Setting) -> str | None:
+    """The same seed and actions show the same episode, to the last bit."""
+    one, two = setting.stack(), setting.stack()
+    return first_difference(one, two, setting.seed, setting.steps(one)) or None
+
+
+def find_one_game_only(setting: Setting) -> str | None:
+    """Other seeds show other games."""
+    stack = setting.stack()
+    shown = [copy.deepcopy(stack.reset(setting.seed + i)[0]) for i in range(4)]
+    if all(difference(shown[0], other) is None for other in shown[1:]):
+        return f"reset() shows the same for the seeds {setting.seed} to {setting.seed + 3}"
+    return None
+
+
+def find_unpicklable(setting: Setting) -> str | None:
+    """The environment can be pickled in the middle of an episode, and the copy goes on alike."""
+    stack = setting.stack()
+    for count, _ in enumerate(setting.episode(stack)):
+        if count == 3:
+            break
+    twin = pickle.loads(pickle.dumps(stack))
+    actions = {agent: stack.action_space(agent).sample() for agent in stack.agents}
+    path = difference(tuple(stack.step(actions)), tuple(twin.step(actions)))
+    return None if path is None else f"the copy's next step is not the original's: {path}"
+
+
+def find_failed_test_of_pettingzoo(setting: Setting) -> str | None:
+    """PettingZoo's own test passes."""
+    stack = setting.stack()
+    if isinstance(stack, TurnStack):
+        api_test(stack.turns, num_cycles=100)
+    else:
+        parallel_api_test(stack.env, num_cycles=200)
+    return None
+
+
+def find_failed_test_of_gymnasium(setting: Setting) -> str | None:
+    """Gymnasium's own check passes."""
+    env: gymnasium.Env[Any, Any] = setting.make()
+    check_env(env, skip_render_check=True, skip_close_check=True)
+    return None
+
+
+CHECKS = (
+    Check(
+        "episodes can be played",
+        find_no_episode,
+        "Nothing else means much before this works: play an episode by hand and read the error.",
+    ),
+    Check(
+        "observations lie in their spaces",
+        find_outside_spaces,
+        "Trainers allocate buffers by the space: what does not fit is cast, cut or refused. Give the wrapper "
+        "that changes observations a space to match, shape, dtype and bounds.",
+    ),
+    Check(
+        "spaces stay the same objects",
+        find_changing_spaces,
+        "PettingZoo promises it, and seeds of a space's generator are lost otherwise: make spaces once, or "
+        "put functools.lru_cache(maxsize=None) on the method.",
+        (ParallelStack,),
+    ),
+    Check(
+        "observations are not overwritten",
+        find_reused_arrays,
+        "A rollout that keeps them would hold the last step many times. Leave zero_copy off, or copy what is "
+        "kept; a wrapper must return new arrays.",
+    ),
+    Check(
+        "rewards and ends are complete",
+        find_bad_ends,
+        "Trainers read rewards and ends of every agent that acted, as plain numbers and Python bools, and "
+        "agents that have ended must be gone from agents (agent_death says when they end).",
+    ),
+    Check(
+        "masks fit the actions",
+        find_bad_masks,
+        "Gymnasium samples with int8 masks of the actions' own shape only, and a distribution over nothing "
+        "is NaN. A wrapper that changes actions has to change masks with them.",
+    ),
+    Check(
+        "masks are those of the moment",
+        find_illegal_launches,
+        "The mask belongs to another step, agent or order of actions: frame stacks, delays and "
+        "reordering wrappers must leave `action_mask` alone.",
+    ),
+    Check(
+        "the dead get nothing",
+        find_spoiled_dead,
+        "Rewards after death teach what nobody did. Wrappers that shape rewards must spare agents whose "
+        'info["alive"] is 0; with agent_death="remove" there are none.',
+    ),
+    Check(
+        "infos are the same numbers at every time",
+        find_changing_infos,
+        "Trainers that make specs of the first info (TorchRL) or stack them (vector environments) fail on "
+        "keys that come and go: give them from reset on, and as numbers.",
+        (ParallelStack, SingleStack),
+    ),
+    Check(
+        "a seed gives one episode",
+        find_chance,
+        "Something draws from a generator that the seed does not reach, or reads a clock: seed it in "
+        "reset().",
+    ),
+    Check(
+        "other seeds give other games",
+        find_one_game_only,
+        "A wrapper that drops `seed` on the way to reset() trains on one game only: hand it on.",
+    ),
+    Check(
+        "it can be pickled",
+        find_unpicklable,
+        "Workers started with spawn or forkserver get environments as pickles. Keep lambdas, open files and "
+        "generators out of wrappers; functions have to lie at the top of a module.",
+    ),
+    Check(
+        "PettingZoo's own test",
+        find_failed_test_of_pettingzoo,
+        "See the message: PettingZoo's assertions name what is missing.",
+        (ParallelStack,),
+    ),
+    Check(
+        "Gymnasium's own check",
+        find_failed_test_of_gymnasium,
+        "See the message: Gymnasium's assertions name what is missing.",
+        (SingleStack,),
+    ),
+)
+"""All checks, in the order in which they are made; those after a failed one may fail for the same reason."""
+
+
+# ---- saying what is wrong --------------------------------------------------------------------------
+
+
+def _at(count: int, agent: Any) -> str:
+    when = "after reset()" if count == 0 else f"step {count}"
+    return f"{when}, {agent!r}:"
+
+
+def _bad_end(step: Step, agent: Any, is_vector: bool) -> str:
+    """Return what is wrong with reward and ends of an agent; nothing if all is well."""
+    reward = step.rewards[agent]
+    if not isinstance(reward, (int, float, np.number)) or not np.isfinite(float(reward)):
+        return f"the reward is {reward!r}, which is no finite number"
+    for name in ("terminations", "truncations"):
+        flag = getattr(step, name)[agent]
+        if not isinstance(flag, np.bool_ if is_vector else bool):
+            return f"{name} has {flag!r} of type {type(flag).__name__}, not bool"
+    return ""
+
+
+def _why_outside(space: spaces.Space[Any], observation: Any) -> str:
+    """Return where and how an observation leaves its space."""
+    if isinstance(space, spaces.Dict) and isinstance(observation, Mapping):
+        if observation.keys() != space.keys():
+            return f" has the keys {sorted(observation)}; its space has {sorted(space)}"
+        for key, part in space.items():
+            if not part.contains(observation[key]):
+                return f"[{key!r}]{_why_outside(part, observation[key])}"
+    if isinstance(space, spaces.Box) and isinstance(observation, np.ndarray):
+        if observation.shape != space.shape:
+            return f" has shape {observation.shape}; its space has {space.shape}"
+        if not np.can_cast(observation.dtype, space.dtype):
+            return f" is of {observation.dtype}; its space is of {space.dtype}"
+        low, high = np.asarray(observation < space.low), np.asarray(observation > space.high)
+        where = np.argwhere(low | high)
+        if len(where):
+            i = tuple(where[0].tolist())
+            return f"{list(i)} is {observation[i]}; its space goes from {space.low[i]} to {space.high[i]}"
+    return f" is a {type(observation).__name__} that {space} does not contain"

@@ -1,0 +1,182 @@
+"""What always holds in a game, by docs/rules.md, looked at from outside the engine and counted slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import GameConfig
+from territorial.constants import BLOCKED
+from territorial.engine import VecGame
+from territorial.state import NUM_GAINS
+
+Ints = npt.NDArray[np.int64]
+
+
+class InvariantError(AssertionError):
+    """A game is not as the rules promise; the message names game, seed and tick, and says what is wrong."""
+
+
+def check_games(game: VecGame, games: Iterable[int] | None = None) -> None:
+    """Raise InvariantError unless all promises are kept in ``games`` of a batch, or in all of them.
+
+    For boards of 256 x 256 it takes some milliseconds a game: call it now and then.
+    """
+    for k in range(game.num_games) if games is None else games:
+        check_game(game, k)
+
+
+def check_game(game: VecGame, k: int) -> None:
+    """Raise InvariantError unless all promises are kept in game ``k``."""
+    for name, find in INVARIANTS.items():
+        problem = find(game, k)
+        if problem:
+            where = f"game {k}, seed {int(game.state.seed[k])}, tick {int(game.state.tick[k])}"
+            raise InvariantError(f"{where}: {name}: {problem}")
+
+
+# ---- the promises: each returns what is wrong, or nothing ------------------------------------------
+
+
+def troops_balance(game: VecGame, k: int) -> str:
+    """Every seat's troops are what it began with, plus its gains, less the losses booked at it.
+
+    That is: of games begun in the usual way, with the config's starting troops.
+    """
+    ledger, state = game.blocks.ledger[k], game.state
+    gains, losses = ledger[:NUM_GAINS].sum(axis=0), ledger[NUM_GAINS:].sum(axis=0)
+    start = np.full(ledger.shape[1], game.config.starting_troops)
+    start[0] = 0
+    have, should = state.troops[k] + state.pools[k].sum(axis=1), start + gains - losses
+    if game.config.handicap:  # what bots began with is no part of the state
+        have, should = have[:1], should[:1]
+    if (ledger < 0).any() or ledger[:, 0].any():
+        return "the ledger has entries below zero, or of nobody"
+    return _differing("troops of seat", have, should)
+
+
+def land_counts(game: VecGame, k: int) -> str:
+    """Land is the cells on the board, and blocked cells are those of the map."""
+    owner = game.state.owner[k, 1:-1, 1:-1]
+    counts = np.bincount(owner[owner != BLOCKED], minlength=game.config.num_players + 1)
+    if not np.array_equal(owner != BLOCKED, game.land(k).to_array()):
+        return "the blocked cells of the board are not those of the map"
+    if game.state.num_land[k] != counts.sum():
+        return f"the map has {counts.sum()} cells of land, the state says {game.state.num_land[k]}"
+    return _differing("land of owner", game.state.land[k], counts)
+
+
+def nothing_is_negative(game: VecGame, k: int) -> str:
+    """No troops and no pools below zero, and nobody has a pool against itself."""
+    state = game.state
+    if (state.troops[k] < 0).any() or (state.pools[k] < 0).any():
+        return "troops or pools below zero"
+    if state.pools[k, 0].any() or state.pools[k].diagonal().any():
+        return "a pool of nobody, or against oneself"
+    return ""
+
+
+def the_dead_have_nothing(game: VecGame, k: int) -> str:
+    """The dead own no land and no troops, nobody has a pool against them, and their death has a tick."""
+    state = game.state
+    is_dead = state.alive[k] == 0
+    is_dead[0] = False
+    for name in ("troops", "land"):
+        if getattr(state, name)[k][is_dead].any():
+            return f"the dead have {name}"
+    if state.pools[k][is_dead].any() or state.pools[k][:, is_dead].any():
+        return "pools of the dead, or against them"
+    if ((state.death_tick[k][1:] >= 0) != is_dead[1:]).any():
+        return "death_tick is not that of the dead"
+    return ""
+
+
+def the_living_are_large_enough(game: VecGame, k: int) -> str:
+    """Nobody lives that has shrunk to a quarter of its largest land, if there are deaths."""
+    state, config = game.state, game.config
+    if not config.deaths:
+        return "" if state.alive[k, 1:].all() else "somebody died though deaths are off"
+    is_alive = state.alive[k] != 0
+    is_small = is_alive & (config.death_divisor * state.land[k] <= state.peak[k])
+    return f"seat {int(is_small.argmax())} lives and is too small" if is_small[1:].any() else ""
+
+
+def pools_are_remembered(game: VecGame, k: int) -> str:
+    """The sets of targets that the engine keeps for speed are those of the pools."""
+    owners = game.config.num_players + 1
+    active, fresh = (_members(getattr(game.state, name)[k], owners) for name in ("active", "fresh"))
+    if not np.array_equal(active, game.state.pools[k] > 0):
+        return "`active` is not the set of pools"
+    return "`fresh` has targets that `active` does not have" if (fresh > active).any() else ""
+
+
+def fronts_are_right(game: VecGame, k: int) -> str:
+    """Fronts, needs and legal launches are what counting cell by cell gives."""
+    sizes, needs, is_legal = game.fronts(k)
+    state, config = game.state, game.config
+    is_there = state.alive[k] != 0
+    possible = np.outer(is_there, is_there | (np.arange(len(is_there)) == 0))
+    slow = np.where(possible, slow_fronts(state.owner[k, 1:-1, 1:-1], config.num_players), 0)
+    if not np.array_equal(sizes, slow):
+        p, t = np.argwhere(sizes != slow)[0].tolist()
+        return (
+            f"the front of seat {p} against owner {t} has {slow[p, t]} cells, the engine says {sizes[p, t]}"
+        )
+    wanted = slow_needs(slow, state.pools[k], config)
+    if not np.array_equal(needs, wanted):
+        return "what launches need is not what fronts and pools give"
+    affordable = wanted <= state.troops[k][:, None] // config.need_divisor
+    return "" if np.array_equal(is_legal, (slow > 0) & affordable) else "legal launches are not those"
+
+
+INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
+    "troops balance": troops_balance,
+    "land is counted": land_counts,
+    "nothing is negative": nothing_is_negative,
+    "the dead have nothing": the_dead_have_nothing,
+    "the living are large enough": the_living_are_large_enough,
+    "pools are remembered": pools_are_remembered,
+    "fronts are right": fronts_are_right,
+}
+"""The promises by name."""
+
+
+# ---- counting slowly -------------------------------------------------------------------------------
+
+
+def slow_fronts(owner: npt.ArrayLike, num_players: int) -> Ints:
+    """Return front sizes int64 (P+1, P+1) of owner codes (H, W): cells of t beside a cell of p."""
+    board = np.asarray(owner)
+    walled = np.full((board.shape[0] + 2, board.shape[1] + 2), BLOCKED, np.int64)
+    walled[1:-1, 1:-1] = board
+    around = [walled[:-2, 1:-1], walled[2:, 1:-1], walled[1:-1, :-2], walled[1:-1, 2:]]
+    sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
+    seen = []  # a cell counts once for a player, however many of its neighbours are that player's
+    for side in around:
+        row, column = np.nonzero((side != board) & (side != 0) & (side != BLOCKED) & (board != BLOCKED))
+        seen.append((row * board.shape[1] + column) * 256 + side[row, column])
+    cells, players = np.divmod(np.unique(np.concatenate(seen)), 256)
+    np.add.at(sizes, (players, board.ravel()[cells]), 1)
+    return sizes
+
+
+def slow_needs(sizes: Ints, pools: Ints, config: GameConfig) -> Ints:
+    """Return what a launch needs, int64 (P+1, P+1), 0 without a front."""
+    needs = config.layer_cost * sizes + sizes // config.layer_growth_divisor - pools
+    return np.where(sizes > 0, np.maximum(1, needs), 0)
+
+
+def _members(words: npt.NDArray[np.uint64], owners: int) -> npt.NDArray[np.bool_]:
+    """Return sets of owners as bool (P+1, P+1)."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    members: npt.NDArray[np.bool_] = bits[:, :owners] != 0
+    return members
+
+
+def _differing(what: str, have: npt.NDArray[np.int64], should: npt.NDArray[np.int64]) -> str:
+    if np.array_equal(have, should):
+        return ""
+    i = int((have != should).argmax())
+    return f"{what} {i}: {have[i]}, should be {should[i]}"

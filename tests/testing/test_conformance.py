@@ -1,0 +1,312 @@
+"""The doctor: sound stacks pass all checks, and every check finds the wrapper that breaks it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from pettingzoo.utils.wrappers import BaseParallelWrapper
+
+import territorial
+from territorial import cli
+from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode
+from tests.env.support import SMALL
+
+SEATS = ("agent", "metronome", "agent", "metronome")
+GAME = SMALL | {"max_ticks": 500, "obs": "features"}
+
+
+def make_game(**options):
+    return territorial.parallel_env(**(GAME | options))
+
+
+def make_kept():
+    return make_game(
+        seats=SEATS, agent_death="keep", action_mask="both", action_format="multi_discrete", max_ticks=3000
+    )
+
+
+def make_packed():
+    return make_game(obs="packed", action_mask="info")
+
+
+def make_turns():
+    return territorial.env.env(**GAME)
+
+
+def make_seat():
+    return gymnasium.make("territorial/Territorial-v0", **GAME)
+
+
+def make_vector():
+    return gymnasium.make_vec("territorial/Territorial-v0", num_envs=4, **GAME)
+
+
+@pytest.mark.parametrize("make", [make_game, make_kept, make_packed, make_turns, make_seat, make_vector])
+def test_everything_that_we_ship_passes(make):
+    report = diagnose(make, max_steps=50)
+    assert report.failures == []
+    assert len(report.findings) >= 10
+
+
+# ---- wrappers that break one thing each ------------------------------------------------------------
+
+
+class Wrapper(BaseParallelWrapper):
+    """Changes what step returns; ``state`` is where a wrapper may keep something."""
+
+    def step(self, actions):
+        return self.change(*self.env.step(actions))
+
+    def change(self, observations, rewards, terminations, truncations, infos):
+        return observations, rewards, terminations, truncations, infos
+
+
+class Crashes(Wrapper):
+    def change(self, *results):
+        raise KeyError("player_9")
+
+
+class Doubles(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["observation"] = seen["observation"].astype(np.float64)[:-1]
+        return observations, *others
+
+
+class NewSpaces(Wrapper):
+    def action_space(self, agent):
+        return spaces.Discrete(self.env.action_space(agent).n)
+
+
+class Overwrites(Wrapper):
+    shown = None
+
+    def change(self, observations, *others):
+        for agent, seen in observations.items():
+            self.shown = self.shown or {}
+            kept = self.shown.setdefault(agent, seen["observation"])
+            kept[:] = seen["observation"]
+            seen["observation"] = kept
+        return observations, *others
+
+
+class NumpyBools(Wrapper):
+    def change(self, observations, rewards, terminations, *others):
+        return observations, rewards, {a: np.bool_(end) for a, end in terminations.items()}, *others
+
+
+class NotFinite(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, {a: np.log(reward * 0.0) for a, reward in rewards.items()}, *others
+
+
+class FloatMasks(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["action_mask"] = seen["action_mask"].astype(np.float32)
+        return observations, *others
+
+
+class LateMasks(Wrapper):
+    last = None
+
+    def change(self, observations, *others):
+        for agent, seen in observations.items():
+            self.last = self.last or {}
+            seen["action_mask"], self.last[agent] = (
+                self.last.get(agent, seen["action_mask"]),
+                seen["action_mask"],
+            )
+        return observations, *others
+
+
+class RewardsTheDead(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, {a: reward + 0.01 for a, reward in rewards.items()}, *others
+
+
+class LateInfos(Wrapper):
+    def change(self, *results):
+        for info in results[-1].values():
+            info["bonus"] = 1.0
+        return results
+
+
+class Noise(Wrapper):
+    def change(self, observations, rewards, *others):
+        rng = np.random.default_rng()
+        return observations, {a: reward + rng.random() for a, reward in rewards.items()}, *others
+
+
+class DropsSeed(Wrapper):
+    def reset(self, seed=None, options=None):
+        return self.env.reset(seed=11, options=options)
+
+
+class HoldsALambda(Wrapper):
+    def __init__(self, env):
+        super().__init__(env)
+        self.scale = lambda reward: reward
+
+
+class ForgetsAgents(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, dict(list(rewards.items())[1:]), *others
+
+
+BROKEN = {
+    "episodes can be played": (Crashes, "KeyError: 'player_9'"),
+    "observations lie in their spaces": (Doubles, r"\['observation'\] has shape \(135,\); its space has"),
+    "spaces stay the same objects": (NewSpaces, r"action_space\('player_0'\) is a new object every time"),
+    "observations are not overwritten": (Overwrites, "has changed after step 2: .*'player_0'"),
+    "rewards and ends are complete": (NumpyBools, "terminations has .* of type bool, not bool|np.False_"),
+    "masks fit the actions": (FloatMasks, "after reset|the mask is of float32"),
+    "masks are those of the moment": (LateMasks, "launches were not legal though masks were obeyed"),
+    "the dead get nothing": (RewardsTheDead, "the reward is 0.01 though it is dead"),
+    "infos are the same numbers at every time": (LateInfos, "infos have .'bonus'. at times only"),
+    "a seed gives one episode": (Noise, r"step 1 differs in rewards\['player_0'\]"),
+    "other seeds give other games": (DropsSeed, "shows the same for the seeds 0 to 3"),
+    "it can be pickled": (HoldsALambda, "lambda"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_every_check_finds_the_wrapper_that_breaks_it(name):
+    wrapper, message = BROKEN[name]
+    is_about_the_dead = name == "the dead get nothing"
+    report = diagnose(
+        lambda: wrapper(make_kept() if is_about_the_dead else make_game()),
+        max_steps=200 if is_about_the_dead else 25,
+    )
+    (found,) = (finding for finding in report.failures if finding.check == name)
+    assert re.search(message, found.problem), found.problem
+    assert len(found.advice) > 40
+    sound = {finding.check for finding in report.findings if finding.passed}
+    assert sound or wrapper is Crashes
+
+
+def test_missing_rewards_and_rewards_that_are_no_numbers_are_found():
+    for wrapper, message in (
+        (ForgetsAgents, "returned no rewards of 'player_0', which acted in it"),
+        (NotFinite, "which is no finite number"),
+    ):
+        with np.errstate(divide="ignore"):
+            report = diagnose(lambda wrapper=wrapper: wrapper(make_game()), max_steps=20)
+        (found,) = (f for f in report.failures if f.check == "rewards and ends are complete")
+        assert message in found.problem
+
+
+def test_every_check_is_tried_on_something_broken():
+    assert BROKEN.keys() | {"PettingZoo's own test", "Gymnasium's own check"} == {c.name for c in CHECKS}
+    report = diagnose(lambda: Crashes(make_game()), max_steps=5)
+    assert "PettingZoo's own test" in {finding.check for finding in report.failures}
+
+
+class Doubled(gymnasium.ObservationWrapper):
+    def observation(self, observation):
+        return {"observation": observation["observation"]}
+
+
+def test_a_broken_single_environment_fails_gymnasiums_check():
+    report = diagnose(lambda: Doubled(make_seat()), max_steps=20)
+    assert "Gymnasium's own check" in {finding.check for finding in report.failures}
+    (found,) = (f for f in report.failures if f.check == "observations lie in their spaces")
+    assert "has the keys ['observation']; its space has ['action_mask', 'observation']" in found.problem
+
+
+# ---- episodes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [make_game, make_kept, make_turns, make_seat])
+def test_whole_episodes_are_compared_to_the_last_bit(make):
+    check_determinism(make, seed=3, episodes=2)
+    digest = episode_digest(make(), 3)
+    assert digest == episode_digest(make(), 3)
+    assert digest != episode_digest(make(), 4)
+
+
+def test_where_episodes_part_ways_is_named():
+    with pytest.raises(
+        AssertionError, match=r"two episodes of seed 0 .*: step 1 differs in rewards\['player_0'"
+    ):
+        check_determinism(lambda: Noise(make_game()))
+
+
+def test_the_hook_sees_every_step_of_an_episode():
+    seen = []
+    steps = play_episode(make_game(), 2, lambda actions, step: seen.append((len(actions), len(step.rewards))))
+    assert len(seen) == steps > 10
+    assert all(acted == rewarded for acted, rewarded in seen)
+
+
+# ---- on the command line ---------------------------------------------------------------------------
+
+MODULE = """
+import territorial
+
+def sound():
+    return territorial.parallel_env(height=24, width=24, num_players=4, max_ticks=200, obs="features")
+
+def views():
+    return territorial.parallel_env(height=24, width=24, num_players=4, max_ticks=200, zero_copy=True)
+
+def nothing():
+    return 3
+
+number = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    path = tmp_path / "stack_under_test.py"
+    path.write_text(MODULE, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    yield path
+    sys.modules.pop("stack_under_test", None)
+
+
+def test_the_doctor_says_what_is_well_and_what_is_not(module, capsys):
+    assert cli.main(["doctor", f"{module}:sound"]) == 0
+    assert "all checks passed" in capsys.readouterr().out
+    assert cli.main(["doctor", f"{module}:views", "--steps", "20"]) == 1
+    shown = capsys.readouterr().out
+    assert "FAILED  observations are not overwritten" in shown
+    assert "Leave zero_copy off" in shown
+    assert "1 of 13 checks failed" in shown
+    assert cli.main(["doctor", f"{module}:views", "--steps", "20", "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert not result["passed"]
+    assert result["kind"] == "PettingZoo, parallel"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("envs", "'envs' is not of the form module:function"),
+        ("no_such_module_here:make", "'no_such_module_here' cannot be imported"),
+        ("no_such_file.py:make", "there is no file 'no_such_file.py'"),
+        ("territorial:number", "territorial has no function 'number'"),
+        ("{module}:number", "stack_under_test has no function 'number'"),
+        ("{module}:nothing", "there is no telling what a builtins.int is: it must be a PettingZoo"),
+    ],
+)
+def test_what_cannot_be_diagnosed_is_said(name, message, module, capsys):
+    assert cli.main(["doctor", name.format(module=module)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_module_of_the_folder_one_is_in_is_found(module):
+    command = [sys.executable, "-m", "territorial", "doctor", "stack_under_test:sound", "--steps", "5"]
+    root = Path(territorial.__file__).parents[1]
+    done = subprocess.run(
+        command, cwd=module.parent, env={**os.environ, "PYTHONPATH": str(root)}, check=False
+    )
+    assert done.returncode == 0
