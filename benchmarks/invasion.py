@@ -19,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,8 @@ def play(
     players = sorted({name for pair in pairs for name in pair})
     records = play_on_all_cores(config, players, fixtures(pairs, games), processes)
     for count, record in enumerate(records, start=1):
-        found[record.seats[0], record.seats[-1]].append(record)
+        last = replace(record, land=record.land[-1:])  # what lies before it would take half a GB
+        found[record.seats[0], record.seats[-1]].append(last)
         seconds = time.perf_counter() - started
         if seconds - shown > 10 or count == total:
             shown = seconds

@@ -7,13 +7,13 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.modules import ReferenceModule, settings_of  # noqa: E402 - only where ray is there
-from territorial import GameConfig  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from territorial.league.contest import Contest  # noqa: E402
-from territorial.league.field import Field  # noqa: E402
-from territorial.league.playing import play_games  # noqa: E402
-from territorial.nets import SnapshotPlayers  # noqa: E402
+from rllib_adapters.modules import ReferenceModule, settings_of
+from territorial import GameConfig
+from territorial.league import SnapshotStore
+from territorial.league.contest import Contest
+from territorial.league.field import Field
+from territorial.league.playing import play_games
+from territorial.nets import SnapshotPlayers
 
 
 class OtherModule(ReferenceModule):
