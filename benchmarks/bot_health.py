@@ -9,7 +9,7 @@ the map wins as often as it has seats: a chi-square test of wins and of the best
 a seat starts in.
 
 Health: for every bot alone, and for the line-ups, when free land is gone, how many live at ticks 1,000, 2,000
-and 4,000, how long games are, and how many are stopped by the time limit.
+and 4,000, how long games are, how many are stopped by the time limit, and how long they would be without one.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from territorial.seats import LINEUPS
 RESULT = Path(__file__).parent / "results" / "bot_health.json"
 OPEN = territorial.GameConfig(map="open")
 MIXED = territorial.GameConfig(num_maps=16)
+LONG = MIXED.replace(max_ticks=60_000)
 FAIR_BOTS = ("metronome-1", "hard-1")
 SEATS, BEST = 32, 8
 PORTION = 32
@@ -49,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     whole = options.whole(1, 1_000_000)
     parser.add_argument("--fair-games", type=whole, default=4000, help="games of each kind (default 4000)")
-    parser.add_argument("--games", type=whole, default=60, help="games of each field (default 60)")
+    parser.add_argument("--games", type=whole, default=200, help="games of each field (default 200)")
     parser.add_argument("--processes", type=options.whole(1, 1024), default=usable_cores())
     parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
     parsed = parser.parse_args(argv)
@@ -59,7 +60,9 @@ def main(argv: list[str] | None = None) -> int:
         tests = ("seats", "quarters_wins", "quarters_best")
         shown = ", ".join(f"{test} p = {found[test]['p']:.3f}" for test in tests)
         print(f"{name:18} {parsed.fair_games:,} games: {shown}", flush=True)
-    health = shapes(parsed.games, parsed.processes)
+    health = shapes(MIXED, parsed.games, parsed.processes)
+    print(f"and with a time limit of {LONG.max_ticks:,} ticks", flush=True)
+    to_the_end = shapes(LONG, parsed.games, parsed.processes)
     result = {
         "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
@@ -67,7 +70,13 @@ def main(argv: list[str] | None = None) -> int:
         "fair_games": parsed.fair_games,
         "fairness": fairness,
         "games": parsed.games,
+        "max_ticks": MIXED.max_ticks,
         "health": health,
+        "longest": LONG.max_ticks,
+        "to_the_end": {
+            name: {key: shape[key] for key in ("length", "stopped_by_time")}
+            for name, shape in to_the_end.items()
+        },
     }
     options.write_json(str(parsed.out), result)
     return 0
@@ -138,7 +147,7 @@ def by_quarter(best: npt.NDArray[np.int64], quarters: npt.NDArray[np.int64]) -> 
 # ---- health ----------------------------------------------------------------------------------------
 
 
-def shapes(games: int, processes: int) -> dict[str, Any]:
+def shapes(config: territorial.GameConfig, games: int, processes: int) -> dict[str, Any]:
     """Return the shape of the games of every field."""
     fields = {name: (name,) * SEATS for name in bots.NAMES}
     fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == SEATS}
@@ -148,7 +157,7 @@ def shapes(games: int, processes: int) -> dict[str, Any]:
             for seed in range(games):
                 yield Fixture(number * games + seed, seed, seats)
 
-    records = list(play_on_all_cores(MIXED, bots.NAMES, fixtures(), processes))
+    records = list(play_on_all_cores(config, bots.NAMES, fixtures(), processes))
     found = {}
     for number, name in enumerate(fields):
         mine = [record for record in records if record.game // games == number]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md, docs/rules.md, docs/frame_store.md, docs/replays.md, docs/rendering.md,
-docs/watching.md and docs/where-40-gb-went.md from benchmarks/results/*.json, and those of
-docs/observation.md from territorial.obs_layout.
+"""Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
+docs/rendering.md, docs/watching.md and docs/where-40-gb-went.md from benchmarks/results/*.json, and those
+of docs/observation.md from territorial.obs_layout. Those about bots are in benchmarks/bot_tables.py.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -11,6 +11,13 @@ The results come from (`make verify` does all of it)
     python benchmarks/differential.py
     python benchmarks/flat_memory.py
     python benchmarks/mixed_shape.py
+    territorial tournament --games 4000 --json benchmarks/results/tournament.json
+    territorial match --seats mixed-2 --games 2000 --json benchmarks/results/match_mixed_2.json
+    territorial match --seats levels-1 --games 2000 --json benchmarks/results/match_levels_1.json
+    python benchmarks/invasion.py
+    python benchmarks/invasion.py --draw
+    python benchmarks/bot_health.py
+    python benchmarks/bot_cost.py
     python benchmarks/observe_cost.py
     python benchmarks/decode_speed.py
     python benchmarks/frame_store.py
@@ -36,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import league_memory, where_memory_goes
+from benchmarks import bot_tables, league_memory, where_memory_goes
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
@@ -599,6 +606,15 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
     ("README.md", "seen", seen),
+    ("README.md", "ratings", lambda: bot_tables.ratings(must_load("tournament"))),
+    ("docs/bots.md", "bots", bot_tables.library),
+    ("docs/bots.md", "levels", bot_tables.levels),
+    ("docs/bots.md", "mixed_2", lambda: bot_tables.match("mixed-2", must_load("match_mixed_2"))),
+    ("docs/bots.md", "levels_1", lambda: bot_tables.match("levels-1", must_load("match_levels_1"))),
+    ("docs/bots.md", "turtles", lambda: bot_tables.turtles(must_load("invasion"))),
+    ("docs/bots.md", "health", lambda: bot_tables.health(must_load("bot_health"))),
+    ("docs/bots.md", "fairness", lambda: bot_tables.fairness(must_load("bot_health"))),
+    ("docs/bots.md", "cost", lambda: bot_tables.cost(must_load("bot_cost"))),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
     ("docs/rendering.md", "render", rendering),

@@ -16,17 +16,17 @@ from territorial.bots import HOLD_ALL, PythonBot, View
 
 
 class Patient(PythonBot):
-    """Takes free land with a tenth; else waits for 110 troops a cell, and sends a third at the thinnest."""
+    """Takes free land with a tenth; else waits for 110 troops a cell, and sends a quarter at the thinnest."""
 
     name = "patient-1"
     interval = 100
 
     def decide(self, view: View) -> tuple[np.ndarray, np.ndarray]:
         """Return whom to attack, an owner code or HOLD_ALL, and 1024ths of the balance, for each seat."""
-        is_rich = view.own(view.troops) > 110 * view.own(view.land)
+        troops, land = view.own(view.troops), view.own(view.land)
         thinnest = view.least(view.troops, view.land)
-        targets = np.where(view.legal[:, 0], 0, np.where(is_rich, thinnest, HOLD_ALL))
-        return targets, np.where(targets == 0, 102, 341)
+        targets = np.where(view.legal[:, 0], 0, np.where(troops >= 110 * land, thinnest, HOLD_ALL))
+        return targets, view.fraction(np.where(targets == 0, troops // 10, troops // 4))
 
 
 def main() -> None:

@@ -1,0 +1,222 @@
+"""What was measured of bots against the goals, and the same on fewer games played anew.
+
+The results are benchmarks/results/tournament.json, match_mixed_2.json, match_levels_1.json, invasion.json,
+bot_health.json and bot_cost.json.
+"""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial import LINEUPS, GameConfig, bots
+from territorial.league.contest import Contest
+from territorial.league.playing import play_games
+from territorial.league.statistics import Tally
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[2]
+LEVELS_UP = ("normal-1", "hard-1", "very_hard-1", "impossible-1")
+INVADERS = ("settler-1", "besieger-1", "opportunist-1")
+MIXED = ("mixed-1", "mixed-2")
+QUICK = ("novice-1", "very_easy-1", "easy-1", "normal-1", "hard-1", "very_hard-1", "impossible-1", "levels-1")
+"""Fields that send most of what they have at each other."""
+
+
+def result(name):
+    return json.loads((ROOT / f"benchmarks/results/{name}.json").read_text(encoding="utf-8"))
+
+
+def standings(name):
+    return {line["player"]: line for line in result(name)["standings"]}
+
+
+# ---- results that were written down --------------------------------------------------------------------
+
+
+def test_all_bots_are_rated_over_two_thousand_games_at_full_size():
+    found = result("tournament")
+    config = found["contest"]["settings"]
+    assert (config["height"], config["width"], config["num_players"]) == (256, 256, 32)
+    assert found["contest"]["config"] == GameConfig(num_maps=16).hexdigest
+    assert found["contest"]["games"] == found["shape"]["games"] >= 2000
+    assert set(standings("tournament")) == set(bots.NAMES)
+    for line in found["standings"]:
+        assert line["place"]["low"] < line["place"]["value"] < line["place"]["high"]
+        assert 0 < line["rating"]["sigma"] < 5
+
+
+@pytest.mark.parametrize("name", ["tournament", "match_levels_1"])
+def test_levels_rank_strictly_from_normal_up_without_handicap(name):
+    """Not even the intervals of their places overlap."""
+    found = result(name)
+    assert found["contest"]["settings"]["handicap"] is False
+    assert found["contest"]["games"] >= 2000
+    lines = standings(name)
+    for lower, higher in pairwise(LEVELS_UP):
+        assert lines[higher]["place"]["high"] < lines[lower]["place"]["low"]
+        assert lines[higher]["rating"]["mu"] > lines[lower]["rating"]["mu"]
+
+
+def test_nobody_in_the_mixed_line_up_wins_more_than_four_times_its_fair_share():
+    found = result("match_mixed_2")
+    assert tuple(found["contest"]["players"]) == LINEUPS["mixed-2"].seats
+    assert found["contest"]["games"] >= 2000
+    assert max(line["fair"]["high"] for line in found["standings"]) < 4
+
+
+def test_turtles_can_be_invaded_by_the_time_limit_and_without_one():
+    found = result("invasion")
+    assert set(found["bots"]) == set(bots.NAMES)
+    assert found["to_the_end"]["field"] == "turtle-1"
+    column = found["bots"].index("turtle-1")
+    for name in INVADERS:
+        assert found["fair"][found["bots"].index(name)][column] >= 0.5
+        to_the_end = found["to_the_end"]["invaders"][name]
+        assert to_the_end["fair"] >= 0.5
+        assert to_the_end["stopped"] < 0.1
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_games_of_a_mixed_field_have_the_shape_that_they_should(name):
+    shape = result("bot_health")["health"][name]
+    assert 560 <= shape["neutral_gone"]["median"] <= 800
+    assert 25 <= shape["alive"]["1000"]["median"] <= 32
+    assert 8 <= shape["alive"]["2000"]["median"] <= 22
+    assert 3000 <= shape["length"]["median"] <= 8700
+    assert shape["stopped_by_time"] < 0.25
+
+
+def test_the_winner_of_the_mixed_line_up_is_known_by_tick_8500_in_the_median():
+    assert 3000 <= result("match_mixed_2")["shape"]["length"]["median"] <= 8500
+
+
+def test_every_field_that_differs_is_one_that_the_page_speaks_of():
+    """By name, or as one of the levels, in the list under "What games are like"."""
+    text = (ROOT / "docs/bots.md").read_text(encoding="utf-8")
+    spoken = text.split("## What games are like")[1].split("Fairness:")[0].split("health:end")[1]
+    for name, shape in result("bot_health")["health"].items():
+        alive = {tick: spread["median"] for tick, spread in shape["alive"].items()}
+        is_usual = (
+            560 <= shape["neutral_gone"]["median"] <= 800
+            and 25 <= alive["1000"] <= 32
+            and 8 <= alive["2000"] <= 22
+            and 3000 <= shape["length"]["median"] <= 8500
+        )
+        is_named = f"`{bots.short(name)}`" in spoken or name in QUICK
+        assert is_usual or is_named or name in MIXED, name
+
+
+def test_nearly_all_games_end_if_they_are_given_time():
+    found = result("bot_health")
+    for name, shape in found["to_the_end"].items():
+        assert shape["stopped_by_time"] <= 0.25, name
+
+
+def test_no_seat_and_no_quarter_of_the_map_is_better_than_another():
+    """Six tests: one below 0.01 would be had by chance once in seventeen times."""
+    found = result("bot_health")
+    assert found["fair_games"] >= 2000
+    for tests in found["fairness"].values():
+        for name in ("seats", "quarters_wins", "quarters_best"):
+            assert tests[name]["p"] > 0.01
+
+
+def test_32_bots_cost_at_most_three_microseconds_a_step():
+    found = result("bot_cost")
+    assert found["size"] == "full"
+    assert set(found["fields"]) == {*bots.NAMES, *LINEUPS}
+    assert max(cost["bots_us"] for cost in found["fields"].values()) <= found["goal_us"] == 3.0
+
+
+# ---- the same, played anew ------------------------------------------------------------------------------
+
+
+def tally_of(seats, games, **changes):
+    contest = Contest(config=GameConfig(num_maps=16, **changes), players=seats, games=games, seed=90_000)
+    records = list(play_games(contest.config, contest.players, contest.fixtures()))
+    return {line.player: line for line in Tally(records).table()}
+
+
+@pytest.mark.verify
+def test_levels_still_rank_from_normal_up():
+    lines = tally_of(LINEUPS["levels-1"].seats, 96)
+    places = [lines[name].place.value for name in LEVELS_UP]
+    assert places == sorted(places, reverse=True)
+    assert lines["normal-1"].place.low > lines["hard-1"].place.high
+
+
+@pytest.mark.verify
+def test_nobody_dominates_the_mixed_line_up_of_today():
+    """With so few games a share of three may show as five."""
+    lines = tally_of(LINEUPS["mixed-2"].seats, 96)
+    assert max(line.fair.value for line in lines.values()) < 5
+    assert sum(line.wins.value > 0 for line in lines.values()) >= 5
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", INVADERS)
+def test_turtles_can_still_be_invaded(name):
+    lines = tally_of((name,) * 8 + ("turtle-1",) * 24, 48, max_ticks=60_000)
+    assert lines[name].fair.value >= 0.5
+
+
+# ---- the scripts that measure ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_what_bots_cost_is_written_down(tmp_path, capsys):
+    from benchmarks import bot_cost  # not in the wheel
+
+    path = tmp_path / "cost.json"
+    arguments = ["--bots", "turtle,drip", "--size", "small", "--games", "1", "--repeats", "1"]
+    assert bot_cost.main([*arguments, "--out", str(path)]) in (0, 1)
+    found = json.loads(path.read_text())
+    assert set(found["fields"]) == {"turtle-1", "drip-1", *LINEUPS}
+    for cost in found["fields"].values():
+        assert 0 < cost["steps"] <= 100
+        assert cost["lowest_us"] <= cost["bots_us"] <= cost["highest_us"]
+    assert "us a step" in capsys.readouterr().out
+
+
+def test_who_invades_whom_is_written_down(tmp_path, capsys):
+    from benchmarks import invasion
+
+    path, games = tmp_path / "invasion.json", ["--games", "1", "--processes", "1"]
+    assert invasion.main(["--bots", "full_sender,turtle", *games, "--out", str(path)]) == 0
+    found = json.loads(path.read_text())
+    assert found["bots"] == ["full_sender-1", "turtle-1"]
+    assert found["fair"] == [[None, 0.0], [4.0, None]]
+    assert set(found["to_the_end"]["invaders"]) == {"full_sender-1"}
+    assert "8 invaders" in capsys.readouterr().out
+
+
+def test_quarters_and_seats_that_are_favoured_are_found():
+    """One seat has the winner's luck in one game of ten, or one quarter wins in one game of ten."""
+    from benchmarks import bot_health
+
+    rng = np.random.default_rng(0)
+    fair = np.array([rng.permutation(32) + 1.0 for _ in range(4000)])
+    assert bot_health.friedman(fair)["p"] > 0.01
+    unfair = fair.copy()
+    for places in unfair[::10]:
+        places[places == 1], places[0] = places[0], 1
+    assert bot_health.friedman(unfair)["p"] < 0.001
+    quarters = rng.integers(0, 4, (4000, 32))
+    wins = fair.argsort(axis=1)[:, :1]
+    assert bot_health.by_quarter(wins, quarters)["p"] > 0.01
+    better = (quarters == 2).argmax(axis=1)[:, None]
+    mixed = np.where(rng.random((4000, 1)) < 0.1, better, wins)
+    assert bot_health.by_quarter(mixed, quarters)["p"] < 0.001
+
+
+def test_spawns_lie_in_the_quarters_that_are_reported():
+    from benchmarks import bot_health
+
+    found = bot_health.quarters_of(("turtle-1",) * 32, 40)
+    assert found.shape == (40, 32)
+    counts = [(found == quarter).sum() for quarter in range(4)]
+    assert min(counts) > 240

@@ -1,0 +1,102 @@
+"""docs/bots.md: its Python and its commands run, its bot plays one game in both forms, its picture is new."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import territorial
+from territorial import bots, cli
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/bots.md"
+TEXT = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+SMALL = ("--height", "64", "--width", "64", "--max-ticks", "200", "--processes", "1")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("source", blocks("python"))
+def test_its_python_runs(source, capsys):
+    exec(compile(source, str(PAGE), "exec"), {"__name__": "page"})
+
+
+def test_its_commands_work_one_after_the_other_and_the_second_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = [line for block in blocks("sh") for line in block.splitlines()]
+    assert len(commands) == 3
+    for command in commands:
+        assert cli.main([*shlex.split(command)[1:], *SMALL]) == 0
+        assert "mean place" in capsys.readouterr().out
+    assert json.loads(Path("match.json").read_text())["shape"]["games"] == 64
+    assert len(Path("match.jsonl").read_text().splitlines()) == 65
+
+
+def test_the_bot_in_python_is_that_of_the_example():
+    (bot,) = re.findall(r"^class Patient.*?(?=^\S)", blocks("python")[1], re.DOTALL | re.MULTILINE)
+    assert bot in (ROOT / "examples/python_bot.py").read_text(encoding="utf-8")
+
+
+PLAY = """
+import sys
+import territorial
+
+namespace = {"__name__": "page"}
+exec(sys.stdin.read(), namespace)
+class Patient(namespace["Patient"]):
+    name = "other-1"
+config = territorial.GameConfig(height=24, width=24, num_players=3, map="open")
+for seat in ("patient", Patient()):
+    game = territorial.VecGame(config, 2, seats=[seat, "turtle", seat], observe=False)
+    game.reset(seed=1)
+    for _ in range(90):
+        game.step()
+    print(game.digest(0), game.digest(1), game.state.taken[:, 1, 1:].sum() > 0)
+"""
+
+
+def test_its_style_appended_to_the_list_plays_the_games_of_the_bot_in_python(tmp_path):
+    """In a copy of the package, as plain Python."""
+    home = Path(territorial.__file__).parent
+    shutil.copytree(home, tmp_path / "territorial", ignore=shutil.ignore_patterns("__pycache__"))
+    styles = tmp_path / "territorial/bots/styles.py"
+    text, (entry,) = styles.read_text(encoding="utf-8"), blocks("style")
+    assert text.endswith("    ),\n)\n")
+    styles.write_text(text.removesuffix(")\n") + entry + ")\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY],
+        input=blocks("python")[1].partition("\n\n\nconfig")[0],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    as_data, in_python = done.stdout.splitlines()
+    assert as_data == in_python
+    assert as_data.endswith("True"), "land was taken from players"
+
+
+def test_there_is_no_bot_of_that_name_yet():
+    assert "patient" not in bots.ALIASES
+
+
+def test_its_picture_is_that_of_the_results():
+    from benchmarks import invasion  # not in the wheel
+
+    result = json.loads(invasion.RESULT.read_text(encoding="utf-8"))
+    assert f"]({invasion.PICTURE.relative_to(PAGE.parent).as_posix()})" in TEXT
+    png = invasion.PICTURE.read_bytes()
+    assert invasion.fingerprint(result).encode() in png
+    assert len(png) < 250_000

@@ -1,0 +1,36 @@
+"""Snapshots of RLlib modules in matches: the reference network by itself, others by their class."""
+
+from functools import partial
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.modules import ReferenceModule, settings_of
+from territorial import GameConfig
+from territorial.league import SnapshotStore
+from territorial.league.contest import Contest
+from territorial.league.field import Field
+from territorial.league.playing import play_games
+from territorial.nets import SnapshotPlayers
+
+
+class OtherModule(ReferenceModule):
+    """The same network under another name."""
+
+
+@pytest.mark.parametrize(
+    ("module", "trunks"), [(ReferenceModule, {}), (OtherModule, {"OtherModule": OtherModule.make_trunk})]
+)
+def test_a_frozen_module_plays_in_a_match(module, trunks, tmp_path):
+    config = GameConfig(height=32, width=32, num_players=3, max_ticks=200)
+    settings = settings_of({"config": config})
+    weights = module.make_policy(settings).state_dict()
+    store = SnapshotStore(tmp_path)
+    store.add("mine", {name: part.numpy() for name, part in weights.items()}, module.manifest(settings))
+    make, asked = partial(SnapshotPlayers, store, trunks), ("snapshot:mine", "turtle", "snapshot:mine")
+    contest = Contest(config=config, players=Field(config, asked, make).names, games=1)
+    (record,) = play_games(config, asked, contest.fixtures(), make)
+    assert record.seats == (contest.players[0], "turtle-1", contest.players[0])
+    assert record.length == 200 or not record.is_stopped
