@@ -19,7 +19,8 @@ from rllib_adapters.configure import MAIN, configure, league_of, set_league  # n
 from rllib_adapters.curriculum import Curriculum, env_of, set_env  # noqa: E402
 from rllib_adapters.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import LEAGUE, SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
 
 FIRST = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
 SEATS = ["agent", "agent", "metronome", "metronome"]
@@ -32,6 +33,7 @@ LARGER = {
     "config": GameConfig(height=40, width=32, num_players=9, max_ticks=300),
     "seats": ["agent"] * 3 + ["novice"] * 6,
 }
+FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
 
 GOES_ON = """
 import json, sys
@@ -41,8 +43,10 @@ from tests.rllib.support import start_ray
 
 start_ray()
 algorithm = Algorithm.from_checkpoint(sys.argv[1])
-game, options = algorithm.env_runner.env.game, env_of(algorithm)
-found = {"players": game.config.num_players, "height": game.config.height, "seats": options.seats}
+configs = algorithm.env_runner_group.foreach_env_runner(
+    lambda runner: runner.env.game.config, local_env_runner=False
+)
+found = {"players": configs[0].num_players, "height": configs[0].height, "seats": env_of(algorithm).seats}
 weights = algorithm.learner_group.get_weights(["main"])["main"]
 found["sum"] = sum(float(array.sum()) for array in weights.values())
 algorithm.train()
@@ -69,14 +73,18 @@ def ppo(module=EncodeOnceModule, runner="batched", **callbacks):
 
 
 def games_of(algorithm):
-    """The games of all runners, this process' own included, as they are played."""
-    return algorithm.env_runner_group.foreach_env_runner(
+    """The games of all runners that play any."""
+    found = algorithm.env_runner_group.foreach_env_runner(
         lambda runner: (
-            runner.env.game.config,
-            [[player.name for player in view.players] for view in runner.env.envs],
-            runner.env.options.max_steps,
+            runner.env
+            and (
+                runner.env.game.config,
+                [[player.name for player in view.players] for view in runner.env.envs],
+                runner.env.options.max_steps,
+            )
         )
     )
+    return [games for games in found if games]
 
 
 def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_does():
@@ -122,9 +130,7 @@ def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learne
         result = algorithm.train()
         assert np.isfinite(result["learners"][MAIN]["total_loss"])
         assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids[1:]
-        for config, players, _ in games_of(algorithm):
-            assert config == LARGER["config"]
-            assert players in ([["main"] * 3 + ["novice"] * 6] * 2, [[], []])
+        assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
         after = algorithm.learner_group.get_weights([MAIN])[MAIN]
         assert any((array != before[name]).any() for name, array in after.items())
         path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
@@ -216,7 +222,11 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
         ({"module": SmallModule}, LARGER, "the network is made for .*num_players=4"),
         ({}, {"frames": 2}, "made for stacks of 1 frames; the layout has 2"),
         ({}, {"seats": ["agent"] * 9}, "seats has 9 entries; this game has num_players = 4"),
-        ({}, {"seats": None, "league": LEAGUE}, "the league has .* num_players|draws snapshots"),
+        (
+            {},
+            {"league": FROZEN},
+            "the new league draws snapshots, and the algorithm was configured without a store",
+        ),
         ({}, {"height": 12}, "env_config has 'height'"),
     ],
     ids=["stock", "sizes", "frames", "seats", "snapshots", "unknown"],
