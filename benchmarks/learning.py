@@ -22,6 +22,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -324,7 +325,7 @@ def report(
         "better_than_all": is_better(scores),
         "curve": [[point.steps, round(point.seconds, 1), _rounded(point.place)] for point in curve],
         "machine": machine(),
-        "versions": versions(),
+        "versions": versions() | {"torch": version("torch")},
     }
 
 

@@ -18,6 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def report(
         "times_as_fast_by_the_wall": round(wall["encode-once"] / wall["per agent"], 2),
         "goal": GOAL,
         "machine": machine(),
-        "versions": versions(),
+        "versions": versions() | {name: version(name) for name in ("ray", "torch")},
     }
 
 

@@ -17,7 +17,15 @@ from rllib_adapters.encode_once import (  # noqa: E402
     rows_by_frame,
     rows_of_frames,
 )
-from tests.rllib.support import CONFIG, env_config, fill, league, start_ray  # noqa: E402
+from tests.rllib.support import (  # noqa: E402
+    CONFIG,
+    BigModule,
+    SmallModule,
+    env_config,
+    fill,
+    league,
+    start_ray,
+)
 
 SEATS = ["agent"] * 4 + ["metronome"] * 2
 GAMES = 3
@@ -132,10 +140,10 @@ def test_rows_by_frame_is_for_ppo():
 def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(tmp_path):
     store = fill(tmp_path / "store", league=league("bot:banker"))
     env = env_config(league=league("snapshot:first", "bot:banker"))
-    config = rows_by_frame(small_ppo(env, store=store))
+    config = rows_by_frame(small_ppo(env, store=store, architectures=[SmallModule, BigModule]))
     config.learners(num_learners=2)
     config.training(train_batch_size_per_learner=12, minibatch_size=8)
-    algorithm = configured_with_small_snapshots(config).build_algo()
+    algorithm = config.build_algo()
     try:
         algorithm.train()
         freeze(algorithm, store, "mine")
@@ -152,12 +160,3 @@ def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(
         assert opened == {"mine"}
     finally:
         algorithm.stop()
-
-
-def configured_with_small_snapshots(config):
-    """The pool of ``config`` knows the architecture of the snapshot that is there from the start."""
-    from tests.rllib.support import SmallModule
-
-    pool = config.rl_module_spec.rl_module_specs["pool"]
-    pool.model_config["architectures"] += (SmallModule,)
-    return config
