@@ -27,8 +27,8 @@ The results come from (`make verify` does all of it)
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
 
-and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py and soak.py, and where
-Chromium is, from benchmarks/page_speed.py.
+and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py, soak.py,
+rllib_boards.py and learning.py, and where Chromium is, from benchmarks/page_speed.py.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -534,6 +535,66 @@ def opponents() -> str:
     return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", setting_of_league(found)])
 
 
+def boards_once() -> str:
+    """Return what encoding boards once is worth to a runner."""
+    found = must_load("rllib_boards")
+    speeds, own = found["agent_steps_per_second"], found["agent_steps_per_process_second"]
+    rows = [
+        (name, f"{speeds[key]:,}", f"{own[key]:,}")
+        for name, key in (("the same network, run per agent", "per agent"), ("encode-once", "encode-once"))
+    ]
+    header = "sampling", "agent steps/s", "per second of the processor"
+    about = (
+        f"{found['times_as_fast']:.1f} times as fast by the processor's time, "
+        f"{found['times_as_fast_by_the_wall']:.1f} by the wall: {found['height']} x {found['width']}, "
+        f"{found['agents']} agents, stacks of {found['frames']}, {found['games']} games in one process, "
+        f"{found['network']}; medians on {found['machine']['cpu']}, Ray {found['versions']['ray']} "
+        "(`benchmarks/rllib_boards.py`)."
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
+
+
+def learning() -> str:
+    """Return the places of what was trained and of what was not."""
+    results = [load(f"learning_{trainer}") for trainer in ("rllib", "example")]
+    names = {
+        "trained, sampled": "trained, as it draws",
+        "trained, greedy": "trained, greedily",
+        "untrained, sampled": "untrained, as it draws",
+        "untrained, greedy": "untrained, greedily",
+        "expand then hold": "expanding, then holding",
+        "always hold": "always holding",
+    }
+    found = [result for result in results if result is not None]
+    rows = [
+        (
+            title,
+            *(
+                f"{r['mean_place'][name]['mean']:.2f} ± {r['mean_place'][name]['half_interval']:.2f}"
+                for r in found
+            ),
+        )
+        for name, title in names.items()
+    ]
+    rows += [("trained for, by the clock", *(f"{r['seconds'] / 60:.1f} minutes" for r in found))]
+    rows += [("of the processor", *(f"{r['cpu_seconds'] / 60:.1f} minutes" for r in found))]
+    rows += [("steps of games", *(f"{r['game_steps']:,}" for r in found))]
+    header = "mean place", *map(game_learned, found)
+    about = f"On {found[0]['machine']['cpu']}, shared with other work (`benchmarks/learning.py`)."
+    return "\n".join([obs_tables.markdown(header, rows, "l" + "r" * len(found)), "", about])
+
+
+def game_learned(result: dict[str, Any]) -> str:
+    """Return what was played, in words."""
+    trainer = {"rllib": "RLlib's PPO", "example": "`examples/ppo.py`"}[result["trainer"]]
+    seats = Counter(result["seats"])
+    others = " and ".join(f"{count} `{name}`" for name, count in seats.items() if name != "agent")
+    return (
+        f"{trainer}: {result['height']} x {result['width']}, {seats['agent']} agents, {others}, "
+        f"a decision every {result['decision_every']} ticks"
+    )
+
+
 def packed_predictions() -> str:
     """Return the table of packed leagues: what was predicted, and what they took."""
     found = must_load("league_memory")
@@ -627,6 +688,8 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/where-40-gb-went.md", "packed_predictions", packed_predictions),
     ("docs/rllib.md", "league_figures", league_figures),
     ("docs/rllib.md", "opponents", opponents),
+    ("docs/learning.md", "boards", boards_once),
+    ("docs/learning.md", "learning", learning),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),

@@ -1,6 +1,7 @@
 """PPO in one file on the native vector environment: a few seats learn with one network, among bots.
 
-The boards of a game are stored once, packed, for all its agents; ``BoardPolicy`` decodes them within.
+The boards of a game are stored once, packed, for all its agents, and decoded within the network. The
+encode-once network also looks at each of them once for all; `--network mlp` looks anew for each agent.
 Needs PyTorch.
 
     python examples/ppo.py                                  five minutes on two cores
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ import territorial
 from territorial.config import GameConfig
 from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets import BoardPolicy, EncodeOncePolicy, Policy
 from territorial.obs_layout import ObsLayout
 
 
@@ -31,6 +32,7 @@ class Args:
     """Every option, with its default."""
 
     seed: int = 0
+    network: str = "encode-once"  # or "mlp"
     height: int = 32
     width: int = 32
     num_players: int = 4
@@ -86,8 +88,18 @@ def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialV
     )
 
 
+def make_policy(args: Args, env: territorial.TerritorialVec) -> Policy:
+    """Return the network as it begins."""
+    layout, config = env.game.layout, env.config
+    if args.network == "encode-once":
+        return EncodeOncePolicy(layout, config)
+    if args.network == "mlp":
+        return BoardPolicy(layout, config, Trunk(layout, config))
+    raise ValueError(f"network is {args.network!r}; it must be 'encode-once' or 'mlp'")
+
+
 def to_rows(seen: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-    """Return an observation of N games as ``BoardPolicy`` takes it: one row an agent, boards once a game."""
+    """Return an observation of N games as a ``Policy`` takes it: one row an agent, boards once a game."""
     tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
     games, agents = tensors["seat"].shape[:2]
     rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
@@ -96,7 +108,7 @@ def to_rows(seen: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     return rows | shared | {"observations": tensors["observation"], "frame": frame}
 
 
-def log_probs(policy: BoardPolicy, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+def log_probs(policy: Policy, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-probabilities of ``actions`` (N, 2), and entropies; what holds has no fraction."""
     what, how = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
     first, second = (
@@ -119,7 +131,7 @@ def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, la
 
 
 @torch.no_grad()
-def mean_place(args: Args, policy: BoardPolicy, seed: int) -> tuple[float, float]:
+def mean_place(args: Args, policy: Policy, seed: int) -> tuple[float, float]:
     """Return the mean place of the learning seats over whole games, and half its 95 % interval."""
     env = make(args, args.eval_games, autoreset="disabled")
     seen, info = env.reset(seed)
@@ -134,7 +146,7 @@ def mean_place(args: Args, policy: BoardPolicy, seed: int) -> tuple[float, float
     return float(places.mean()), float(1.96 * places.std(ddof=1) / len(places) ** 0.5)
 
 
-def update(args: Args, policy: BoardPolicy, optimizer: torch.optim.Optimizer, batch: dict) -> float:
+def update(args: Args, policy: Policy, optimizer: torch.optim.Optimizer, batch: dict) -> float:
     """Learn from a rollout, in minibatches of whole games at a step; return the last loss."""
     loss = torch.zeros(())
     for _ in range(args.epochs):
@@ -157,11 +169,15 @@ def update(args: Args, policy: BoardPolicy, optimizer: torch.optim.Optimizer, ba
     return loss.item()
 
 
-def train(args: Args) -> tuple[BoardPolicy, int]:
-    """Return a trained policy, and how many launches were not legal."""
+def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tuple[Policy, int]:
+    """Return a trained policy, and how many launches were not legal.
+
+    ``goes_on``: gets the steps so far and the mean place of the games that ended lately, after each
+    iteration, and says whether there is to be another.
+    """
     torch.manual_seed(args.seed)
     env = make(args, args.num_games)
-    policy = BoardPolicy(env.game.layout, env.config, Trunk(env.game.layout, env.config))
+    policy = make_policy(args, env)
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
     seen, info = env.reset(args.seed)
     started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.num_agents)
@@ -196,8 +212,10 @@ def train(args: Args) -> tuple[BoardPolicy, int]:
         batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in seen}
         loss = update(args, policy, optimizer, batch)
         rate = iteration * args.rollout * args.num_games / (time.perf_counter() - started)
-        place = f"{np.mean(places):.2f}" if places else "-"
-        print(f"iteration {iteration}: loss {loss:.3f}, mean place {place}, {rate:,.0f} game steps/s")
+        place = float(np.mean(places)) if places else float("nan")
+        print(f"iteration {iteration}: loss {loss:.3f}, mean place {place:.2f}, {rate:,.0f} game steps/s")
+        if goes_on is not None and not goes_on(iteration * args.rollout * args.num_games, place):
+            break
     return policy, illegal + int(info["illegal"].sum())
 
 
@@ -210,7 +228,7 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
     args = Args(**vars(parser.parse_args(argv)))
     policy, illegal = train(args)
     torch.manual_seed(args.seed)
-    untrained = BoardPolicy(policy.layout, policy.config, Trunk(policy.layout, policy.config))
+    untrained = make_policy(args, make(args, 1))
     result: dict[str, float] = {"illegal": illegal}
     for name, player in (("trained", policy), ("untrained", untrained)):
         place, half = mean_place(args, player, seed=1_000_000 + args.seed)

@@ -150,7 +150,8 @@ def _play(runner: Any, env_config: Mapping[str, Any]) -> None:
     """Have a runner make its games anew, and its modules look at them."""
     before = EnvOptions.from_config(runner.config.env_config).layout
     _remember(runner.config, env_config)
-    runner.make_env()
+    if runner.env is not None:  # that of a driver whose runners are processes of their own has none
+        runner.make_env()
     if runner.module is not None:
         _resize(runner.module, before, env_config)
 

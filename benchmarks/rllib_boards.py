@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Times sampling on boards: each board encoded once for all its agents, and the same network run per agent.
+
+    python benchmarks/rllib_boards.py               256 x 256, 32 agents, four frames: some minutes
+    python benchmarks/rllib_boards.py --size small  64 x 64 and 8 agents, in a minute
+
+Both play with the batched runner and the same ``EncodeOncePolicy``; per agent, every row brings a board of
+its own, as with networks that look through one agent's eyes. They take turns, so that a busy machine
+slows both; medians count, of the wall and of the process' own time. What is timed is a whole sample: games,
+observations, network and episodes. The result, with the machine and the versions, goes to
+benchmarks/results/rllib_boards.json. Exit code 1 below the goal of 5 times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from torch import Tensor
+
+from rllib_adapters.configure import configure
+from rllib_adapters.encode_once import EncodeOnceModule
+from territorial import GameConfig
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.nets import EncodeOncePolicy
+
+GOAL = 5
+ROUNDS = 3
+RESULT = Path(__file__).parent / "results" / "rllib_boards.json"
+SIZES = {
+    "full": (GameConfig(), 4, {"per agent": 2, "encode-once": 8}),
+    "small": (
+        GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
+        1,
+        {"per agent": 4, "encode-once": 16},
+    ),
+}
+"""By name: the game, the frames of a stack, and the steps of a game in a sample of each kind."""
+
+
+class PerAgentPolicy(EncodeOncePolicy):
+    """The same network, with a board for every row."""
+
+    def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        rows = seen["frame"].flatten()
+        tables = {name: seen[name][rows] for name in ("observations", "players", "borders", "globals")}
+        own = {name: seen[name] for name in ("seat", "action_mask")}
+        return super().forward(own | tables)
+
+
+class PerAgentModule(EncodeOnceModule):
+    @classmethod
+    def assemble(cls, layout: Any, config: GameConfig, hold: float, **settings: Any) -> PerAgentPolicy:
+        return PerAgentPolicy(layout, config, hold_probability=hold, **settings)
+
+
+MODULES = {"per agent": PerAgentModule, "encode-once": EncodeOnceModule}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run it and return the exit code."""
+    parsed = parse(argv)
+    torch.set_num_threads(1)
+    game, frames, steps = SIZES[parsed.size]
+    runners = {name: make_runner(name, game, frames, parsed, steps[name]) for name in MODULES}
+    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in MODULES}
+    for number in range(parsed.rounds + 1):  # the first round warms up
+        for name, runner in runners.items():
+            speed = agent_steps_per_second(runner)
+            speeds[name] += [speed] if number else []
+            print(f"round {number}: {name} {speed[0]:,.0f} agent steps/s", flush=True)
+    result = report(parsed, game, frames, speeds)
+    parsed.out.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.out), result)
+    print(f"{result['times_as_fast']:.1f} times as fast, goal {GOAL}; written to {parsed.out}")
+    return 0 if result["times_as_fast"] >= GOAL else 1
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
+    parser.add_argument("--network", default="small", help="of EncodeOncePolicy: small, medium or large")
+    parser.add_argument("--games", type=options.whole(1, 1024), default=4, help="games of a runner")
+    parser.add_argument("--rounds", type=options.whole(1, 1000), default=ROUNDS, help="samples of each")
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    return parser.parse_args(argv)
+
+
+def make_runner(name: str, game: GameConfig, frames: int, parsed: argparse.Namespace, steps: int) -> Any:
+    """Return a runner in this process; all seats are agents."""
+    env_config = {"config": game, "frames": frames}
+    config = configure(
+        PPOConfig(), env_config, module=MODULES[name], runner="batched", trunk={"size": parsed.network}
+    )
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=parsed.games, rollout_fragment_length=steps)
+    config.debugging(seed=0)
+    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+
+
+def agent_steps_per_second(runner: Any) -> tuple[float, float]:
+    """Return the speed of one sample: by the wall, and by the time of this process."""
+    wall, own = time.perf_counter(), time.process_time()
+    episodes = runner.sample()
+    wall, own = time.perf_counter() - wall, time.process_time() - own
+    steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
+    return steps / wall, steps / own
+
+
+def report(
+    parsed: argparse.Namespace, game: GameConfig, frames: int, speeds: dict[str, list[tuple[float, float]]]
+) -> dict[str, Any]:
+    """Return the result as plain data."""
+    wall, own = (
+        {name: statistics.median(pair[i] for pair in pairs) for name, pairs in speeds.items()} for i in (0, 1)
+    )
+    return {
+        "games": parsed.games,
+        "agents": game.num_players,
+        "height": game.height,
+        "width": game.width,
+        "players": game.num_players,
+        "frames": frames,
+        "network": f"EncodeOncePolicy, {parsed.network}",
+        "agent_steps_per_second": {name: round(value) for name, value in wall.items()},
+        "agent_steps_per_process_second": {name: round(value) for name, value in own.items()},
+        "all_rounds": {name: [round(value) for value, _ in pairs] for name, pairs in speeds.items()},
+        "times_as_fast": round(own["encode-once"] / own["per agent"], 2),
+        "times_as_fast_by_the_wall": round(wall["encode-once"] / wall["per agent"], 2),
+        "goal": GOAL,
+        "machine": machine(),
+        "versions": versions() | {name: version(name) for name in ("ray", "torch")},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

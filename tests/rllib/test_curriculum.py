@@ -1,0 +1,259 @@
+"""Settings of the games changed while training goes on."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
+
+from rllib_adapters.configure import MAIN, configure, league_of, set_league  # noqa: E402
+from rllib_adapters.curriculum import Curriculum, env_of, set_env  # noqa: E402
+from rllib_adapters.encode_once import EncodeOnceModule  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
+
+FIRST = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
+SEATS = ["agent", "agent", "metronome", "metronome"]
+HARDER = {
+    "config": FIRST.replace(map="islands", decision_every=30, win_percent=60),
+    "seats": ["agent", "banker", "banker", "banker"],
+    "max_steps": 7,
+}
+LARGER = {
+    "config": GameConfig(height=40, width=32, num_players=9, max_ticks=300),
+    "seats": ["agent"] * 3 + ["novice"] * 6,
+}
+FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
+
+GOES_ON = """
+import json, sys
+from ray.rllib.algorithms.algorithm import Algorithm
+from rllib_adapters.curriculum import env_of
+from tests.rllib.support import start_ray
+
+start_ray()
+algorithm = Algorithm.from_checkpoint(sys.argv[1])
+configs = algorithm.env_runner_group.foreach_env_runner(
+    lambda runner: runner.env.game.config, local_env_runner=False
+)
+found = {"players": configs[0].num_players, "height": configs[0].height, "seats": env_of(algorithm).seats}
+weights = algorithm.learner_group.get_weights(["main"])["main"]
+found["sum"] = sum(float(array.sum()) for array in weights.values())
+algorithm.train()
+found["iteration"] = algorithm.training_iteration
+algorithm.stop()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def ppo(module=EncodeOnceModule, runner="batched", **callbacks):
+    env = {"config": FIRST, "seats": SEATS, "frames": 1}
+    config = configure(PPOConfig(), env, module=module, runner=runner)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=8, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=16, minibatch_size=16, num_epochs=1)
+    config.callbacks(**callbacks)
+    return config
+
+
+def games_of(algorithm):
+    """The games of all runners that play any."""
+    found = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: (
+            runner.env
+            and (
+                runner.env.game.config,
+                [[player.name for player in view.players] for view in runner.env.envs],
+                runner.env.options.max_steps,
+            )
+        )
+    )
+    return [games for games in found if games]
+
+
+def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_does():
+    algorithm = ppo().build_algo()
+    try:
+        algorithm.train()
+        runner, module = algorithm.env_runner, algorithm.env_runner.module
+        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        set_env(algorithm, **HARDER)
+        assert algorithm.env_runner is runner
+        assert runner.module is module
+        for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
+            np.testing.assert_array_equal(array, weights[name])
+        result = algorithm.train()
+        ((config, players, max_steps),) = games_of(algorithm)
+        assert config == HARDER["config"]
+        assert players == [["main", "banker", "banker", "banker"]] * 2
+        assert max_steps == 7
+        assert result["env_runners"]["num_episodes"] >= 2  # none is longer than seven steps
+        episodes = runner.sample()
+        assert max(episode.env_t for episode in episodes) <= 7
+        assert {agent for episode in episodes for agent in episode.agent_ids} == {"player_0"}
+        assert env_of(algorithm).config == HARDER["config"]
+        before = runner.env
+        set_env(algorithm, **HARDER)  # all is as it was
+        assert runner.env is before
+    finally:
+        algorithm.stop()
+
+
+def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learners(tmp_path):
+    config = ppo()
+    config.env_runners(num_env_runners=1, rollout_fragment_length=8)
+    config.learners(num_learners=1)
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        before = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        pids = [os.getpid(), *algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False)]
+        set_env(algorithm, **LARGER)
+        for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
+            np.testing.assert_array_equal(array, before[name])
+        result = algorithm.train()
+        assert np.isfinite(result["learners"][MAIN]["total_loss"])
+        assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids[1:]
+        assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
+        after = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        assert any((array != before[name]).any() for name, array in after.items())
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    finally:
+        algorithm.stop()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    environment.pop("RAY_ADDRESS", None)
+    ended = subprocess.run(
+        [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
+    )
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert (found["players"], found["height"], found["seats"]) == (9, 40, LARGER["seats"])
+    assert found["sum"] == sum(float(array.sum()) for array in after.values())
+    assert found["iteration"] == 3
+
+
+def _pid(runner):
+    return os.getpid()
+
+
+def test_a_callable_decides_after_every_iteration():
+    told = []
+
+    def lesson(result):
+        told.append(result["training_iteration"])
+        return HARDER if result["training_iteration"] >= 2 else None
+
+    algorithm = ppo(on_train_result=Curriculum(lesson)).build_algo()
+    try:
+        for wanted in (FIRST, HARDER["config"], HARDER["config"]):
+            algorithm.train()
+            assert env_of(algorithm).config == wanted
+            assert games_of(algorithm)[0][0] == wanted
+    finally:
+        algorithm.stop()
+    assert told == [1, 2, 3]
+
+
+class Teacher(RLlibCallback):
+    """A callback of the user's own."""
+
+    def on_train_result(self, *, algorithm, **_):
+        set_env(algorithm, seats=["agent", "novice", "novice", "novice"])
+
+
+def test_a_callback_of_ones_own_may_do_it_as_well():
+    config = ppo()
+    config.callbacks([*config.callbacks_class, Teacher])
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        assert games_of(algorithm)[0][0] == FIRST
+        algorithm.train()
+        assert games_of(algorithm)[0][1] == [["main", "novice", "novice", "novice"]] * 2
+        set_league(algorithm, league_of(algorithm))  # goes on with the players in force
+    finally:
+        algorithm.stop()
+
+
+def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
+    config = ppo()
+    config.env_runners(num_env_runners=1, rollout_fragment_length=8)
+    config.fault_tolerance(restart_failed_env_runners=True, ignore_env_runner_failures=False)
+    algorithm = config.build_algo()
+    try:
+        set_env(algorithm, **LARGER)
+        algorithm.train()
+        ray.kill(next(iter(algorithm.env_runner_group._worker_manager.actors().values())), no_restart=False)
+        after = []
+        for _ in range(120):
+            algorithm.train()  # which looks whether the runner is there again
+            if algorithm.env_runner_group.num_healthy_remote_workers() == 1:
+                after = algorithm.env_runner_group.foreach_env_runner(
+                    lambda runner: runner.env.game.config, local_env_runner=False
+                )
+                break
+            time.sleep(0.5)
+        assert after == [LARGER["config"]]
+        result = algorithm.train()
+        assert np.isfinite(result["learners"][MAIN]["total_loss"])
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize(
+    ("made_with", "changes", "message"),
+    [
+        ({"runner": "stock"}, HARDER, "only batched runners can change their games"),
+        ({"module": SmallModule}, LARGER, "the network is made for .*num_players=4"),
+        ({}, {"frames": 2}, "made for stacks of 1 frames; the layout has 2"),
+        ({}, {"seats": ["agent"] * 9}, "seats has 9 entries; this game has num_players = 4"),
+        (
+            {},
+            {"league": FROZEN},
+            "the new league draws snapshots, and the algorithm was configured without a store",
+        ),
+        ({}, {"height": 12}, "env_config has 'height'"),
+    ],
+    ids=["stock", "sizes", "frames", "seats", "snapshots", "unknown"],
+)
+def test_what_cannot_be_is_refused_and_nothing_has_changed(made_with, changes, message):
+    algorithm = ppo(**made_with).build_algo()
+    try:
+        with pytest.raises((ValueError, TypeError), match=message):
+            set_env(algorithm, **changes)
+        assert env_of(algorithm).config == FIRST
+        assert env_of(algorithm).seats == SEATS
+        algorithm.train()
+    finally:
+        algorithm.stop()
+
+
+def test_a_league_with_snapshots_keeps_its_size(tmp_path):
+    store = fill(tmp_path / "store")
+    algorithm = small_config(store, runner="batched").build_algo()
+    try:
+        larger = env_config()["config"].replace(height=40)
+        with pytest.raises(ValueError, match="a league that draws them cannot go over to"):
+            set_env(algorithm, config=larger)
+        other_map = env_config()["config"].replace(map="islands")
+        set_env(algorithm, config=other_map, league=league("snapshot:second"))
+        algorithm.train()
+        assert algorithm.env_runner.env.game.config == other_map
+        assert league_of(algorithm).to_dict() == league("snapshot:second").to_dict()
+    finally:
+        algorithm.stop()

@@ -1,0 +1,162 @@
+"""The encode-once network in RLlib: frames through the trunk once, in runners and in learners."""
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+from ray.rllib.core.columns import Columns  # noqa: E402
+
+from rllib_adapters.configure import MAIN, configure, freeze, set_league  # noqa: E402
+from rllib_adapters.encode_once import (  # noqa: E402
+    EncodeOnceModule,
+    RowsByFrame,
+    rows_by_frame,
+    rows_of_frames,
+)
+from tests.rllib.support import (  # noqa: E402
+    CONFIG,
+    BigModule,
+    SmallModule,
+    env_config,
+    fill,
+    league,
+    start_ray,
+)
+
+SEATS = ["agent"] * 4 + ["metronome"] * 2
+GAMES = 3
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def small_ppo(env=None, **settings):
+    """PPO over three games in this process, with four learning seats each."""
+    env = {"config": CONFIG, "seats": SEATS, "frames": 2} if env is None else env
+    config = configure(PPOConfig(), env, module=EncodeOnceModule, runner="batched", **settings)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=8, num_envs_per_env_runner=GAMES)
+    config.training(train_batch_size_per_learner=24, minibatch_size=24, num_epochs=1)
+    config.debugging(seed=2)
+    return config
+
+
+def count_frames(module):
+    """The numbers of games that the trunk of ``module`` is given, call by call."""
+    calls = []
+    module.policy.trunk.register_forward_hook(lambda _, inputs, __: calls.append(len(inputs[0])))
+    return calls
+
+
+def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
+    config = small_ppo()
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    calls = count_frames(runner.module[MAIN])
+    episodes = runner.sample()
+    steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
+    assert calls == [GAMES] * 8
+    assert steps > 3 * sum(calls)  # of the living seats, nearly four a game
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(together):
+    config = rows_by_frame(small_ppo(value_chunk=5)) if together else small_ppo(value_chunk=5)
+    algorithm = config.build_algo()
+    try:
+        module = algorithm.learner_group._learner.module[MAIN].unwrapped()
+        calls = count_frames(module)
+        before = {name: part.clone() for name, part in module.state_dict().items()}
+        algorithm.train()
+        frames = len(module.frames["observations"])
+    finally:
+        algorithm.stop()
+    assert any((part != before[name]).any() for name, part in module.state_dict().items())
+    values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
+    assert sum(values) == frames  # advantages: each frame of the batch once, five at a time
+    assert max(values) == 5
+    assert len(minibatches) >= 3
+    if together:  # each frame once, but for those that a minibatch ends within, and those that fill the last
+        assert sum(minibatches) <= frames + 2 * len(minibatches) + 6
+    else:
+        assert sum(minibatches) > 1.7 * frames
+
+
+def test_values_frame_by_frame_are_those_row_by_row():
+    config = small_ppo(value_chunk=2)
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner.sample()
+    module, seen = runner.module[MAIN], runner._rollout.last_seen
+    rows = runner._rows(seen, runner.env.learners)
+    module.frames = {name: torch.from_numpy(part) for name, part in seen.frames.items()}
+    mixed = {name: part.flip(0) for name, part in rows.items()}
+    values = module.compute_values({Columns.OBS: mixed})
+    with torch.no_grad():
+        policy = module.policy
+        alone = [
+            policy.values(policy.embed(module.with_frames({k: part[i : i + 1] for k, part in mixed.items()})))
+            for i in range(len(values))
+        ]
+    torch.testing.assert_close(values, torch.cat(alone), rtol=1e-4, atol=1e-5)
+    assert len(values) > 2 * GAMES
+
+
+def test_rows_of_frames_has_every_row_once_and_frames_in_one_piece():
+    frames = torch.tensor([7, 3, 7, 9, 3, 3, 20, 9])
+    parts = list(rows_of_frames(frames, 2))
+    assert [sorted(part.tolist()) for part in parts] == [[0, 1, 2, 4, 5], [3, 6, 7]]
+    assert list(rows_of_frames(torch.tensor([], dtype=torch.int64), 2)) == []
+
+
+def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():
+    torch.manual_seed(0)
+    frame = torch.arange(12)[:, None] % 5
+    seen = {"frame": frame, "seat": torch.arange(12)[:, None]}
+    batch = {"main": {Columns.OBS: seen, Columns.REWARDS: torch.arange(12.0)}, "other": {"x": torch.ones(3)}}
+    orders = set()
+    for _ in range(5):
+        columns = RowsByFrame()(batch={name: dict(part) for name, part in batch.items()})
+        main = columns["main"]
+        assert torch.equal(main[Columns.OBS]["seat"].flatten().float(), main[Columns.REWARDS])
+        assert sorted(main[Columns.REWARDS].tolist()) == list(range(12))
+        after = main[Columns.OBS]["frame"].flatten()
+        assert (after[1:] != after[:-1]).sum() == 4  # five frames, each in one piece
+        orders.add(tuple(after.tolist()))
+        assert torch.equal(columns["other"]["x"], torch.ones(3))
+    assert len(orders) > 1
+
+
+def test_rows_by_frame_is_for_ppo():
+    with pytest.raises(ValueError, match="rows_by_frame is made for PPO alone"):
+        rows_by_frame(APPOConfig())
+
+
+def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(tmp_path):
+    store = fill(tmp_path / "store", league=league("bot:banker"))
+    env = env_config(league=league("snapshot:first", "bot:banker"))
+    config = rows_by_frame(small_ppo(env, store=store, architectures=[SmallModule, BigModule]))
+    config.learners(num_learners=2)
+    config.training(train_batch_size_per_learner=12, minibatch_size=8)
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        freeze(algorithm, store, "mine")
+        assert store.manifest("mine").architecture == "EncodeOnceModule"
+        set_league(algorithm, league("snapshot:mine"))
+        result = algorithm.train()
+        algorithm.env_runner.sample(num_episodes=1)
+        assert np.isfinite(result["learners"][MAIN]["total_loss"])
+        states = algorithm.learner_group.foreach_learner(lambda learner: learner.module[MAIN].get_state())
+        first, second = (state.get() for state in states)
+        for name, array in first.items():
+            np.testing.assert_array_equal(array, second[name])
+        opened = {name for name, _ in algorithm.env_runner.module["pool"].opponents._open}
+        assert opened == {"mine"}
+    finally:
+        algorithm.stop()
