@@ -77,7 +77,8 @@ class LeagueCallback:
 
     After an iteration it records how the games of all runners ended, counts a step of every learner,
     freezes a copy of those whose gate is open, and hands the new table to all runners, which play by it from
-    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint may need it.
+    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint
+    may need it.
 
     """
 
