@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import ray
+import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
@@ -73,7 +74,8 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
         self.store = SnapshotStore(self.folder / SNAPSHOTS)
-        self._seconds, self._rows, self._writer = 0.0, list[dict[str, Any]](), None
+        self._seconds, self._rows = 0.0, list[dict[str, Any]]()
+        torch.set_num_threads(self.training.threads)
         latest = self.checkpoints.latest() if goes_on else None
         self.algorithm = self._build() if latest is None else self._restore(latest)
         self.training.write(self.folder / OPTIONS)

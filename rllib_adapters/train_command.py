@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from rllib_adapters.training import PRESETS, Training
 from territorial.cli import options
 from territorial.cli.options import UsageError
+from territorial.league.checkpoints import CheckpointError
 
 EXAMPLES = """\
   territorial train RUN --preset quick            a small league, in some minutes
@@ -84,7 +86,9 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
         _say(f"interrupted; --resume goes on from {current.checkpoints.latest()}")
         return 130
     except (OSError, MemoryError) as error:
-        return _fail(error)
+        code = _fail(error)
+        _say(f"--resume goes on from {current.checkpoints.latest()}")
+        return code
     finally:
         current.close()
 
@@ -115,8 +119,9 @@ def _show(row: dict[str, Any], seconds: int) -> None:
 
 
 def _fail(error: BaseException) -> int:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else error
-    _say(f"error: {text}")
+    is_full = getattr(error, "errno", None) == errno.ENOSPC and not isinstance(error, CheckpointError)
+    text = error.strerror if isinstance(error, CheckpointError) else error
+    _say(f"error: the disk is full: {text}" if is_full else f"error: {text}")
     return 1
 
 

@@ -45,6 +45,7 @@ class Training:
     iterations: int = _option(1_000_000, "iterations of the run in all")
     minutes: float = _option(60.0, "minutes of the run in all, building not counted")
     runners: int = _option(2, "processes that play; 0: the one that learns plays too")
+    threads: int = _option(1, "threads of torch in the process that learns; many get in each other's way")
     games: int = _option(16, "games that each of them plays side by side")
     steps: int = _option(2048, "decisions of an iteration, of all games together")
     minibatch: int = _option(1024, "rows of a minibatch")
@@ -206,6 +207,7 @@ PRESETS = {
         height=256,
         width=256,
         network="boards",
+        threads=2,
         decision_every=10,
         max_ticks=20_000,
         agents=8,

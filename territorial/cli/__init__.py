@@ -1,5 +1,5 @@
-"""The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``maps``,
-``bench``, ``obs``, ``memory``, ``warmup`` and ``info``.
+"""The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``league``,
+``maps``, ``bench``, ``obs``, ``memory``, ``warmup`` and ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -26,7 +26,20 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cli import bench, info, maps, match, memory, obs, play, replay, tournament, warm, watch
+from territorial.cli import (
+    bench,
+    info,
+    league,
+    maps,
+    match,
+    memory,
+    obs,
+    play,
+    replay,
+    tournament,
+    warm,
+    watch,
+)
 from territorial.cli.options import UsageError
 
 ENTRY_POINTS = "territorial.cli"
@@ -38,6 +51,7 @@ VERBS = {
     "replay": replay,
     "match": match,
     "tournament": tournament,
+    "league": league,
     "maps": maps,
     "bench": bench,
     "obs": obs,
