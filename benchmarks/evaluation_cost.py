@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what it takes to evaluate 64 policies in 16 settings, and what a trainer for every pair would take.
+"""Measures what it takes to evaluate 64 policies in 16 settings, and what a trainer a pair would take.
 
     python benchmarks/evaluation_cost.py            ten minutes on two cores, 3 GB of disk
     python benchmarks/evaluation_cost.py --policies 8 --settings 4
@@ -205,7 +205,7 @@ def main(argv: list[str] | None = None) -> int:
     print(
         f"{count} pairs, {many['games']} games: {many['seconds']:.0f} s on {parsed.processes} processes\n"
         f"an algorithm a pair: {each:.1f} s each, {in_all:,.0f} s extrapolated\n"
-        f"USS of a worker: {max(many['uss']) / MB:.0f} MB, {result['uss_growth'] / MB:+.0f} MB over one policy"
+        f"USS of a worker: {max(many['uss']) / MB:.0f} MB, {result['uss_growth'] / MB:+.0f} MB over one"
     )
     return 0
 

@@ -58,7 +58,7 @@ def check(folder, iterations):
     assert league.steps == {"main": iterations}
     for name in league.snapshots:
         assert store.load(name).manifest.metadata["step"] == league.snapshots[name].step
-    rows = list(csv.DictReader((folder / "progress.csv").open()))
+    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
     assert [int(row["iteration"]) for row in rows] == list(range(1, iterations + 1))
     assert int(rows[-1]["games"]) == league.num_games
     assert float(rows[-1]["rating_main"]) == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
