@@ -17,6 +17,7 @@ from rllib_adapters.configure import configure, set_league
 from rllib_adapters.outcomes import Outcome
 from rllib_adapters.pool import store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
+from territorial.league.league import named
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
@@ -77,7 +78,8 @@ class LeagueCallback:
 
     After an iteration it records how the games of all runners ended, counts a step of every learner,
     freezes a copy of those whose gate is open, and hands the new table to all runners, which play by it from
-    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint may need it.
+    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint
+    may need it.
 
     """
 
@@ -118,7 +120,9 @@ class LeagueCallback:
                 frozen.append(self._freeze(algorithm, learner))
         set_league(algorithm, self.league.table())
         step = int(result["training_iteration"])
-        self.league.note(step)
+        bots = self.league.pool("bots")
+        above = self.league.payoff.probability("trainable:main", [named(bot) for bot in bots])
+        self.league.note(step, above=dict(zip(bots, np.round(above, 4).tolist(), strict=True)))
         result["league"] = {
             "games": len(outcomes),
             "snapshots": len(self.league.snapshots),

@@ -18,6 +18,7 @@ from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
 from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.policy import Policy
 from territorial.nets.reference import ReferenceTrunk
@@ -132,6 +133,15 @@ class ReferenceModule(BoardModule):
     def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
         """Return a ``ReferenceTrunk``, which has no settings."""
         return ReferenceTrunk(layout, config, **settings)
+
+
+class FeatureModule(BoardModule):
+    """A network that looks at the vector of features and at no board."""
+
+    @classmethod
+    def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
+        """Return a ``FeatureTrunk``, whose settings are those of the class."""
+        return FeatureTrunk(layout, config, **settings)
 
 
 def settings_of(env_config: Mapping[str, Any] | EnvOptions | None, **settings: Any) -> dict[str, Any]:

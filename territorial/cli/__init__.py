@@ -1,5 +1,5 @@
-"""The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``maps``,
-``bench``, ``obs``, ``memory``, ``doctor``, ``warmup`` and ``info``.
+"""The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``league``,
+``maps``, ``bench``, ``obs``, ``memory``, ``doctor``, ``warmup`` and ``info``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -30,6 +30,7 @@ from territorial.cli import (
     bench,
     doctor,
     info,
+    league,
     maps,
     match,
     memory,
@@ -51,6 +52,7 @@ VERBS = {
     "replay": replay,
     "match": match,
     "tournament": tournament,
+    "league": league,
     "maps": maps,
     "bench": bench,
     "obs": obs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +51,17 @@ def _start(make: Callable[[], Any]) -> tuple[Any, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     worker = context.Process(target=_work, args=(make, theirs), daemon=True)
-    worker.start()
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = (
+        "1"  # as what it imports, such as torch, would start a thread for every core
+    )
+    try:
+        worker.start()
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
     theirs.close()  # so that the pipe ends with the process
     return ours, worker
 

@@ -3,6 +3,7 @@
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.contestants import SnapshotPlayers
 from territorial.nets.encode_once import EncodeOncePolicy
+from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.policy import Policy
@@ -11,6 +12,7 @@ from territorial.nets.reference import ReferenceTrunk
 __all__ = [
     "BoardPolicy",
     "EncodeOncePolicy",
+    "FeatureTrunk",
     "FrozenPolicies",
     "OwnerConv2d",
     "Policy",

@@ -12,8 +12,9 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.nets.policy import Policy
 from territorial.obs_layout import ObsLayout
 
-FORMS = ("owners", "onehot", "semantic", "pooled")
-"""What a trunk may ask boards to be decoded to: the methods of ``decode.torch.Decoder``."""
+FORMS = ("owners", "onehot", "semantic", "pooled", "packed")
+"""What a trunk may ask boards to be decoded to: the methods of ``decode.torch.Decoder``, or "packed": not at
+all, for one that looks at the features alone."""
 
 MakeTrunk = Callable[..., nn.Module]
 """``make(layout, config, **settings)`` returns a trunk."""
@@ -69,6 +70,8 @@ class BoardPolicy(Policy):
         return self.trunk(boards, self.decoder.features(*tables, seats, games))
 
     def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor:
+        if self.trunk.form == "packed":
+            return seen["observations"]
         decode = getattr(self.decoder, self.trunk.form)
         if self.trunk.form in ("owners", "onehot"):
             return decode(seen["observations"], seats, games)

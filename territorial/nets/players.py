@@ -88,7 +88,10 @@ class SnapshotPolicy:
         """Return what plays the snapshots of the store in these games; it forgets all others."""
         key, games = str(self.store.path), f"{config.hexdigest} {sorted(layout.to_dict().items())}"
         if key not in _tables or _tables[key][0] != games or _tables[key][1].trunks != dict(self.trunks):
-            _tables[key] = games, FrozenPolicies(self.store, layout, config, self.trunks)
+            frozen = FrozenPolicies(self.store, layout, config, self.trunks)
+            if key in _tables:  # what has been read and compared with its digest once need not be again
+                frozen._verified |= _tables[key][1]._verified
+            _tables[key] = games, frozen
         return _tables[key][1]
 
     @staticmethod

@@ -66,7 +66,9 @@ def running_ray():
 def small_league(max_steps=1):
     parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
     main = Learner(name="main", seats=2, opponents=parts, gate=Gate(max_steps=max_steps))
-    config = LeagueConfig(num_players=6, learners=(main,), bots=("banker", "novice"), capacity=3, seed=1)
+    config = LeagueConfig(
+        num_players=6, learners=(main,), bots=("banker", "novice"), capacity=3, eviction="oldest"
+    )
     return League(config, rated=RATED)
 
 

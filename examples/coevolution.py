@@ -1,0 +1,144 @@
+"""Paired open-ended co-evolution: settings and players that qualify each other, by ``territorial.evaluate``.
+
+After POET (Wang and others, 2019). There are pairs of a setting and the player that does best in it. In
+every round settings have children, with another map, size, field of bots or number of own seats; a child is
+taken up if it is neither too hard nor too easy for the players there are, and different from the others. Then
+every player is improved in its own setting, and a player that does better in another pair's setting moves
+in there. Everything is one call of ``evaluate``: all players in all settings.
+
+    python examples/coevolution.py                     a few minutes on two cores
+    python examples/coevolution.py --rounds 20 --episodes 48 --out coevolution.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from tuned_bot import TunedBot
+
+from territorial import GameConfig, Setting, evaluate
+
+FIELDS = ("novice", "turtle", "metronome", "banker")
+MAPS = ("open", "lakes", "mountains", "islands")
+
+
+@dataclass(frozen=True)
+class Niche:
+    """A setting, described by what a child may have otherwise."""
+
+    side: int = 32
+    map: str = "open"
+    field: tuple[str, ...] = ("novice",)
+    own: int = 2
+    players: int = 6
+
+    def setting(self) -> Setting:
+        """Return what is evaluated."""
+        others = [self.field[i % len(self.field)] for i in range(self.players - self.own)]
+        config = GameConfig(
+            height=self.side,
+            width=self.side,
+            num_players=self.players,
+            map=self.map,
+            num_maps=4,
+            max_ticks=3000,
+        )
+        return Setting(config=config, seats=["agent"] * self.own + others)
+
+    def child(self, rng: np.random.Generator) -> Niche:
+        """Return a niche that differs in one thing."""
+        change = rng.integers(4)
+        if change == 0:
+            return replace(self, side=int(np.clip(self.side + rng.choice([-8, 8]), 24, 64)))
+        if change == 1:
+            return replace(self, map=str(rng.choice(MAPS)))
+        if change == 2:
+            return replace(self, field=tuple(sorted({*self.field[-2:], str(rng.choice(FIELDS))})))
+        return replace(self, own=int(np.clip(self.own + rng.choice([-1, 1]), 1, 3)))
+
+
+def scores(args: argparse.Namespace, players: list[TunedBot], niches: list[Niche], seed: int) -> np.ndarray:
+    """Return (players, niches): what part of the other seats each is above."""
+    settings = {f"niche {i}": niche.setting() for i, niche in enumerate(niches)}
+    found = evaluate(
+        {bot.name: bot for bot in players},
+        settings,
+        args.episodes,
+        seed=seed,
+        processes=args.processes,
+        progress=False,
+    )
+    return found.matrix("score").value
+
+
+def is_new(niche: Niche, niches: list[Niche], row: np.ndarray, columns: np.ndarray) -> bool:
+    """Return whether players are ranked otherwise in it than in every niche there is."""
+    if niche in niches:
+        return False
+    return all(np.abs(row - column).max() > 0.05 for column in columns.T)
+
+
+def grow(args: argparse.Namespace, pairs: list, rng: np.random.Generator, seed: int) -> list:
+    """Return the pairs with the children that qualify; the oldest make room."""
+    players, niches = [bot for bot, _ in pairs], [niche for _, niche in pairs]
+    children = [niches[int(rng.integers(len(niches)))].child(rng) for _ in range(args.children)]
+    table = scores(args, players, [*niches, *children], seed)
+    old, new = table[:, : len(niches)], table[:, len(niches) :]
+    for j, niche in enumerate(children):
+        best = new[:, j].max()
+        if args.too_hard <= best <= args.too_easy and is_new(niche, niches, new[:, j], old):
+            pairs = [*pairs, (players[int(new[:, j].argmax())], niche)]
+            niches = [*niches, niche]
+    return pairs[-args.pairs :]
+
+
+def improve(args: argparse.Namespace, pairs: list, rng: np.random.Generator, round_: int) -> list:
+    """Return the pairs, each with the best in its niche of all players and of their children."""
+    niches = [niche for _, niche in pairs]
+    family = {}
+    for i, (bot, _) in enumerate(pairs):
+        family[bot.name] = bot
+        for c in range(args.offspring):
+            child = bot.child(f"r{round_}-p{i}-c{c}", rng)
+            family[child.name] = child
+    players = list(family.values())
+    table = scores(args, players, niches, seed=10_000 * round_)
+    return [(players[int(table[:, j].argmax())], niche) for j, niche in enumerate(niches)]
+
+
+def main(argv: list[str] | None = None) -> list[dict]:
+    """Evolve, print what there is after every round, and return the last pairs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=5, help="pairs that are kept")
+    parser.add_argument("--children", type=int, default=4, help="settings tried in a round")
+    parser.add_argument("--offspring", type=int, default=3, help="children of every player in a round")
+    parser.add_argument("--episodes", type=int, default=16)
+    parser.add_argument("--too-hard", type=float, default=0.25, help="score of the best player")
+    parser.add_argument("--too-easy", type=float, default=0.97)
+    parser.add_argument("--processes", type=int, default=None)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="a file for the last pairs, as JSON")
+    args = parser.parse_args(argv)
+    rng = np.random.default_rng(args.seed)
+    pairs = [(TunedBot("first"), Niche())]
+    for round_ in range(1, args.rounds + 1):
+        pairs = grow(args, pairs, rng, seed=10_000 * round_ + 5_000)
+        pairs = improve(args, pairs, rng, round_)
+        print(f"round {round_}: {len(pairs)} pairs, {len({bot.name for bot, _ in pairs})} players")
+        for bot, niche in pairs:
+            print(
+                f"  {bot.name:12} interval {bot.interval}, share {bot.share}, daring {bot.daring} | {niche}"
+            )
+    result = [{"player": asdict(bot), "niche": asdict(niche)} for bot, niche in pairs]
+    if args.out:
+        args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+if __name__ == "__main__":
+    main()

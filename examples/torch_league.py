@@ -1,0 +1,208 @@
+"""A league in a plain torch loop: the network of ``ppo.py`` learns among frozen copies of itself and bots.
+
+The ``territorial.league.League`` says who plays the next game, hears how games ended, and when a copy is due;
+the copies' weights are in a ``SnapshotStore``. Everything that is needed to go on is in one folder: run it
+again with the same ``--folder`` and it goes on where it was. Needs PyTorch, and openskill for ratings.
+
+    python examples/torch_league.py --folder runs/small                   some minutes on two cores
+    python examples/torch_league.py --folder runs/small --iterations 40   goes on
+    territorial league show runs/small/league.npz                         the standings
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import ppo
+import torch
+from ppo import Args, Trunk, advantages_of, log_probs, to_rows, update
+
+import territorial
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.frozen import FrozenPolicies, manifest_of
+
+LEARN, FROZEN, BOTS = 2, 2, 2
+"""Seats of a game: those that are learned from, frozen copies, bots."""
+TRUNKS = {"pooled": Trunk}
+
+
+def new_league(seed: int) -> League:
+    """Return a league of one main agent, that meets hard copies more often, and three bots."""
+    parts = (
+        Opponents(seats=FROZEN, strategy="pfsp", weighting="hard"),
+        Opponents(seats=BOTS, strategy="uniform", among=("bots",)),
+    )
+    gate = Gate(beats=0.6, min_games=20, max_steps=5)
+    main = Learner(name="main", seats=LEARN, opponents=parts, gate=gate)
+    bots = ("novice", "random", "banker")
+    config = LeagueConfig(
+        num_players=LEARN + FROZEN + BOTS, learners=(main,), bots=bots, capacity=20, seed=seed
+    )
+    return League(config, rated=find_spec("openskill") is not None)
+
+
+class Table:
+    """The games, with a line-up of the league in each."""
+
+    def __init__(self, args: Args, league: League, store: SnapshotStore, seed: int) -> None:
+        players = LEARN + FROZEN + BOTS
+        self.env = territorial.make_vec(
+            args.num_games,
+            args.height,
+            args.width,
+            players,
+            ["agent"] * (LEARN + FROZEN) + ["random"] * BOTS,
+            frames=1,
+            action_format="multi_discrete",
+            decision_every=args.decision_every,
+            max_ticks=4000,
+            autoreset="disabled",
+        )
+        self.league = league
+        self.frozen = FrozenPolicies(store, self.env.game.layout, self.env.config, TRUNKS)
+        self.players = [self._deal(k) for k in range(args.num_games)]
+        self.env.reset(seed)
+
+    def _deal(self, k: int) -> list[str]:
+        players = self.league.draw()
+        self.env.set_seats(k, [player.name if player.kind == "bot" else "agent" for player in players])
+        return [str(player) for player in players]
+
+    def seen(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Return what the agents ``first`` to ``last`` of every game see."""
+        found = self.env.observe()
+        own = ("seat", "action_mask")
+        return {key: array[:, first:last] if key in own else array.copy() for key, array in found.items()}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Play the learners' actions (E, LEARN, 2); return their rewards and which games ended.
+
+        The snapshots act for themselves; games that end are told to the league and begin anew.
+        """
+        names = [name.partition(":")[2] for row in self.players for name in row[LEARN : LEARN + FROZEN]]
+        theirs = self.frozen.act(names, to_rows(self.seen(LEARN, LEARN + FROZEN))).numpy()
+        both = np.concatenate([actions, theirs.reshape(len(actions), FROZEN, 2)], axis=1)
+        _, rewards, _, _, info = self.env.step(both)
+        alive = info["alive"][:, :LEARN].any(axis=1)
+        ended = info["ended"] | ~alive
+        for k in np.flatnonzero(ended).tolist():
+            places = self.env.game.state.place2[k, 1:] / 2
+            self.league.record(self.players[k], np.where(places > 0, places, np.nan))
+            self.players[k] = self._deal(k)
+            self.env.reset_game(k)
+        return rewards[:, :LEARN], ended
+
+
+def rollout(args: Args, policy: BoardPolicy, table: Table) -> dict:
+    """Play, and return what there is to learn from; as in ``ppo.train``."""
+    kept: dict[str, list] = {key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")}
+    frames, shape = [], (args.num_games, LEARN)
+    for _ in range(args.rollout):
+        seen = table.seen(0, LEARN)
+        with torch.no_grad():
+            logits, embedding = policy(to_rows(seen))
+            actions = policy.draw(logits)
+            chosen, _ = log_probs(policy, logits, actions)
+        frames.append(seen)
+        alive = table.env.game.state.alive[:, 1 : 1 + LEARN] != 0
+        rewards, ended = table.step(actions.view(*shape, 2).numpy())
+        kept["alive"].append(torch.from_numpy(alive.astype(np.int64)))
+        kept["actions"].append(actions.view(*shape, 2))
+        kept["logp"].append(chosen.view(shape))
+        kept["values"].append(policy.values(embedding).detach().view(shape))
+        kept["rewards"].append(torch.from_numpy(rewards.copy()))
+        kept["dones"].append(torch.from_numpy(ended).float()[:, None].expand(shape))
+    with torch.no_grad():
+        last = policy.values(policy.embed(to_rows(table.seen(0, LEARN)))).view(shape)
+    batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
+    values, dones = batch.pop("values"), batch.pop("dones")
+    batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
+    batch["returns"] = batch["advantages"] + values
+    batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
+    batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in frames[0]}
+    return batch
+
+
+def freeze(league: League, store: SnapshotStore, policy: BoardPolicy) -> str:
+    """Add a copy of the policy to the league and to the store, and return its name."""
+    frozen = league.freeze("main")
+    if frozen.name in store:  # of a run that was stopped after its last checkpoint
+        store.remove(frozen.name)
+    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
+    store.add(frozen.name, weights, manifest_of(policy.layout, "pooled", {}))
+    return frozen.name
+
+
+def save_learner(path: Path, policy: BoardPolicy, optimizer: torch.optim.Optimizer) -> None:
+    """Write weights and Adam's moments as plain arrays."""
+    arrays = {f"policy.{key}": part.numpy() for key, part in policy.state_dict().items()}
+    for i, state in optimizer.state_dict()["state"].items():
+        arrays |= {f"adam.{i}.{key}": part.numpy() for key, part in state.items()}
+    np.savez(path, allow_pickle=False, **arrays)
+
+
+def load_learner(path: Path, policy: BoardPolicy, optimizer: torch.optim.Optimizer) -> None:
+    """Read what ``save_learner`` wrote; nothing in the file is executed."""
+    weights, state = {}, {}
+    with np.load(path, allow_pickle=False) as arrays:
+        for name in arrays.files:
+            kind, _, key = name.partition(".")
+            if kind == "policy":
+                weights[key] = torch.from_numpy(arrays[name])
+            else:
+                i, _, key = key.partition(".")
+                state.setdefault(int(i), {})[key] = torch.from_numpy(arrays[name])
+    policy.load_state_dict(weights)
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def main(argv: list[str] | None = None) -> League:
+    """Train, and return the league."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--iterations", type=int, default=20, help="in all, those before a stop included")
+    parser.add_argument("--num-games", type=int, default=16)
+    parser.add_argument("--rollout", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(argv)
+    args = Args(seed=given.seed, num_games=given.num_games, rollout=given.rollout)
+    store, checkpoints = SnapshotStore(given.folder / "snapshots"), Checkpoints(given.folder / "checkpoints")
+    latest = checkpoints.latest()
+    league = League.load(latest / "league.npz") if latest else new_league(args.seed)
+    layout_of = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).game.layout
+    config = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).config
+    torch.manual_seed(args.seed + league.steps["main"])
+    policy = BoardPolicy(layout_of, config, Trunk(layout_of, config))
+    optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
+    if latest:
+        load_learner(latest / "learner.npz", policy, optimizer)
+    else:
+        freeze(league, store, policy)
+    table = Table(args, league, store, args.seed + 1000 * league.steps["main"])
+    while league.steps["main"] < given.iterations:
+        loss = update(args, policy, optimizer, rollout(args, policy, table))
+        league.advance("main")
+        name = freeze(league, store, policy) if league.gate("main").is_open else ""
+        league.note(league.steps["main"])
+
+        def fill(folder: Path) -> None:
+            league.save(folder / "league.npz")
+            save_learner(folder / "learner.npz", policy, optimizer)
+
+        checkpoints.write(league.steps["main"], fill)
+        rating = league.rating("trainable:main").mu
+        print(
+            f"iteration {league.steps['main']}: {league.num_games} games, loss {loss:.3f}, rating "
+            f"{rating:.1f}" + f", frozen {name}" * bool(name)
+        )
+    league.save(given.folder / "league.npz")
+    return league
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""A league run in a folder: trained, logged, kept in checkpoints, gone on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from rllib_adapters.league import callback_of, configure_league, league_in
+from rllib_adapters.modules import BoardModule, FeatureModule, ReferenceModule, settings_of
+from rllib_adapters.training import Training
+from territorial.league import League, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.disk import write_file
+from territorial.league.league import named
+from territorial.league.memory import measure
+from territorial.league.plan import MB, BudgetError
+from territorial.league.predict import predict
+
+OPTIONS, PROGRESS, LEAGUE, STATE = "run.json", "progress.csv", "league.npz", "state.json"
+CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
+OBJECT_STORE = 200 * MB
+
+MODULES: dict[str, type[BoardModule]] = {"features": FeatureModule, "boards": ReferenceModule}
+
+
+class Run:
+    """A run in a folder of its own.
+
+    ==================  ====================================================================================
+    ``run.json``        its options
+    ``snapshots/``      a ``SnapshotStore``
+    ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
+    ``progress.csv``    a line an iteration, up to the newest checkpoint or later
+    ``tensorboard/``    the same for TensorBoard, if asked for
+    ==================  ====================================================================================
+
+    What is done after a checkpoint is done again when the run goes on from it. The folder must stay where it
+    is. Ray has to run.
+
+    Args:
+        folder: of the run.
+        training: the options of a new one; None goes on with the one in the folder, from its newest complete
+            checkpoint.
+        limits: further options that replace those in the folder: ``iterations``, ``minutes``, ``memory_mb``.
+
+    FileExistsError for a new run in a folder that has one, FileNotFoundError for going on where there is
+    none. BudgetError (a MemoryError) if it is to take more than ``memory_mb``.
+
+    """
+
+    def __init__(self, folder: Path, training: Training | None, **limits: Any) -> None:
+        self.folder = folder.absolute()
+        goes_on = training is None
+        if goes_on and not (self.folder / OPTIONS).is_file():
+            raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be gone on with")
+        if not goes_on and (self.folder / OPTIONS).exists():
+            raise FileExistsError(f"there is a run in {str(folder)!r} already; --resume goes on with it")
+        chosen = Training.read(self.folder / OPTIONS) if training is None else training
+        self.training = Training(**{**vars(chosen), **limits})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
+        self.store = SnapshotStore(self.folder / SNAPSHOTS)
+        self._seconds, self._rows = 0.0, list[dict[str, Any]]()
+        torch.set_num_threads(self.training.threads)
+        latest = self.checkpoints.latest() if goes_on else None
+        self.algorithm = self._build() if latest is None else self._restore(latest)
+        self.training.write(self.folder / OPTIONS)
+        self._log = _Log(self.folder, self._rows, with_events=self.training.log == "tensorboard")
+
+    # ---- beginning ------------------------------------------------------------------------------------
+
+    def _build(self) -> Algorithm:
+        training = self.training
+        for name in self.store.names():  # of a run that was stopped before its first checkpoint
+            self.store.remove(name)
+        env_config = {"config": training.game(), "frames": training.frames}
+        self._check_budget(env_config)
+        config = configure_league(
+            PPOConfig(),
+            env_config,
+            training.league(),
+            self.store,
+            module=MODULES[training.network],
+            runner="batched",
+        )
+        config.env_runners(
+            num_env_runners=training.runners,
+            num_envs_per_env_runner=training.games,
+            rollout_fragment_length="auto",
+            create_local_env_runner=training.runners == 0,
+        )
+        config.training(
+            train_batch_size_per_learner=training.steps,
+            minibatch_size=training.minibatch,
+            num_epochs=training.epochs,
+            lr=training.learning_rate,
+            gamma=training.gamma,
+            lambda_=0.95,
+            entropy_coeff=training.entropy,
+            use_kl_loss=False,
+            grad_clip=0.5,
+        )
+        config.debugging(seed=training.seed, log_level="ERROR")
+        return config.build_algo()
+
+    def _restore(self, latest: Path) -> Algorithm:
+        state = json.loads((latest / STATE).read_text(encoding="utf-8"))
+        self._seconds, self._rows = state["seconds"], state["rows"]
+        algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM))
+        kept = League.load(latest / LEAGUE)
+        if kept.to_bytes() != league_in(algorithm).to_bytes():
+            raise ValueError(f"the league in {latest} is not that of its algorithm")
+        return algorithm
+
+    def _check_budget(self, env_config: dict[str, Any]) -> None:
+        if not self.training.memory_mb:
+            return
+        policy = MODULES[self.training.network].make_policy(settings_of(env_config))
+        parameters = sum(part.numel() for part in policy.parameters())
+        predict(self.training.setup(parameters), "packed").check_budget(self.training.memory_mb * MB)
+
+    # ---- training -------------------------------------------------------------------------------------
+
+    def train(self, show: Callable[[dict[str, Any], int], None]) -> None:
+        """Train to the end of the run; ``show(row, seconds)`` is called after every iteration.
+
+        It ends with a checkpoint, also when it is interrupted (KeyboardInterrupt) or takes too much memory
+        (BudgetError). CheckpointError if one cannot be written.
+        """
+        if self.checkpoints.latest() is None:
+            self.keep()
+        began = time.monotonic() - self._seconds
+        try:
+            while not self._is_over():
+                row = self._row(self.algorithm.train())
+                self._seconds = time.monotonic() - began
+                row = {"iteration": row.pop("iteration"), "seconds": round(self._seconds, 1), **row}
+                self._rows.append(row)
+                self._log.add(row)
+                show(row, int(self._seconds))
+                self._check_memory(row)
+                if self.algorithm.training_iteration % self.training.checkpoint_every == 0:
+                    self.keep()
+        except (KeyboardInterrupt, BudgetError):
+            self.keep()
+            raise
+        self.keep()
+
+    def keep(self) -> None:
+        """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
+        iteration = self.algorithm.training_iteration
+        if iteration in self.checkpoints.steps():
+            return
+        self.checkpoints.write(iteration, self._fill)
+        kept = [League.load(self.checkpoints.at(step) / LEAGUE) for step in self.checkpoints.steps()]
+        callback_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
+
+    def close(self) -> None:
+        """Stop the algorithm."""
+        self._log.close()
+        self.algorithm.stop()
+
+    def _fill(self, folder: Path) -> None:
+        self.algorithm.save_to_path(str(folder / ALGORITHM))
+        league_in(self.algorithm).save(folder / LEAGUE)
+        state = {"seconds": self._seconds, "rows": self._rows}
+        write_file(folder / STATE, json.dumps(state).encode())
+
+    def _is_over(self) -> bool:
+        training = self.training
+        return (
+            self.algorithm.training_iteration >= training.iterations or self._seconds >= 60 * training.minutes
+        )
+
+    def _check_memory(self, row: dict[str, Any]) -> None:
+        budget = self.training.memory_mb
+        if budget and row["memory_mb"] > budget:
+            raise BudgetError(
+                f"the run takes {row['memory_mb']:,.0f} MB in iteration {row['iteration']}; memory_mb is "
+                f"{budget:,}. Fewer runners, games or steps take less; --resume goes on with another limit"
+            )
+
+    def _row(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return what is logged of an iteration."""
+        league, played = result["league"], result.get("env_runners", {})
+        learner = result.get("learners", {}).get("main", {})
+        state = league_in(self.algorithm)
+        bots = [f"bot:{name}" for name in state.config.bots]
+        above = state.payoff.probability("trainable:main", [named(name) for name in bots])
+        return {
+            "iteration": int(result["training_iteration"]),
+            "steps": int(played.get("num_env_steps_sampled_lifetime", 0)),
+            "games": state.num_games,
+            "snapshots": league["snapshots"],
+            "frozen": " ".join(league["frozen"]),
+            "place": _number(played.get("place")),
+            "entropy": _number(learner.get("entropy")),
+            "value_loss": _number(learner.get("vf_loss")),
+            "memory_mb": round(measure().total / MB),
+            **{f"rating_{name}": round(league[f"rating_{name}"], 3) for name in state.steps},
+            **{
+                f"above_{name.partition(':')[2]}": round(float(part), 3)
+                for name, part in zip(bots, above, strict=True)
+            },
+        }
+
+
+class _Log:
+    """The lines of a run, in a file and for TensorBoard."""
+
+    def __init__(self, folder: Path, rows: list[dict[str, Any]], *, with_events: bool) -> None:
+        self._path = folder / PROGRESS
+        text = io.StringIO()
+        if rows:
+            writer = csv.DictWriter(text, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        write_file(self._path, text.getvalue().encode())  # without what came after the checkpoint
+        self._events = _events(folder / EVENTS, len(rows)) if with_events else None
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write a line."""
+        is_first = self._path.stat().st_size == 0
+        with open(self._path, "a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(row))
+            if is_first:
+                writer.writeheader()
+            writer.writerow(row)
+        if self._events is not None:
+            for name, value in row.items():
+                if isinstance(value, (int, float)) and math.isfinite(value):
+                    self._events.add_scalar(name, value, row["iteration"])
+            self._events.flush()
+
+    def close(self) -> None:
+        """Close the files."""
+        if self._events is not None:
+            self._events.close()
+
+
+def start_ray(runners: int) -> None:
+    """Start Ray for a run, on this machine alone."""
+    ray.init(
+        address="local",
+        num_cpus=runners + 1,
+        object_store_memory=OBJECT_STORE,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="error",
+        runtime_env={"env_vars": {"PYTHONPATH": _search_path()}},
+    )
+
+
+def _search_path() -> str:
+    """Return where this process finds modules, for those of Ray."""
+    return os.pathsep.join(part for part in sys.path if part)
+
+
+def _events(folder: Path, step: int) -> Any:
+    """Return a writer of TensorBoard's files; it hides what an interrupted run wrote from ``step`` on."""
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        raise ImportError("logs for TensorBoard need tensorboardX: pip install tensorboardX") from None
+    return SummaryWriter(str(folder), purge_step=step + 1)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not np.isfinite(value) else round(float(value), 4)

@@ -1,0 +1,229 @@
+"""What a league run is: its options, their presets, and the league and the games that follow from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from territorial.arguments import whole_number
+from territorial.config import GameConfig
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
+from territorial.league.disk import write_file
+from territorial.league.setup import Setup
+
+Network = Literal["features", "boards"]
+Log = Literal["csv", "tensorboard"]
+BOTS = ("novice", "banker", "turtle", "metronome", "random")
+
+
+def _option(default: Any, meaning: str) -> Any:
+    return dataclasses.field(default=default, metadata={"help": meaning})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """The options of a run; ``describe`` says what they mean."""
+
+    height: int = _option(96, "rows of the map")
+    width: int = _option(96, "columns of the map")
+    decision_every: int = _option(50, "ticks from one decision to the next")
+    max_ticks: int = _option(6000, "ticks after which a game ends")
+    maps: int = _option(16, "maps that games are played on")
+    network: str = _option("features", "what the network looks at: features or boards")
+    agents: int = _option(4, "seats of a game that the main agent learns from")
+    exploiters: int = _option(0, "seats of a main exploiter, and of a league exploiter; 0: there are none")
+    snapshots: int = _option(4, "seats of frozen copies, harder opponents more often")
+    bots: int = _option(4, "seats of bots, of all kinds alike")
+    bot_names: str = _option(",".join(BOTS), "which bots, by commas")
+    capacity: int = _option(40, "frozen copies that the league keeps")
+    beats: float = _option(0.6, "a copy is frozen when main is above all others this often")
+    gate_games: int = _option(30, "games with each of them before that counts")
+    freeze_every: int = _option(25, "iterations after which a copy is frozen in any case")
+    iterations: int = _option(1_000_000, "iterations of the run in all")
+    minutes: float = _option(60.0, "minutes of the run in all, building not counted")
+    runners: int = _option(2, "processes that play; 0: the one that learns plays too")
+    threads: int = _option(1, "threads of torch in the process that learns; many get in each other's way")
+    games: int = _option(16, "games that each of them plays side by side")
+    steps: int = _option(2048, "decisions of an iteration, of all games together")
+    minibatch: int = _option(1024, "rows of a minibatch")
+    epochs: int = _option(3, "passes over the rows of an iteration")
+    learning_rate: float = _option(5e-4, "of Adam")
+    gamma: float = _option(0.99, "what the next decision's reward is worth now")
+    entropy: float = _option(0.003, "weight of the entropy")
+    seed: int = _option(0, "of the league and of the algorithm")
+    checkpoint_every: int = _option(10, "iterations from one checkpoint to the next")
+    keep: int = _option(2, "checkpoints that are kept")
+    memory_mb: int = _option(0, "MB that all processes together may take; 0: no limit")
+    log: str = _option("csv", "beside progress.csv: csv for nothing more, or tensorboard")
+
+    def __post_init__(self) -> None:
+        for spec in dataclasses.fields(self):
+            value = getattr(self, spec.name)
+            if spec.type == "int":
+                low = 0 if spec.name in _MAY_BE_ZERO else 1
+                object.__setattr__(self, spec.name, whole_number(spec.name, value, low))
+            elif spec.type == "float" and not 0 <= float(value) < float("inf"):
+                raise ValueError(f"{spec.name} is {value!r}; it must be a number from 0")
+        for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
+            if getattr(self, name) not in kinds:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
+        if self.minibatch > self.steps:
+            raise ValueError(
+                f"minibatch is {self.minibatch}; RLlib wants at most as many as steps, {self.steps}"
+            )
+        self.league_config()
+
+    @classmethod
+    def describe(cls) -> dict[str, str]:
+        """Return what every option means."""
+        return {spec.name: spec.metadata["help"] for spec in dataclasses.fields(cls)}
+
+    @property
+    def num_players(self) -> int:
+        """Seats of a game."""
+        return self.agents + 2 * self.exploiters + self.snapshots + self.bots
+
+    def game(self) -> GameConfig:
+        """Return the config of the games."""
+        return GameConfig(
+            height=self.height,
+            width=self.width,
+            num_players=self.num_players,
+            decision_every=self.decision_every,
+            max_ticks=self.max_ticks,
+            num_maps=self.maps,
+        )
+
+    def league_config(self) -> LeagueConfig:
+        """Return the rules of the league."""
+        names = tuple(name for name in self.bot_names.split(",") if name)
+        return LeagueConfig(
+            num_players=self.num_players,
+            learners=(self._main(), *self._exploiters()),
+            bots=names,
+            games="shared" if self.exploiters else "own",
+            capacity=self.capacity,
+            seed=self.seed,
+        )
+
+    def league(self) -> League:
+        """Return a new league."""
+        return League(self.league_config())
+
+    def setup(self, parameters: int) -> Setup:
+        """Return what the memory of the run depends on."""
+        return Setup(
+            height=self.height,
+            width=self.width,
+            num_players=self.num_players,
+            frames=self.frames,
+            agents=self.agents + 2 * self.exploiters,
+            bots=self.bots,
+            snapshots=self.capacity,
+            parameters=parameters,
+            activations=500_000 if self.network == "boards" else 2_000,
+            env_runners=self.runners,
+            games=self.games,
+            steps=self.steps,
+            minibatch=self.minibatch,
+        )
+
+    @property
+    def frames(self) -> int:
+        """Boards in a stack."""
+        return 4 if self.network == "boards" else 1
+
+    def write(self, path: Path) -> None:
+        """Write the options to a file."""
+        write_file(path, (json.dumps(dataclasses.asdict(self), indent=1) + "\n").encode())
+
+    @classmethod
+    def read(cls, path: Path) -> Training:
+        """Return the options in a file; ValueError if it holds something else."""
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None
+
+    def _gate(self, against: tuple[str, ...] = ("snapshots",)) -> Gate:
+        return Gate(beats=self.beats, against=against, min_games=self.gate_games, max_steps=self.freeze_every)
+
+    def _main(self) -> Learner:
+        parts = []
+        if self.snapshots:
+            parts.append(Opponents(seats=self.snapshots, strategy="pfsp", weighting="hard"))
+        if self.bots:
+            parts.append(Opponents(seats=self.bots, strategy="uniform", among=("bots",)))
+        return Learner(name="main", seats=self.agents, opponents=tuple(parts), gate=self._gate())
+
+    def _exploiters(self) -> list[Learner]:
+        """Return those who look for weaknesses: they sit in the games of the main agent."""
+        if not self.exploiters:
+            return []
+        of_main = Learner(
+            name="main_exploiter",
+            role="main_exploiter",
+            seats=self.exploiters,
+            gate=self._gate(("mains",)),
+            reset_chance=1.0,
+        )
+        of_league = Learner(
+            name="league_exploiter",
+            role="league_exploiter",
+            seats=self.exploiters,
+            gate=self._gate(),
+            reset_chance=0.25,
+        )
+        return [of_main, of_league]
+
+
+_MAY_BE_ZERO = ("exploiters", "snapshots", "bots", "runners", "seed", "memory_mb")
+
+PRESETS = {
+    "quick": Training(
+        height=32,
+        width=32,
+        maps=4,
+        max_ticks=2000,
+        agents=2,
+        snapshots=1,
+        bots=1,
+        capacity=10,
+        freeze_every=5,
+        gate_games=10,
+        iterations=20,
+        runners=0,
+        games=8,
+        steps=512,
+        minibatch=256,
+        epochs=2,
+        checkpoint_every=5,
+    ),
+    "features": Training(),
+    "boards": Training(
+        height=256,
+        width=256,
+        network="boards",
+        threads=2,
+        decision_every=10,
+        max_ticks=20_000,
+        agents=8,
+        snapshots=12,
+        bots=12,
+        freeze_every=1,
+        iterations=3,
+        runners=1,
+        games=1,
+        steps=64,
+        minibatch=64,
+        epochs=1,
+        learning_rate=1e-4,
+        gamma=0.995,
+        checkpoint_every=1,
+    ),
+}
+"""By name: "quick" shows in minutes that all of it works; "features" learns within an hour on two cores;
+"boards" is a league at full size, in ten minutes no more than begun."""

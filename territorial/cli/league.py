@@ -1,0 +1,114 @@
+"""``territorial league show``: a league as it stands, as a table and as plots."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from territorial.cli import options
+from territorial.cli.options import STDOUT, UsageError
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.league import League
+from territorial.league.league_charts import draw_league, label, order_of
+
+EXAMPLES = """\
+  territorial league show RUN                    ratings, and whom the main agent is above
+  territorial league show RUN --plots FOLDER     the same, and plots: ratings over time, payoff matrix
+  territorial league show league.npz --json league.json
+"""
+FILE = "league.npz"
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    parser = options.new_parser(verbs, "league", "look at a league", EXAMPLES)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="print a league's standings, and draw them")
+    show.add_argument(
+        "path", metavar="RUN", help="folder of a run of `territorial train`, or a file that League.save wrote"
+    )
+    show.add_argument("--plots", metavar="FOLDER", help="draw plots into FOLDER (needs matplotlib)")
+    show.add_argument("--most", type=options.whole(1, 100_000), default=30, metavar="N", help="players shown")
+    options.add_json_option(show)
+    show.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Show a league and return the exit code."""
+    options.check_json(parsed)
+    league, where = league_of(Path(parsed.path))
+    plots = _draw(league, parsed.plots) if parsed.plots else []
+    if parsed.json != STDOUT:
+        print(text_of(league, where, parsed.most))
+        for path in plots:
+            print(f"plot: {path}")
+    if parsed.json is not None:
+        options.write_json(parsed.json, result_of(league))
+    return 0
+
+
+def league_of(path: Path) -> tuple[League, Path]:
+    """Return the league of a run as of its newest complete checkpoint, or of a file, and where it was."""
+    if path.is_dir():
+        latest = Checkpoints(path / "checkpoints").latest() if (path / "checkpoints").is_dir() else None
+        if latest is None:
+            raise UsageError(f"argument RUN: there is no complete checkpoint in {str(path)!r}")
+        path = latest / FILE
+    try:
+        return League.load(path), path
+    except OSError as error:
+        raise UsageError(f"argument RUN: {str(path)!r}: {error.strerror}") from None
+    except (ValueError, ImportError) as error:
+        raise UsageError(f"argument RUN: {error}") from None
+
+
+def text_of(league: League, where: Path, most: int = 30) -> str:
+    """Return the standings as text."""
+    main = league.pool("mains")[0]
+    steps = ", ".join(f"{name} {count:,}" for name, count in league.steps.items())
+    lines = [
+        f"{where}: {league.num_games:,} games, {len(league.snapshots)} snapshots; steps: {steps}",
+        "",
+        f"{'player':24}{'rating':>15}{'games with ' + label(main):>26}{label(main) + ' above it':>30}",
+    ]
+    names = order_of(league)
+    for name in names[:most]:
+        rating, (low, high) = league.rating(name), league.payoff.interval(main, name)
+        games = int(league.payoff.games(main, [name])[0])
+        share = f"{100 * float(league.payoff.matrix([main, name])[0][0, 1]):.0f} %" if games else ""
+        chance = f"{share} ({100 * low:.0f}..{100 * high:.0f})" if games and name != main else ""
+        mark = f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
+        lines.append(f"{label(name):24}{mark:>15}{games if name != main else '':>26}{chance:>30}")
+    if len(names) > most:
+        lines.append(f"... and {len(names) - most} more")
+    for name in league.steps:
+        view = league.gate(name)
+        lines += ["", f"gate of {name}: {'open' if view.is_open else 'shut'}: {view.reason}"]
+    return "\n".join(lines)
+
+
+def result_of(league: League) -> dict[str, Any]:
+    """Return all that is known, as values that JSON has."""
+    names = order_of(league)
+    share, games = league.payoff.matrix(names)
+    rows = [[None if value != value else round(value, 4) for value in row] for row in share.tolist()]
+    return {
+        "games": league.num_games,
+        "steps": league.steps,
+        "players": names,
+        "ratings": {name: list(league.rating(name)) for name in names},
+        "above": rows,
+        "met": games.tolist(),
+        "snapshots": [vars(one) for one in league.snapshots.values()],
+        "history": league.history,
+    }
+
+
+def _draw(league: League, folder: str) -> list[Path]:
+    try:
+        return draw_league(league, Path(folder))
+    except ImportError as error:
+        raise UsageError(f"argument --plots: {error}") from None
+    except OSError as error:
+        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None

@@ -1,0 +1,63 @@
+"""The examples of leagues and evaluations, with tiny numbers."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+pytestmark = pytest.mark.checkout
+NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+
+
+@pytest.fixture(autouse=True)
+def as_in_their_folder(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    yield
+    for name in ("coevolution", "curriculum", "tuned_bot", "torch_league", "ppo"):
+        sys.modules.pop(name, None)
+
+
+def test_settings_and_players_qualify_each_other(tmp_path):
+    import coevolution
+
+    options = f"--rounds 2 --episodes 2 --offspring 1 --processes 1 --out {tmp_path / 'pairs.json'}"
+    found = coevolution.main(options.split())
+    assert 1 <= len(found) <= 5
+    assert (tmp_path / "pairs.json").read_text().count('"niche"') == len(found)
+
+
+def test_niches_that_are_known_are_not_new():
+    import coevolution
+    import numpy as np
+
+    niche, row = coevolution.Niche(), np.array([0.5, 0.2])
+    assert not coevolution.is_new(niche, [niche], row, np.zeros((2, 1)))
+    other = coevolution.Niche(side=40)
+    assert coevolution.is_new(other, [niche], row, np.array([[0.1], [0.2]]))
+    assert not coevolution.is_new(other, [niche], row, np.array([[0.48], [0.2]]))
+
+
+def test_a_ladder_is_climbed_by_fresh_games():
+    import curriculum
+
+    found = curriculum.main(["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0", "--processes", "1"])
+    assert found.settings[0] == "a few novices"
+    assert len(found.settings) >= 2
+    assert found.policies[-1] == "first again"
+
+
+@NEEDS_TORCH
+def test_a_plain_loop_trains_a_league_and_goes_on(tmp_path, capsys):
+    import torch_league
+
+    options = ["--folder", str(tmp_path), "--num-games", "2", "--rollout", "12"]
+    torch_league.main([*options, "--iterations", "2"])
+    league = torch_league.main([*options, "--iterations", "6"])
+    assert league.steps == {"main": 6}
+    assert list(league.snapshots) == ["main-0", "main-1"]
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        f"iteration {i}" for i in range(1, 7)
+    ]
+    assert (tmp_path / "league.npz").exists()

@@ -1,0 +1,186 @@
+"""``territorial train``: what its options mean, and that a run stopped at any moment can be gone on with."""
+
+import csv
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.train_command import main
+from rllib_adapters.training import PRESETS, Training
+from territorial.league import League, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
+
+NEEDS_RATINGS = pytest.mark.skipif(
+    find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
+)
+SMALL = [
+    *("--preset", "quick", "--height", "24", "--width", "24", "--maps", "1", "--max-ticks", "400"),
+    *("--games", "2", "--steps", "24", "--minibatch", "12", "--freeze-every", "1", "--capacity", "3"),
+    *("--checkpoint-every", "1"),
+]
+
+
+def start(folder, *options, **kwargs):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    environment.pop("RAY_ADDRESS", None)
+    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train_command", str(folder), *options]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def finish(process):
+    _, text = process.communicate(timeout=600)
+    return process.returncode, text
+
+
+def wait_for(condition, process):
+    until = time.monotonic() + 300
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+def check(folder, iterations):
+    """The newest checkpoint has all that belongs together."""
+    latest = Checkpoints(folder / "checkpoints").latest()
+    league, store = League.load(latest / "league.npz"), SnapshotStore(folder / "snapshots")
+    assert league.steps == {"main": iterations}
+    for name in league.snapshots:
+        assert store.load(name).manifest.metadata["step"] == league.snapshots[name].step
+    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    assert [int(row["iteration"]) for row in rows] == list(range(1, iterations + 1))
+    assert int(rows[-1]["games"]) == league.num_games
+    assert float(rows[-1]["rating_main"]) == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
+    assert len(json.loads((latest / "state.json").read_text())["rows"]) == iterations
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and process groups are not there on Windows")
+def test_a_run_killed_at_any_moment_goes_on_from_its_last_complete_checkpoint(tmp_path):
+    folder = tmp_path / "run"
+    checkpoints = Checkpoints(folder / "checkpoints")
+    process, options = start(folder, *SMALL), ["--resume"]
+    for moment in ("during a checkpoint", "between two"):
+        before = checkpoints.steps()[-1:] or [0]
+        wait_for(lambda: (checkpoints.steps()[-1:] or [0])[0] >= before[0] + 2, process)  # noqa: B023
+        unfinished = checkpoints.path / ".unfinished" / "algorithm"
+        wait_for(lambda: unfinished.exists() == (moment == "during a checkpoint"), process)  # noqa: B023
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+        assert checkpoints.latest() is not None
+        process = start(folder, *options)
+    wait_for(lambda: checkpoints.steps()[-1] >= before[0] + 4, process)
+    process.send_signal(signal.SIGINT)
+    code, text = finish(process)
+    assert code == 130, text
+    assert "interrupted; --resume goes on from" in text
+    last = checkpoints.steps()[-1]
+    check(folder, last)
+    code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
+    assert code == 0, text
+    check(folder, last + 2)
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_said_and_the_run_goes_on_where_there_is_room_again(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "none", str(folder)], check=True)
+    try:
+        code, text = finish(start(folder / "run", *SMALL, "--capacity", "100", "--iterations", "60"))
+        assert code == 1, text
+        assert "the disk is full" in text
+        assert "Traceback" not in text
+        latest = Checkpoints(folder / "run" / "checkpoints").latest()
+        assert f"--resume goes on from {latest}" in text
+        last = int(latest.name.rpartition("-")[2])
+        subprocess.run(["mount", "-o", "remount,size=60m", str(folder)], check=True)
+        code, text = finish(start(folder / "run", "--resume", "--iterations", str(last + 2)))
+        assert code == 0, text
+        check(folder / "run", last + 2)
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+def test_a_run_keeps_to_its_budget(tmp_path):
+    code, text = finish(start(tmp_path / "a", *SMALL, "--memory-mb", "300"))
+    assert code == 1
+    assert "the budget is 300 MB" in text
+    code, text = finish(start(tmp_path / "b", *SMALL, "--iterations", "1", "--log", "tensorboard"))
+    assert code == 0, text
+    assert list((tmp_path / "b" / "tensorboard").iterdir())
+    code, text = finish(start(tmp_path / "b", "--resume", "--memory-mb", "50", "--iterations", "9"))
+    assert code == 1
+    assert "memory_mb is 50" in text
+    check(tmp_path / "b", 2)
+
+
+def test_presets_are_runs():
+    assert PRESETS["boards"].num_players == 32
+    assert PRESETS["features"].num_players == 12
+    for training in PRESETS.values():
+        config = training.league_config()
+        assert config.num_players == training.num_players == training.game().num_players
+        assert training.setup(1000).num_players == training.num_players
+
+
+def test_exploiters_sit_in_the_games_of_main():
+    training = dataclasses.replace(PRESETS["features"], exploiters=1)
+    config = training.league_config()
+    assert [learner.role for learner in config.learners] == ["main", "main_exploiter", "league_exploiter"]
+    assert config.games == "shared"
+    assert training.num_players == 14
+
+
+def test_options_can_be_kept(tmp_path):
+    training = dataclasses.replace(PRESETS["quick"], seed=7)
+    training.write(tmp_path / "run.json")
+    assert Training.read(tmp_path / "run.json") == training
+    (tmp_path / "run.json").write_text('{"hight": 3}')
+    with pytest.raises(ValueError, match="hight"):
+        Training.read(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--network", "words"], "network is 'words'"),
+        (["--minibatch", "9999"], "minibatch is 9999"),
+        (["--agents", "0"], "agents is 0"),
+        (["--bot-names", "nobody"], "nobody"),
+        (["--resume", "--agents", "3"], "--agents cannot change"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_before_ray_is_started(tmp_path, capsys, options, message):
+    assert main([str(tmp_path / "run"), *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+def test_folders_that_do_not_fit_are_refused(tmp_path):
+    code, text = finish(start(tmp_path, "--resume"))
+    assert code == 2
+    assert "no run" in text
+    (Path(tmp_path) / "run.json").write_text("{}")
+    code, text = finish(start(tmp_path, *SMALL))
+    assert code == 2
+    assert "--resume goes on with it" in text
