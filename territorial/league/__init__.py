@@ -7,6 +7,7 @@ from territorial.league.errors import (
     UnknownSnapshotError,
 )
 from territorial.league.manifest import Manifest
+from territorial.league.payoffs import Payoff, Payoffs
 from territorial.league.store import Packed, SnapshotStore, Weights
 from territorial.league.table import Group, LeagueTable, Player
 
@@ -17,6 +18,8 @@ __all__ = [
     "Manifest",
     "MismatchError",
     "Packed",
+    "Payoff",
+    "Payoffs",
     "Player",
     "SnapshotError",
     "SnapshotStore",

@@ -14,8 +14,8 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.torch import Decoder
 from territorial.obs_layout import ObsLayout
 
-FORMS = ("owners", "onehot", "semantic", "pooled")
-"""What a trunk may ask boards to be decoded to: the methods of ``decode.torch.Decoder``."""
+FORMS = ("owners", "onehot", "semantic", "pooled", "features")
+"""What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""
 
 MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
@@ -28,8 +28,8 @@ class BoardPolicy(nn.Module):
     """From what seats see to masked logits and values; the boards are decoded within.
 
     The trunk is a module with two attributes, ``form``, one of ``FORMS``, and ``embedding_size``, D. It is
-    called with the boards in that form (see ``decode.torch.Decoder``; factor 8 for "pooled") and the
-    features, float32 (N, features), and returns float32 (N, D).
+    called with the boards in that form (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
+    "features") and the features, float32 (N, features), and returns float32 (N, D).
 
     Args:
         layout: of the observations.
@@ -77,7 +77,9 @@ class BoardPolicy(nn.Module):
         tables = seen["players"], seen["borders"], seen["globals"]
         return self.trunk(boards, self.decoder.features(*tables, seats, games))
 
-    def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor:
+    def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor | None:
+        if self.trunk.form == "features":
+            return None
         decode = getattr(self.decoder, self.trunk.form)
         if self.trunk.form in ("owners", "onehot"):
             return decode(seen["observations"], seats, games)
