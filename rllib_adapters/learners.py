@@ -50,8 +50,17 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see
-    ``ModuleFrames``.
+    ``ModuleFrames``. ValueError for aggregator actors, which would make batches in processes of their own.
     """
+
+    def __init__(self, *, config: Any, **kwargs: Any) -> None:
+        actors = config.num_aggregator_actors_per_learner
+        if actors:
+            raise ValueError(
+                f"num_aggregator_actors_per_learner is {actors}; it must be 0: frames that rows share "
+                "stay in the process that made the batch"
+            )
+        super().__init__(config=config, **kwargs)
 
     def _make_batch_if_necessary(self, training_data: Any) -> Any:
         waited = training_data.batch

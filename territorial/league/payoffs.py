@@ -71,7 +71,7 @@ class Payoffs:
 
     def __repr__(self) -> str:
         met = sum(map(len, self._payoffs.values()))
-        return f"Payoffs({', '.join(self._payoffs) or 'nobody'}; {met} pairings)"
+        return f"Payoffs({', '.join(self.players()) or 'nobody'}; {met} pairings)"
 
     def __bool__(self) -> bool:
         return bool(self._payoffs)
