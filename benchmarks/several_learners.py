@@ -226,8 +226,8 @@ def main(argv: list[str] | None = None) -> int:
     met = {name: len(payoffs.opponents(f"trainable:{name}")) for name in SEATS}
     print(
         f"{iterations} iterations in {seconds:,.0f} s: rows right in {sum(right)}, {opened} snapshots "
-        f"opened, {found:.4f} times the memory ({rows[0]['measure']}) of the second fifth in the last; at most "
-        f"{FLAT}; opponents met {met}"
+        f"opened, {found:.4f} times the memory ({rows[0]['measure']}) of the second fifth in the last; "
+        f"at most {FLAT}; opponents met {met}"
     )
     out = parsed.out or (RESULT if parsed.size == "full" else None)
     if out:
