@@ -12,7 +12,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
-from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import SHARED
 from territorial.engine import VecGame, seed_of_episode
@@ -69,7 +69,7 @@ class GameView(MultiAgentEnv):
         action_spaces: Mapping[str, spaces.MultiDiscrete],
     ) -> None:
         self.options, self.league = options, options.table
-        self._kinds = kinds_by_seat(self.league)
+        self._roles = roles_by_seat(self.league)
         self.possible_agents: list[str] = list(observation_spaces)
         self.agents: list[str] = []
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
@@ -96,7 +96,7 @@ class GameView(MultiAgentEnv):
 
     def set_league(self, league: LeagueTable) -> None:
         """Let another table draw the players from the next game on; as ``TerritorialMultiAgentEnv``."""
-        check_new_league(self.options, self._kinds, league)
+        check_new_league(self.options, self._roles, league)
         self.league = league
 
 
@@ -117,7 +117,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         options = self.options = EnvOptions.from_config(env_config)
         self.game = VecGame(options.config, num_envs, autoreset="disabled", frames=options.frames)
         self.game.reset()
-        agents = list(seats_of_agents(kinds_by_seat(options.table)))
+        agents = list(seats_of_agents(roles_by_seat(options.table)))
         seen, acts = spaces_of_agents(self.game, agents)
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
@@ -126,6 +126,11 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
         """(E, P) bool: the seats that act in the next step."""
+        self.names = learners_of(options.table)
+        """Of all who learn."""
+        self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
+        self.who = np.full(seats, -1)
+        """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
         self._waits = np.ones(num_envs, np.bool_)
         self._steps = np.zeros(num_envs, np.int64)
         self.outcomes = Outcomes()
@@ -197,7 +202,8 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             players = view.deal()
             self.game.set_seats(k, _seat_names(players))
             self.game.reset_game(k, seed_of_episode(view.seed, view.episode))
-            self.learners[k] = [player.kind == "trainable" for player in players]
+            self.who[k] = [self._numbers.get(player, -1) for player in players]
+            self.learners[k] = self.who[k] >= 0
             self.frozen[k] = [player.kind == "snapshot" for player in players]
             self._steps[k] = 0
             self._waits[k] = False

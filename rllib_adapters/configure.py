@@ -13,32 +13,29 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
+from rllib_adapters.agents import MAIN, POOL, module_of
+from rllib_adapters.algorithms import check_stack, learner_of
 from rllib_adapters.curriculum import EnvForNewRunners
-from rllib_adapters.env import FROZEN_PREFIX, TerritorialMultiAgentEnv
+from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.rows import OnlyTrained
 from rllib_adapters.runner import TerritorialEnvRunner
 from territorial.league import LeagueTable, SnapshotStore
 
-MAIN, POOL = "main", "pool"
-"""The modules: the one that learns, and the one that plays all frozen seats."""
-
 RUNNERS = {"batched": TerritorialEnvRunner, "stock": MultiAgentEnvRunner}
 
-
-def module_of(agent_id: str, episode: Any = None, **_: Any) -> str:
-    """Return which module acts for an agent. It is the same for ever, as RLlib's episodes remember it."""
-    return POOL if agent_id.startswith(FROZEN_PREFIX) else MAIN
+Trainable = type[BoardModule] | tuple[type[BoardModule], Mapping[str, Any]]
+"""The class of a module that learns, alone or with entries of its own for the ``model_config``."""
 
 
 def configure(
     config: AlgorithmConfig,
     env_config: Mapping[str, Any] | None = None,
     *,
-    module: type[BoardModule] = ReferenceModule,
+    module: Trainable | Mapping[str, Trainable] = ReferenceModule,
     store: SnapshotStore | str | None = None,
     architectures: Sequence[type[BoardModule]] = (),
     runner: str = "stock",
@@ -47,53 +44,91 @@ def configure(
     """Return ``config`` with everything in it that this package adds; all else is left to the caller.
 
     Args:
-        config: of an algorithm of the new API stack, such as ``PPOConfig()``.
+        config: of PPO or IMPALA, such as ``PPOConfig()``.
         env_config: of ``TerritorialMultiAgentEnv``.
-        module: the class of the module "main", which plays and learns for all agents.
+        module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
+            learns for all of its agents; or a class by the name of each. In the place of a class, a pair:
+            the class, and entries of the ``model_config`` for this module alone.
         store: where the snapshots are; needed if the league may draw any.
         architectures: further classes of which there are snapshots in the store.
         runner: what plays the games of a process: "batched", all of them together by a
             ``TerritorialEnvRunner``, or "stock", RLlib's own, agent by agent, with which all connectors and
             callbacks work.
-        settings: further entries of the ``model_config`` of ``module``.
+        settings: further entries of the ``model_config`` of all modules that learn.
 
-    It sets the environment, the modules and their mapping, ``policies_to_train``, the callbacks
-    ``OnlyTrained``, ``EnvForNewRunners`` and ``LeagueForNewRunners`` (name them too if you set
+    It sets the environment, the modules and their mapping, ``policies_to_train``, the class of the learners,
+    the callbacks ``OnlyTrained``, ``EnvForNewRunners`` and ``LeagueForNewRunners`` (name them too if you set
     ``callbacks_class`` yourself), both ``FramesOnce`` connectors and what they need,
     ``episodes_to_numpy=False``, and the runner.
+
+    ValueError for an algorithm that cannot learn from these games, and for modules that are not those of
+    the league.
 
     """
     if runner not in RUNNERS:
         raise ValueError(f"runner is {runner!r}; it must be one of {', '.join(RUNNERS)}")
+    check_stack(config)
+    learner = learner_of(config)
     options = EnvOptions.from_config(env_config)
     model_config = settings_of(options, **settings)
-    specs = {MAIN: RLModuleSpec(module_class=module, model_config=model_config)}
-    if any("snapshot" in kinds for kinds in kinds_by_seat(options.table)):
+    specs = {
+        name: RLModuleSpec(module_class=kind, model_config={**model_config, **own})
+        for name, (kind, own) in _trainables(options.table, module).items()
+    }
+    learning = list(specs)
+    if any("snapshot" in roles for roles in roles_by_seat(options.table)):
         if store is None:
             raise ValueError("the league draws snapshots, and store is None; name the folder where they are")
-        known = tuple(dict.fromkeys((module, *architectures)))
+        known = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
         pool = pool_settings(model_config, store_of(store), known)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=dict(env_config or {}))
-    config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=[MAIN])
+    config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(
         env_runner_cls=RUNNERS[runner],
         episodes_to_numpy=False,
         env_to_module_connector=frames_for_runners,
     )
-    config.learners(learner_connector=frames_for_learners)
+    config.learners(learner_class=learner, learner_connector=frames_for_learners)
     config.callbacks([OnlyTrained, EnvForNewRunners, LeagueForNewRunners])
     return config
 
 
-def freeze(algorithm: Algorithm, store: SnapshotStore | str, name: str, **metadata: Any) -> None:
-    """Add the present weights of the module "main" to ``store`` as the snapshot ``name``.
+def _trainables(
+    league: LeagueTable, module: Trainable | Mapping[str, Trainable]
+) -> dict[str, tuple[type[BoardModule], Mapping[str, Any]]]:
+    """Return the class and the settings of every module that learns, in the order of the league."""
+    names = learners_of(league)
+    given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
+    if set(given) != set(names):
+        raise ValueError(
+            f"the modules are {', '.join(sorted(given))}; those who learn in the league are "
+            f"{', '.join(sorted(names))}, one module each"
+        )
+    return {name: _class_and_settings(name, given[name]) for name in names}
 
-    ``metadata``: whatever is worth knowing about it later, such as the iteration.
+
+def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule], Mapping[str, Any]]:
+    kind, settings = given if isinstance(given, tuple) else (given, {})
+    if not (isinstance(kind, type) and issubclass(kind, BoardModule)):
+        raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of BoardModule")
+    return kind, settings
+
+
+def freeze(
+    algorithm: Algorithm, store: SnapshotStore | str, name: str, *, module: str = MAIN, **metadata: Any
+) -> None:
+    """Add the present weights of a module that learns to ``store`` as the snapshot ``name``.
+
+    ``module``: its name; ``metadata``: whatever is worth knowing about it later, such as the iteration.
     """
-    spec = algorithm.config.rl_module_spec.rl_module_specs[MAIN]
-    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    specs = algorithm.config.rl_module_spec.rl_module_specs
+    if module == POOL or module not in specs:
+        learning = ", ".join(known for known in specs if known != POOL)
+        raise ValueError(f"module is {module!r}; those that learn are {learning}")
+    spec = specs[module]
+    weights = algorithm.learner_group.get_weights([module])[module]
     network = {
         key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")
     }
@@ -107,7 +142,7 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
     games under way, and let go of all others. The table is part of the algorithm's checkpoints, and
     runners that RLlib starts anew get it as well. Runners of an evaluation follow, unless
     ``evaluation_config`` has an ``env_config`` of its own. ValueError if the table may give a seat to a kind
-    of player that the first one could not.
+    of player, or to one who learns, that the first one could not.
     """
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)

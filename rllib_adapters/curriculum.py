@@ -10,7 +10,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.callbacks.callbacks import RLlibCallback
 
 from rllib_adapters.modules import BoardModule
-from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.options import EnvOptions, roles_by_seat
 from rllib_adapters.pool import FrozenPool
 from rllib_adapters.runner import TerritorialEnvRunner
 from territorial.league import LeagueTable
@@ -130,7 +130,7 @@ def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> Non
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
         raise ValueError('only batched runners can change their games: take configure(..., runner="batched")')
     specs = config.rl_module_spec.rl_module_specs
-    draws_snapshots = any("snapshot" in kinds for kinds in kinds_by_seat(wanted.table))
+    draws_snapshots = any("snapshot" in roles for roles in roles_by_seat(wanted.table))
     has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
     if draws_snapshots and not has_pool:
         raise ValueError("the new league draws snapshots, and the algorithm was configured without a store")

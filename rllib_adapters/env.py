@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.options import EnvOptions, kinds_by_seat
+from rllib_adapters.agents import MAIN, POOL, frozen_name, learner_name, module_of
+from rllib_adapters.options import EnvOptions, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions import pair_mask
@@ -21,16 +22,17 @@ from territorial.seats import AGENT
 
 Observation = dict[str, npt.NDArray[Any]]
 
-AGENT_PREFIX, FROZEN_PREFIX = "player_", "frozen_"
+TRAINABLE = "trainable:"
 
 
 class TerritorialMultiAgentEnv(MultiAgentEnv):
     """One game of conquest for RLlib; the game itself is that of ``territorial.parallel_env``.
 
-    **Agents.** ``player_i`` plays seat i + 1 and learns. A bot plays within the engine and is not shown. A
-    snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from
-    the table ``league``. So an agent's name says for ever which module acts for it:
-    ``configure.module_of`` is the mapping function.
+    **Agents.** ``player_i`` plays seat i + 1 for ``trainable:main`` and learns, ``NAME:player_i`` does for
+    any other ``trainable:NAME``. A bot plays within the engine and is not shown. A snapshot plays as
+    ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from the table
+    ``league``. So an agent's name says for ever which module acts for it: ``agents.module_of`` is the
+    mapping function.
 
     **Observations.** Flat dicts. The first four arrays are made anew for every step and are one object in
     the dicts of all agents:
@@ -62,7 +64,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     Args:
         config: a ``territorial.GameConfig``: rules, size, map.
-        league: a ``territorial.league.LeagueTable``; its learning player is ``trainable:main``.
+        league: a ``territorial.league.LeagueTable``; whoever is a ``trainable`` there learns.
         seats: in the place of a league, one name per seat: "agent" or a bot; None: all agents.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
@@ -78,8 +80,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)
         self._decoder = Decoder(self.game.layout)
         self.league = options.table
-        self._kinds = kinds_by_seat(self.league)
-        self._seats = seats_of_agents(self._kinds)
+        self._roles = roles_by_seat(self.league)
+        self._seats = seats_of_agents(self._roles)
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
@@ -93,9 +95,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     def set_league(self, league: LeagueTable) -> None:
         """Let another table draw the players from the next reset on.
 
-        ValueError if it may give a seat to a kind of player that the first one could not.
+        ValueError if it may give a seat to a kind of player, or to one who learns, that the first could not.
         """
-        check_new_league(self.options, self._kinds, league)
+        check_new_league(self.options, self._roles, league)
         self.league = league
 
     def reset(
@@ -113,11 +115,11 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.game.reset(seed)
         self.snapshots = frozenset(player.name for player in players if player.kind == "snapshot")
         self._opponent = {
-            f"{FROZEN_PREFIX}{i}": encode_name(player.name)
+            frozen_name(i): encode_name(player.name)
             for i, player in enumerate(players)
             if player.kind == "snapshot"
         }
-        learners = {f"{AGENT_PREFIX}{i}" for i, player in enumerate(players) if player.kind == "trainable"}
+        learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
         self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
         self._steps = 0
         return self._observe(), {agent: {} for agent in self.agents}
@@ -133,7 +135,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         playing = self.agents
         ended = {agent: bool(terminated[0, self._seats[agent] - 1]) for agent in playing}
         living = [agent for agent in playing if not ended[agent]]
-        learners_left = any(_kind(agent) == AGENT_PREFIX for agent in living)
+        learners_left = any(not is_frozen(agent) for agent in living)
         is_over = not living or (self.options.end_when == "no_agents" and not learners_left)
         is_cut = not is_over and self.options.max_steps is not None and self._steps >= self.options.max_steps
         is_last = {agent: ended[agent] or is_cut or is_over for agent in playing}
@@ -202,14 +204,17 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         }
 
 
-def seats_of_agents(kinds: Sequence[set[str]]) -> dict[str, int]:
-    """Return the seats, 1..P, of all agents that there may be where seats get such kinds of players."""
-    return {
-        f"{prefix}{i}": i + 1
-        for prefix, kind in ((AGENT_PREFIX, "trainable"), (FROZEN_PREFIX, "snapshot"))
-        for i in range(len(kinds))
-        if kind in kinds[i]
-    }
+def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
+    """Return the seats, 1..P, of all agents that there may be where seats have such roles.
+
+    Those who learn come first, one after the other, ``main`` before all others.
+    """
+    learners = {role for own in roles for role in own if role.startswith(TRAINABLE)}
+    seats: dict[str, int] = {}
+    for role in sorted(learners, key=lambda role: (role != f"{TRAINABLE}{MAIN}", role)):
+        name = role.removeprefix(TRAINABLE)
+        seats |= {learner_name(name, i): i + 1 for i, own in enumerate(roles) if role in own}
+    return seats | {frozen_name(i): i + 1 for i, own in enumerate(roles) if "snapshot" in own}
 
 
 def spaces_of_agents(
@@ -217,14 +222,15 @@ def spaces_of_agents(
 ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.MultiDiscrete]]:
     """Return the spaces of observations and of actions by agent; one object for all of a kind."""
     seen, acts = observation_space(game), action_space(game.config.num_players)
-    by_kind = {AGENT_PREFIX: seen, FROZEN_PREFIX: frozen_space(seen)}
-    return {agent: by_kind[_kind(agent)] for agent in agents}, dict.fromkeys(agents, acts)
+    frozen = frozen_space(seen)
+    shown: dict[str, spaces.Space[Any]] = {agent: frozen if is_frozen(agent) else seen for agent in agents}
+    return shown, dict.fromkeys(agents, acts)
 
 
-def check_new_league(options: EnvOptions, kinds: Sequence[set[str]], league: LeagueTable) -> None:
-    """Raise ValueError if ``league`` may give a seat to a kind of player that it cannot have by ``kinds``."""
+def check_new_league(options: EnvOptions, roles: Sequence[set[str]], league: LeagueTable) -> None:
+    """Raise ValueError if ``league`` may give a seat to somebody whom it cannot have by ``roles``."""
     EnvOptions(config=options.config, league=league)
-    for i, (new, old) in enumerate(zip(kinds_by_seat(league), kinds, strict=True)):
+    for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
         if not new <= old:
             raise ValueError(
                 f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
@@ -232,5 +238,6 @@ def check_new_league(options: EnvOptions, kinds: Sequence[set[str]], league: Lea
             )
 
 
-def _kind(agent: str) -> str:
-    return FROZEN_PREFIX if agent.startswith(FROZEN_PREFIX) else AGENT_PREFIX
+def is_frozen(agent: str) -> bool:
+    """Return whether an agent is a frozen seat."""
+    return module_of(agent) == POOL

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +20,33 @@ FRAME = "frame"
 """The key of an observation that says which of the frames is its own, in the place of ``SHARED``."""
 
 
+_local = threading.local()
+
+
+def _held_frames() -> WeakKeyDictionary[Any, Any]:
+    """Return the frames of this thread by module."""
+    if not hasattr(_local, "frames"):
+        _local.frames = WeakKeyDictionary()
+    held: WeakKeyDictionary[Any, Any] = _local.frames
+    return held
+
+
 class ModuleFrames:
     """What a module needs to read rows that share frames.
 
-    ``frames``, set by ``FramesOnce``, holds the arrays of all distinct frames of the present batch,
-    (E, ...) each. They are no part of the module's state.
+    They are no part of the module's state, and every thread has its own: one may make batches while another
+    learns from the last one.
     """
 
-    frames: Mapping[str, npt.NDArray[Any] | Tensor] | None = None
+    @property
+    def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | None:
+        """The arrays of all distinct frames of this thread's batch, (E, ...) each; see ``FramesOnce``."""
+        held: Mapping[str, npt.NDArray[Any] | Tensor] | None = _held_frames().get(self)
+        return held
+
+    @frames.setter
+    def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | None) -> None:
+        _held_frames()[self] = frames
 
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the row's arrays with those of the frames, on one device; unchanged if they are whole."""

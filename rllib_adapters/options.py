@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rllib_adapters.agents import MAIN, POOL
 from territorial import bots
 from territorial.config import GameConfig
 from territorial.league import Group, LeagueTable
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
 from territorial.seats import AGENT
 
-LEARNER = "main"
-"""The only learning player that a table may have: ``trainable:main``."""
+NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
+"""What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
 END_WHEN = ("no_agents", "game")
 
@@ -61,7 +63,7 @@ class EnvOptions:
         if self.league is not None:
             return self.league
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
-        players = [f"trainable:{LEARNER}" if name == AGENT else f"bot:{name}" for name in seats]
+        players = [f"trainable:{MAIN}" if name == AGENT else f"bot:{name}" for name in seats]
         return LeagueTable([Group(1, {player: 1}) for player in players])
 
     @property
@@ -92,27 +94,44 @@ def _check_league(league: Any, num_players: int, seats: Any) -> None:
     if seats is not None:
         raise ValueError("both seats and league say who plays; only one of them may be given")
     league.check_players(num_players)
-    if league.names("trainable") not in ([LEARNER], []):
+    for name in sorted(learners_of(league)):
+        if name == POOL or not set(name) <= NAME_CHARACTERS:
+            raise ValueError(
+                f"the league has trainable:{name}; it must have another name than {POOL!r}, of letters, "
+                "digits, - and _"
+            )
+    if not any(_only_learns(group) for group in league.groups):
         raise ValueError(
-            f"the learning players of the league are {', '.join(league.names('trainable'))}; the only one "
-            f"here is trainable:{LEARNER}"
-        )
-    if not any(_kinds(group) == {"trainable"} for group in league.groups):
-        raise ValueError(
-            f"no group of the league has trainable:{LEARNER} as its only player; one must, or there could be "
-            "games in which nobody learns"
+            f"no group of the league has only players that learn, such as trainable:{MAIN}; one must, or "
+            "there could be games in which nobody learns"
         )
 
 
-def _kinds(group: Group) -> set[str]:
-    """Return the kinds of players that may be drawn for the seats of a group."""
-    return {player.kind for player, weight in group.players.items() if weight}
+def _only_learns(group: Group) -> bool:
+    return {player.kind for player, weight in group.players.items() if weight} == {"trainable"}
 
 
-def kinds_by_seat(league: LeagueTable) -> list[set[str]]:
-    """Return, for each seat, the kinds of players that it may get."""
-    by_group = [_kinds(group) for group in league.groups for _ in range(group.seats)]
-    return [set().union(*by_group)] * len(by_group) if league.shuffle else by_group
+def learners_of(league: LeagueTable) -> list[str]:
+    """Return the names of all who learn, those with the weight 0 as well, in the order of the table."""
+    players = [player for group in league.groups for player in group.players if player.kind == "trainable"]
+    return list(dict.fromkeys(player.name for player in players))
+
+
+def roles_by_seat(league: LeagueTable, *, drawn_only: bool = False) -> list[set[str]]:
+    """Return, for each seat, what it may be: ``bot``, ``snapshot``, ``trainable:NAME``.
+
+    ``drawn_only``: leave out who learns with the weight 0, whom another table may draw.
+    """
+    by_group = [_roles(group, drawn_only) for group in league.groups for _ in range(group.seats)]
+    return [set[str]().union(*by_group)] * len(by_group) if league.shuffle else by_group
+
+
+def _roles(group: Group, drawn_only: bool) -> set[str]:
+    return {
+        str(player) if player.kind == "trainable" else player.kind
+        for player, weight in group.players.items()
+        if weight or (player.kind == "trainable" and not drawn_only)
+    }
 
 
 def _check_whole(name: str, value: Any, low: int, high: int) -> None:

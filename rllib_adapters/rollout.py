@@ -16,7 +16,7 @@ from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters.batch import GameView, Seen, Step
-from rllib_adapters.env import AGENT_PREFIX
+from rllib_adapters.roster import Roster
 from territorial.actions import pair_mask
 from territorial.decode.numpy import Decoder
 
@@ -37,8 +37,10 @@ class Chosen(NamedTuple):
 class Game:
     """A game under way, as an episode of RLlib. Moments are numbers of observations in the rollout."""
 
-    players: npt.NDArray[np.int64]
-    """The seats, 0.., that learn."""
+    agents: Mapping[int, str]
+    """By seat, 0.., that learns."""
+    modules: Mapping[int, str]
+    """Those that act for them."""
     start: int
     """The moment of the first observation; below 0 once that is forgotten."""
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -49,7 +51,7 @@ class Game:
     agent_ids: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.agent_ids = {int(seat): uuid.uuid4().hex for seat in self.players}
+        self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
 
 
 class Ended(NamedTuple):
@@ -69,20 +71,23 @@ class Rollout:
     Args:
         views: of the games, for agents and spaces.
         decoder: of their observations.
-        module_of: the module that acts for an agent.
+        roster: of those who learn.
+        module_of: RLlib's mapping function, for the episodes.
         lookback: steps that a new piece of an episode has from the piece before.
 
     """
 
     def __init__(
-        self, views: list[GameView], decoder: Decoder, module_of: Callable[[str, Any], str], lookback: int
+        self,
+        views: list[GameView],
+        decoder: Decoder,
+        roster: Roster,
+        module_of: Callable[[str, Any], str],
+        lookback: int,
     ) -> None:
         self.views, self.decoder, self.lookback = views, decoder, lookback
-        self._module_of = module_of
-        num_players = decoder.layout.num_players
-        self._agents = [f"{AGENT_PREFIX}{i}" for i in range(num_players)]
-        self._modules = [module_of(agent, None) for agent in self._agents]
-        self._seats = [np.array([i + 1], np.int32) for i in range(num_players)]
+        self._roster, self._module_of = roster, module_of
+        self._seats = [np.array([i + 1], np.int32) for i in range(decoder.layout.num_players)]
         self.clear()
 
     def clear(self) -> None:
@@ -106,9 +111,11 @@ class Rollout:
         """What is seen now."""
         return self._seen[-1]
 
-    def begin(self, k: int, learners: npt.NDArray[np.bool_]) -> None:
-        """Let game ``k`` begin with what is seen next; ``learners``: bool (P,)."""
-        self.games[k] = Game(np.flatnonzero(learners), self.now + 1)
+    def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
+        """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for nobody."""
+        seats, roster = np.flatnonzero(who >= 0).tolist(), self._roster
+        agents = {i: roster.agents[who[i]][i] for i in seats}
+        self.games[k] = Game(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
 
     def see(self, seen: Seen) -> None:
         """Remember what is seen now."""
@@ -167,15 +174,15 @@ class Rollout:
         """Return what happened in game ``k`` in this sample; ``is_cut``: None if it goes on."""
         view, begin = self.views[k], max(game.start, self._first)
         first = max(game.start, begin - self.lookback, 0)
-        living = [int(i) for i in game.players if game.ends.get(int(i), (end, False))[0] > begin]
+        living = [i for i in game.agents if game.ends.get(i, (end, False))[0] > begin]
         episode = MultiAgentEpisode(
             id_=game.id_,
             observation_space=view.observation_spaces,
             action_space=view.action_spaces,
             agent_to_module_mapping_fn=self._module_of,
-            agent_module_ids={self._agents[i]: self._modules[i] for i in living},
+            agent_module_ids={game.agents[i]: game.modules[i] for i in living},
             env_t_started=begin - game.start,
-            agent_t_started={self._agents[i]: begin - game.start for i in living},
+            agent_t_started={game.agents[i]: begin - game.start for i in living},
         )
         episode.env_t = end - game.start
         episode.is_truncated, episode.is_terminated = bool(is_cut), is_cut is False
@@ -183,7 +190,7 @@ class Rollout:
         episode._start_time, episode._last_step_time = max(game.began, self._since), time.perf_counter()
         legal = self._legal(parts.masks[first : end + 1, k], living)
         for i, masks in zip(living, legal, strict=True):
-            agent = self._agents[i]
+            agent = game.agents[i]
             own = self._agent_episode(parts, k, game, i, slice(first, end), masks, episode)
             episode.agent_episodes[agent] = own
             times: list[Any] = list(
@@ -204,16 +211,16 @@ class Rollout:
         whole: MultiAgentEpisode,
     ) -> SingleAgentEpisode:
         """Return the part of seat ``i`` in ``span``; ``masks``: of what it might do then."""
-        agent = self._agents[i]
+        agent, module = game.agents[i], game.modules[i]
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
-        columns = parts.columns(self._modules[i], slice(span.start, end), k, i)
+        columns = parts.columns(module, slice(span.start, end), k, i)
         infos: list[dict[str, float]] = [{} for _ in range(end - span.start + 1)]
         infos[-1] = game.infos.get(i, infos[-1])
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
             agent_id=agent,
-            module_id=self._modules[i],
+            module_id=module,
             multi_agent_episode_id=game.id_,
             observations=[
                 {**seen.shared[k], "seat": self._seats[i], "action_mask": mask}

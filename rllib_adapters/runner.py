@@ -32,15 +32,19 @@ from ray.rllib.utils.metrics import (
 from torch import Tensor
 
 from rllib_adapters.batch import Seen, Step, TerritorialBatchEnv
-from rllib_adapters.env import AGENT_PREFIX, FROZEN_PREFIX
 from rllib_adapters.frames import FRAME, frames_for_runners
+from rllib_adapters.payoffs import PAYOFFS
 from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
-from rllib_adapters.tally import Tally
+from rllib_adapters.roster import Roster
+from rllib_adapters.tally import Tally, payoffs_of
 from territorial.actions import num_targets, pair_mask
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode.numpy import Decoder
 
 Bools = npt.NDArray[np.bool_]
+
+BY_PLAYER = "players"
+"""The metric that has the others by the name of who learns."""
 
 UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 """Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
@@ -60,8 +64,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     recurrent state.
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
-    those whose place is known), ``win_rate``, ``land``, and per episode ``illegal_launches``,
-    ``raised_launches`` and ``bounced_launches``. Returns and lengths of single agents are not logged.
+    those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
+    ``raised_launches`` and ``bounced_launches``; under ``players`` the same by the name of who learns; and
+    ``payoffs``, a list of ``territorial.league.Payoffs``, which ``payoffs.collected`` adds up. Returns
+    and lengths of single agents are not logged.
 
     """
 
@@ -86,13 +92,11 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.num_envs = self.env.num_envs
         self._needs_initial_reset = True
         self._decoder = Decoder(self.env.game.layout)
-        lookback = self.config.episode_lookback_horizon
-        self._rollout = Rollout(self.env.envs, self._decoder, self._module_of, lookback)
-        self._tally = Tally(self.env)
+        lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
+        self._roster = Roster(self.env.names, players, self._module_of)
+        self._rollout = Rollout(self.env.envs, self._decoder, self._roster, self._module_of, lookback)
+        self._tally = Tally(self.env, self._roster)
         self._random = np.random.default_rng(self._seed)
-        players = range(self.env.options.config.num_players)
-        self._module_by_seat = [self._module_of(f"{AGENT_PREFIX}{i}") for i in players]
-        self._pool = self._module_of(f"{FROZEN_PREFIX}0")
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         make_callback(
             "on_environment_created",
@@ -112,9 +116,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _modules_that_act(self) -> list[tuple[str, Any]]:
         if self.env is None or self.module is None:
             return []
-        return [
-            (name, self.module[name]) for name in dict.fromkeys(self._module_by_seat) if name in self.module
-        ]
+        return [(name, self.module[name]) for name in self._roster.module_names if name in self.module]
 
     # ---- sampling ---------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._rollout.see(self.env.see())
 
     def _begin(self, k: int) -> None:
-        self._rollout.begin(k, self.env.learners[k])
+        self._rollout.begin(k, self.env.who[k])
 
     def _has_enough(
         self, num_timesteps: int | None, num_episodes: int | None, steps: int, agent_steps: int
@@ -193,11 +195,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
-        names = np.array(self._module_by_seat)
-        by_module = {
-            name: self.env.learners & (names == name) for name in dict.fromkeys(self._module_by_seat)
-        }
-        return {name: seats for name, seats in by_module.items() if seats.any()}
+        return self._roster.seats_by_module(self.env.who, self.env.learners)
 
     def _act(
         self, seen: Seen, actions: npt.NDArray[np.int64], explore: bool, steps: int
@@ -215,7 +213,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if self.env.frozen.any():
             seats = self.env.frozen
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
-            opponents = self.module[self._pool].opponents
+            opponents = self.module[self._roster.pool].opponents
             actions[seats] = opponents.act(who, {**self._rows(seen, seats), **frames}).cpu().numpy()
         return chosen
 
@@ -258,12 +256,19 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         window = max(
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
         )
-        for result in self._tally.take(ended):
+        results = self._tally.take(ended)
+        for result in results:
             self._log_episode_metrics(result.length, result.total_return, result.seconds)
             self.metrics.log_dict(
-                {EPISODE_MODULE_RETURN_MEAN: result.by_module(self._module_by_seat), **result.means},
+                {
+                    EPISODE_MODULE_RETURN_MEAN: result.returns_by_module,
+                    **result.means,
+                    BY_PLAYER: result.means_by_player,
+                },
                 window=window,
             )
+        if results:
+            self.metrics.log_value(PAYOFFS, payoffs_of(results), reduce="item_series")
 
     def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
         make_callback(
@@ -283,7 +288,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _log_steps(self, steps: int, episodes: int) -> None:
         """Log the counts that algorithms go by, and those by agent and by module."""
-        by_agent, by_module = self._tally.take_steps(self._module_by_seat, self._pool)
+        by_agent, by_module = self._tally.take_steps()
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
         self.metrics.log_value(
             NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True

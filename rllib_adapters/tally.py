@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rllib_adapters.agents import frozen_name
 from rllib_adapters.batch import Step, TerritorialBatchEnv
-from rllib_adapters.env import AGENT_PREFIX, FROZEN_PREFIX
+from rllib_adapters.roster import Roster
+from territorial.league import Payoffs, Player
 
 LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""
@@ -21,32 +23,25 @@ class Result(NamedTuple):
 
     length: int
     """Steps."""
-    returns: npt.NDArray[np.float64]
-    """(P,) by seat, 0 for others."""
-    learners: npt.NDArray[np.bool_]
-    """(P,)"""
+    total_return: float
+    """The sum over all who learn."""
+    returns_by_module: dict[str, float]
     seconds: float
     means: dict[str, float]
-    """Place, wins, land and launches of a seat that learns."""
-
-    @property
-    def total_return(self) -> float:
-        """The sum over all who learn."""
-        return float(self.returns.sum())
-
-    def by_module(self, modules: Sequence[str]) -> dict[str, float]:
-        """Return the sums over the seats of each module; ``modules``: by seat."""
-        sums: dict[str, float] = {}
-        for i in np.flatnonzero(self.learners).tolist():
-            sums[modules[i]] = sums.get(modules[i], 0.0) + float(self.returns[i])
-        return sums
+    """Place, wins, land, steps and launches of a seat that learns."""
+    means_by_player: dict[str, dict[str, float]]
+    """The same of the seats of each who learns."""
+    seats: list[str]
+    """Who played them: ``kind:name``."""
+    places: npt.NDArray[np.float64]
+    """(P,), 0 for those who lived when it was left."""
 
 
 class Tally:
     """What is counted of the games of ``env``; a game that is over is kept until it is taken."""
 
-    def __init__(self, env: TerritorialBatchEnv) -> None:
-        self._env = env
+    def __init__(self, env: TerritorialBatchEnv, roster: Roster) -> None:
+        self._env, self._roster = env, roster
         self.clear()
         self.clear_steps()
 
@@ -54,26 +49,28 @@ class Tally:
         """Forget the games under way and those that are over."""
         shape = self._env.learners.shape
         self._returns = np.zeros(shape)
-        self._learners = np.zeros(shape, np.bool_)
+        self._acted = np.zeros(shape, np.int64)
         self._lengths = np.zeros(shape[0], np.int64)
         self._began = np.full(shape[0], time.perf_counter())
         self._results: list[Result] = []
 
     def clear_steps(self) -> None:
         """Begin to count steps at 0."""
-        self._learner_steps = np.zeros(self._env.learners.shape[1], np.int64)
-        self._frozen_steps = np.zeros(self._env.learners.shape[1], np.int64)
+        num_players = self._env.learners.shape[1]
+        self._steps = np.zeros((len(self._roster.players), num_players), np.int64)
+        self._frozen_steps = np.zeros(num_players, np.int64)
 
     def add(self, step: Step) -> None:
         """Count a step; called before the games that it ended begin anew."""
-        self._learner_steps += step.learners.sum(0)
+        _, seats = np.nonzero(step.learners)
+        np.add.at(self._steps, (self._env.who[step.learners], seats), 1)
         self._frozen_steps += step.frozen.sum(0)
         self._returns += np.where(step.learners, step.rewards, 0)
-        self._learners |= step.learners
+        self._acted += step.learners
         self._lengths += step.stepped
         for k in np.flatnonzero(step.done):
             self._results.append(self._result(int(k)))
-            self._returns[k], self._learners[k], self._lengths[k] = 0, False, 0
+            self._returns[k], self._acted[k], self._lengths[k] = 0, 0, 0
             self._began[k] = time.perf_counter()
 
     def take(self, games: Sequence[object]) -> list[Result]:
@@ -81,31 +78,56 @@ class Tally:
         results, self._results = self._results, []
         return results[: len(games)]
 
-    def take_steps(self, modules: Sequence[str], pool: str) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the agent steps since the last call by agent and by module; ``modules``: by seat."""
-        by_agent, by_module = {}, dict.fromkeys(modules, 0)
-        for i, count in enumerate(self._learner_steps.tolist()):
-            by_agent[f"{AGENT_PREFIX}{i}"] = count
-            by_module[modules[i]] += count
-        for i, count in enumerate(self._frozen_steps.tolist()):
-            by_agent[f"{FROZEN_PREFIX}{i}"] = count
+    def take_steps(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the agent steps since the last call by agent and by module; all that learn are there."""
+        roster, by_agent = self._roster, dict[str, int]()
+        by_module = dict.fromkeys(roster.module_names, 0)
+        for n, i in zip(*np.nonzero(self._steps), strict=True):
+            count = int(self._steps[n, i])
+            by_agent[roster.agents[n][i]] = count
+            by_module[roster.modules[n][i]] += count
+        for i in np.flatnonzero(self._frozen_steps).tolist():
+            by_agent[frozen_name(i)] = int(self._frozen_steps[i])
         if self._frozen_steps.any():
-            by_module[pool] = int(self._frozen_steps.sum())
+            by_module[roster.pool] = int(self._frozen_steps.sum())
         self.clear_steps()
-        return {agent: count for agent, count in by_agent.items() if count}, by_module
+        return by_agent, by_module
 
     def _result(self, k: int) -> Result:
-        state, seats = self._env.game.state, np.flatnonzero(self._learners[k]) + 1
-        places = state.place2[k, seats] / 2
+        who, roster = self._env.who[k], self._roster
+        learned = self._acted[k] > 0
+        by_module: dict[str, float] = {}
+        for i in np.flatnonzero(learned).tolist():
+            name = roster.modules[who[i]][i]
+            by_module[name] = by_module.get(name, 0.0) + float(self._returns[k, i])
+        players = {roster.players[n]: np.flatnonzero(who == n) for n in np.unique(who[learned])}
+        return Result(
+            length=int(self._lengths[k]),
+            total_return=float(self._returns[k].sum()),
+            returns_by_module=by_module,
+            seconds=time.perf_counter() - self._began[k],
+            means=self._means(k, np.flatnonzero(learned)),
+            means_by_player={name: self._means(k, seats) for name, seats in players.items()},
+            seats=[str(player) for player in self._env.envs[k].players],
+            places=self._env.game.state.place2[k, 1:] / 2,
+        )
+
+    def _means(self, k: int, seats: npt.NDArray[np.int64]) -> dict[str, float]:
+        state, places = self._env.game.state, self._env.game.state.place2[k, seats + 1] / 2
         known = places[places > 0]
         means = {
             "win_rate": float((places == 1).mean()),
-            "land": float(state.land[k, seats].mean()),
-            **{f"{name}_launches": float(getattr(state, name)[k, seats].mean()) for name in LAUNCHES},
+            "land": float(state.land[k, seats + 1].mean()),
+            "steps": float(self._acted[k, seats].mean()),
+            **{f"{name}_launches": float(getattr(state, name)[k, seats + 1].mean()) for name in LAUNCHES},
         }
-        if len(known):
-            means["place"] = float(known.mean())
-        seconds = time.perf_counter() - self._began[k]
-        return Result(
-            int(self._lengths[k]), self._returns[k].copy(), self._learners[k].copy(), seconds, means
-        )
+        return means | ({"place": float(known.mean())} if len(known) else {})
+
+
+def payoffs_of(results: Sequence[Result]) -> Payoffs:
+    """Return how those who learn did against everybody they met."""
+    payoffs = Payoffs()
+    for result in results:
+        learn = [str(Player("trainable", name)) for name in result.means_by_player]
+        payoffs.add_game(result.seats, result.places, learn)
+    return payoffs

@@ -11,6 +11,7 @@ from territorial.league.manifest import Manifest
 from territorial.league.matchmaking import Opponents
 from territorial.league.members import Gate, LeagueConfig, Learner
 from territorial.league.payoff_matrix import PayoffMatrix
+from territorial.league.payoffs import Payoff, Payoffs
 from territorial.league.store import Packed, SnapshotStore, Weights
 from territorial.league.table import Group, LeagueTable, Player
 
@@ -28,7 +29,9 @@ __all__ = [
     "MismatchError",
     "Opponents",
     "Packed",
+    "Payoff",
     "PayoffMatrix",
+    "Payoffs",
     "Player",
     "SnapshotError",
     "SnapshotStore",

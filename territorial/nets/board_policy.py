@@ -12,9 +12,8 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.nets.policy import Policy
 from territorial.obs_layout import ObsLayout
 
-FORMS = ("owners", "onehot", "semantic", "pooled", "packed")
-"""What a trunk may ask boards to be decoded to: the methods of ``decode.torch.Decoder``, or "packed": not at
-all, for one that looks at the features alone."""
+FORMS = ("owners", "onehot", "semantic", "pooled", "features")
+"""What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""
 
 MakeTrunk = Callable[..., nn.Module]
 """``make(layout, config, **settings)`` returns a trunk."""
@@ -24,8 +23,8 @@ class BoardPolicy(Policy):
     """A policy in which every row looks at its own board, through a trunk.
 
     The trunk is a module with two attributes, ``form``, one of ``FORMS``, and ``embedding_size``, D. It is
-    called with the boards in that form (see ``decode.torch.Decoder``; factor 8 for "pooled") and the
-    features, float32 (N, features), and returns float32 (N, D).
+    called with the boards in that form (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
+    "features") and the features, float32 (N, features), and returns float32 (N, D).
 
     Args:
         layout: of the observations.
@@ -69,9 +68,9 @@ class BoardPolicy(Policy):
         tables = seen["players"], seen["borders"], seen["globals"]
         return self.trunk(boards, self.decoder.features(*tables, seats, games))
 
-    def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor:
-        if self.trunk.form == "packed":
-            return seen["observations"]
+    def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor | None:
+        if self.trunk.form == "features":
+            return None
         decode = getattr(self.decoder, self.trunk.form)
         if self.trunk.form in ("owners", "onehot"):
             return decode(seen["observations"], seats, games)

@@ -22,7 +22,7 @@ class FeatureTrunk(nn.Module):
 
     """
 
-    form = "packed"
+    form = "features"
 
     def __init__(self, layout: ObsLayout, config: GameConfig, width: int = 256, depth: int = 2) -> None:
         super().__init__()
@@ -31,6 +31,6 @@ class FeatureTrunk(nn.Module):
         layers = [part for low, high in pairwise(sizes) for part in (nn.Linear(low, high), nn.Tanh())]
         self.layers = nn.Sequential(*layers)
 
-    def forward(self, boards: Tensor, features: Tensor) -> Tensor:
+    def forward(self, boards: None, features: Tensor) -> Tensor:
         """Return float32 (N, width) of float32 (N, features)."""
         return self.layers(features)

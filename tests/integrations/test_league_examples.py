@@ -42,7 +42,9 @@ def test_niches_that_are_known_are_not_new():
 def test_a_ladder_is_climbed_by_fresh_games():
     import curriculum
 
-    found = curriculum.main(["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0", "--processes", "1"])
+    found = curriculum.main(
+        ["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0", "--processes", "1"]
+    )
     assert found.settings[0] == "a few novices"
     assert len(found.settings) >= 2
     assert found.policies[-1] == "first again"

@@ -25,7 +25,7 @@ def running_ray():
 def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     assert blocks[0].count(SMALLER[0]) == 1
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
@@ -40,7 +40,9 @@ def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     finally:
         names["algorithm"].stop()
     for block in blocks[1:]:
-        exec(compile(block, str(PAGE), "exec"), names)
+        exec(compile(block.replace(*SMALLER), str(PAGE), "exec"), names)
+    assert names["several"].policies_to_train == ["main", "scout", "rival"]
+    assert names["payoffs"].of("trainable:main", "bot:metronome").games > 0
     settings = names["config"].rl_module_spec.rl_module_specs["main"].model_config
     assert names["MyModule"].make_policy({**settings, "trunk": {"width": 64}}).trunk.embedding_size == 256
     assert str(names["config"].callbacks_on_train_result.path) == str(tmp_path / "runs/memory.jsonl")

@@ -149,7 +149,7 @@ def test_the_league_can_be_exchanged():
     observations, _ = env.reset()
     assert decode_name(observations["frozen_3"]["opponent"]) == "third"
     more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
-    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable; RLlib was told"):
+    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was told"):
         env.set_league(more)
 
 
@@ -197,11 +197,15 @@ def test_names_that_do_not_fit_are_refused(name):
         ),
         (
             {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
-            "no group .* has trainable:main as its",
+            "no group .* has only players that learn",
         ),
         (
-            {"league": LeagueTable([Group(6, {"trainable:x": 1})])},
-            "the learning players .* are x; the",
+            {"league": LeagueTable([Group(6, {"trainable:pool": 1})])},
+            "the league has trainable:pool; it must have another name than 'pool'",
+        ),
+        (
+            {"league": LeagueTable([Group(6, {"trainable:a/b": 1})])},
+            "the league has trainable:a/b; it must have .* of letters",
         ),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),

@@ -1,64 +1,169 @@
-"""Evaluation on Ray: the same games as in one process, and what was lost with an actor is played again."""
+"""Whole games or pieces of them, what comes after a cut, and evaluation: greedy and sampled."""
 
-import os
+import itertools
 
+import numpy as np
 import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.evaluation import OnRay  # noqa: E402 - only where ray is there
-from rllib_adapters.nodes import SharedStore  # noqa: E402
-from territorial import GameConfig, Setting, evaluate  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
-from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from tests.rllib.support import CONFIG, fill, start_ray  # noqa: E402
-from tests.torch.support import MeanTrunk  # noqa: E402
+from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
 
-SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
-SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "banker", "novice", "random"])}
+from rllib_adapters.configure import MAIN  # noqa: E402
+from rllib_adapters.payoffs import collected  # noqa: E402
+from territorial.actions import num_targets  # noqa: E402
+from tests.rllib.support import fill, small_config, start_ray  # noqa: E402
+from tests.rllib.test_runner import (  # noqa: E402
+    PLAYERS,
+    SEED,
+    assert_same_episodes,
+    choices_without_chance,
+    copied,
+    finish_off,
+)
+
+_ = choices_without_chance  # a fixture: asked for by name
 
 
-@pytest.fixture(scope="module", autouse=True)
+def make_runner(path, fragment=12, games=2, batch_mode="truncate_episodes", runner="batched", **changes):
+    config = small_config(fill(path, **PLAYERS), env=PLAYERS | changes, runner=runner)
+    config.env_runners(num_envs_per_env_runner=games, rollout_fragment_length=fragment, batch_mode=batch_mode)
+    config.training(lambda_=0.0, gamma=0.9)
+    config.debugging(seed=SEED)
+    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+
+
+@pytest.mark.usefixtures("choices_without_chance")
+def test_complete_episodes_are_whole_games_of_both_runners(tmp_path):
+    stock, batched = (
+        make_runner(tmp_path / kind, batch_mode="complete_episodes", runner=kind, max_steps=9)
+        for kind in ("stock", "batched")
+    )
+    batched.module[MAIN].set_state(stock.module[MAIN].get_state())
+    for _ in range(2):
+        theirs, mine = stock.sample(), batched.sample()
+        assert_same_episodes(theirs, mine)
+        for episode in mine:
+            assert episode.is_done
+            assert episode.env_t_started == 0
+            assert len(episode) <= 9
+        assert sum(map(len, mine)) >= 12
+
+
+@pytest.mark.usefixtures("choices_without_chance")
+def test_a_game_that_spans_samples_is_the_same_in_pieces_and_whole(tmp_path):
+    pieces = make_runner(tmp_path / "pieces", fragment=4, games=1, max_steps=30)
+    whole = make_runner(tmp_path / "whole", fragment=30, games=1, max_steps=30)
+    whole.module[MAIN].set_state(pieces.module[MAIN].get_state())
+    parts = []
+    while not any(episode.is_done for episode in parts):
+        parts += [episode for episode in pieces.sample() if len(episode)]
+    (game,) = [episode for episode in whole.sample() if episode.is_done]
+    parts = [part for part in parts if part.id_ == parts[0].id_]
+    assert len(parts) >= 4
+    assert [part.env_t_started for part in parts] == list(range(0, 4 * len(parts), 4))
+    for agent, own in game.agent_episodes.items():
+        mine = [part.agent_episodes[agent] for part in parts if agent in part.agent_episodes]
+        assert len({part.id_ for part in mine}) == 1
+        for name in ("actions", "rewards"):
+            joined = np.concatenate([np.array(getattr(part, f"get_{name}")()) for part in mine])
+            np.testing.assert_array_equal(joined, np.array(getattr(own, f"get_{name}")()))
+        for before, after in itertools.pairwise(mine):  # the next piece goes on where one stops
+            last, first = before.get_observations(-1), after.get_observations(0)
+            for key, array in first.items():
+                np.testing.assert_array_equal(last[key], array)
+        assert not any(part.is_done for part in mine[:-1])
+        assert mine[-1].is_done == own.is_done
+
+
+def test_only_an_end_is_worth_nothing_after_it(tmp_path):
+    """By hand: with lambda 0 a target is the reward, and 0.9 times the value of what was seen next."""
+    runner = make_runner(tmp_path, fragment=17, games=3, max_steps=13)
+    learner = runner.config.build_learner(env=runner.env)
+    state = learner.module[MAIN].get_state()
+    learner.module[MAIN].set_state({**state, "policy.value_head.bias": np.array([5.0], np.float32)})
+    seen = set()
+    for seats in ([], [1], [1, 2, 3, 4, 5]):
+        if seats:
+            finish_off(runner, 1, seats)
+        episodes = runner.sample()
+        wanted = []
+        for own in (own for episode in episodes for own in episode.agent_episodes.values()):
+            values = values_of(learner.module[MAIN], own.get_observations())
+            rewards, last = np.array(own.get_rewards()), 0.0 if own.is_terminated else values[-1]
+            wanted += list(rewards + 0.9 * np.append(values[1:-1], last))
+            seen.add((own.is_terminated, own.is_truncated))
+        batch = learner._learner_connector(
+            rl_module=learner.module,
+            batch={},
+            episodes=[copied(episode) for episode in episodes],
+            shared_data={},
+            metrics=learner.metrics,
+        )[MAIN]
+        mask = np.asarray(batch[Columns.LOSS_MASK], bool) if Columns.LOSS_MASK in batch else slice(None)
+        found = np.asarray(batch["value_targets"], np.float64)[mask]
+        np.testing.assert_allclose(np.sort(found), np.sort(wanted), atol=1e-4)
+    assert seen == {(True, False), (False, True), (False, False)}
+
+
+def values_of(module, observations):
+    module.frames = None
+    rows = {
+        name: torch.from_numpy(np.stack([seen[name] for seen in observations])) for name in observations[0]
+    }
+    return module.compute_values({Columns.OBS: rows}).numpy()
+
+
+def greedy(own):
+    """For each step of an agent's episode, whether its action is the likeliest one."""
+    logits = np.array(own.get_extra_model_outputs(Columns.ACTION_DIST_INPUTS))
+    actions, split = np.array(own.get_actions()), num_targets(6)
+    best = np.stack([logits[:, :split].argmax(1), logits[:, split:].argmax(1)], 1)
+    return (actions == best).all(1)
+
+
+@pytest.fixture(scope="module")
 def running_ray():
     start_ray()
     yield
     ray.shutdown()
 
 
-class Fragile(PythonBot):
-    """Ends its process the first time that it is asked."""
-
-    name = "fragile"
-
-    def __init__(self, path):
-        self.path = path
-
-    def decide(self, view):
-        if not self.path.exists():
-            self.path.write_text("gone")
-            os._exit(1)
-        return -1, 1024
-
-
-def test_a_cluster_plays_what_one_process_plays(tmp_path):
-    policies = {"a": "banker", "b": "metronome", "c": "turtle"}
-    here = evaluate(policies, SETTINGS, 20, processes=1, progress=False)
-    there = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False, out=tmp_path / "trials.jsonl")
-    assert there.records == here.records
-
-
-def test_snapshots_are_fetched_where_they_are_played(tmp_path):
-    fill(tmp_path / "store")
-    store = SharedStore(tmp_path / "store")
-    policies = {"first": SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk})}
-    setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_steps=5)}
-    here = evaluate(policies, setting, 2, processes=1, progress=False)
-    assert evaluate(policies, setting, 2, play=OnRay(1), progress=False).records == here.records
-
-
-def test_what_was_lost_with_an_actor_is_played_again(tmp_path):
-    policies = {"fragile": Fragile(tmp_path / "was here")}
-    found = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False)
-    assert (tmp_path / "was here").exists()
-    assert len(found.records) == 20
+@pytest.mark.parametrize("explore", [False, True])
+def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, running_ray, explore):
+    config = small_config(fill(tmp_path), env={"max_steps": 15}, runner="batched")
+    config.evaluation(
+        evaluation_num_env_runners=1,
+        evaluation_duration=4,
+        evaluation_duration_unit="episodes",
+        evaluation_config={"explore": explore},
+    )
+    algorithm = config.build_algo()
+    try:
+        result = algorithm.evaluate()
+        (samples,) = algorithm.eval_env_runner_group.foreach_env_runner(
+            lambda runner: [
+                (own.is_done, greedy(own))
+                for episode in runner.sample(num_episodes=4)
+                for own in episode.agent_episodes.values()
+            ],
+            local_env_runner=False,
+        )
+    finally:
+        algorithm.stop()
+    assert all(is_done for is_done, _ in samples)
+    likeliest = np.concatenate([own for _, own in samples])
+    assert likeliest.all() == (not explore)
+    sampled = result["env_runners"]
+    assert sampled["num_episodes"] == 4
+    assert 1 <= sampled["episode_len_mean"] <= 15
+    assert 1 <= sampled["steps"] <= 15
+    assert sampled["players"][MAIN]["land"] == sampled["land"]
+    payoffs = collected(result)
+    assert payoffs.players() == ["trainable:main"]
+    assert payoffs.opponents("trainable:main")
+    for opponent in payoffs.opponents("trainable:main"):
+        payoff = payoffs.of("trainable:main", opponent)
+        assert 1 <= payoff.games <= 4
+        assert 0 <= payoff.above <= payoff.pairs <= 4 * 2 * 3

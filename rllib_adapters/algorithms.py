@@ -1,0 +1,53 @@
+"""Which algorithms of RLlib learn from these games, with which learners; and why the others do not."""
+
+from __future__ import annotations
+
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from rllib_adapters.learners import TerritorialIMPALALearner, TerritorialPPOLearner
+
+LEARNERS = {PPOConfig: TerritorialPPOLearner, IMPALAConfig: TerritorialIMPALALearner}
+"""By the configuration of the algorithm, subclasses included."""
+
+REPLAYS = (
+    "it learns from single steps in a replay buffer, which would keep a copy of the board for every agent "
+    "and step, and its networks estimate values of actions, which a BoardModule does not have"
+)
+OFFLINE = "it learns from recorded data, and not from the games that its runners play"
+REASONS = {
+    "APPO": "its loss needs a second copy of the network as a target, which a BoardModule does not have",
+    "DQN": REPLAYS,
+    "SAC": REPLAYS,
+    "CQL": OFFLINE,
+    "BC": OFFLINE,
+    "MARWIL": OFFLINE,
+    "IQL": OFFLINE,
+    "DreamerV3": "it learns a model of one agent's world, and plays it with a runner of its own",
+}
+"""Why an algorithm is not among ``LEARNERS``, by its name."""
+
+
+def learner_of(config: AlgorithmConfig) -> type:
+    """Return the class of the learners for ``config``; ValueError if they are not known here."""
+    name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
+    refused = next((reason for key, reason in REASONS.items() if key == name), None)
+    if isinstance(config, APPOConfig):
+        refused = REASONS["APPO"]
+    for kind, learner in LEARNERS.items():
+        if refused is None and isinstance(config, kind):
+            return learner
+    known = " and ".join(kind.__name__.removesuffix("Config") for kind in LEARNERS)
+    reason = refused or "nobody has tried it with boards that agents share"
+    raise ValueError(f"the algorithm {name} cannot be configured: {reason}; take {known}")
+
+
+def check_stack(config: AlgorithmConfig) -> None:
+    """Raise ValueError unless ``config`` is one for the new API stack."""
+    if not (config.enable_rl_module_and_learner and config.enable_env_runner_and_connector_v2):
+        raise ValueError(
+            "the configuration is one for the old API stack, in which every policy keeps batches of "
+            "observations of its own; leave config.api_stack(...) as it is by default"
+        )

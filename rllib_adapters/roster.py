@@ -1,0 +1,54 @@
+"""Who may learn from which seat, as an agent of what name, through which module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rllib_adapters.agents import frozen_name, learner_name
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+class Roster:
+    """The agents and modules of N who learn, in games of P seats. Arrays name those who learn by number.
+
+    Args:
+        players: the names of those who learn.
+        num_players: P.
+        module_of: RLlib's mapping function.
+
+    """
+
+    def __init__(
+        self, players: Sequence[str], num_players: int, module_of: Callable[[str, Any], str]
+    ) -> None:
+        self.players = tuple(players)
+        seats = range(num_players)
+        self.agents = [[learner_name(name, i) for i in seats] for name in players]
+        """(N, P) names of agents."""
+        self.modules = [[module_of(agent, None) for agent in agents] for agents in self.agents]
+        """(N, P) modules."""
+        self.module_names = tuple(dict.fromkeys(name for names in self.modules for name in names))
+        """Of all modules that learn."""
+        self.pool = module_of(frozen_name(0), None)
+        """The module that plays frozen seats."""
+        numbers = {name: n for n, name in enumerate(self.module_names)}
+        self._numbers = np.array([[numbers[name] for name in names] for names in self.modules])
+
+    def module_numbers(self, who: Ints) -> Ints:
+        """Return int64 (..., P): places in ``module_names``; ``who``: (..., P) who learns, -1 for nobody."""
+        return np.where(who >= 0, self._numbers[who, np.arange(who.shape[-1])], -1)
+
+    def seats_by_module(self, who: Ints, acts: Bools) -> dict[str, Bools]:
+        """Return the seats, bool (E, P), that act through each module that has any.
+
+        ``who``: (E, P) who learns, ``acts``: (E, P) who acts.
+        """
+        numbers = np.where(acts, self.module_numbers(who), -1)
+        by_module = {name: numbers == n for n, name in enumerate(self.module_names)}
+        return {name: seats for name, seats in by_module.items() if seats.any()}

@@ -1,0 +1,69 @@
+"""A league in which four learn: two of each of two architectures, with two observation modes."""
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from rllib_adapters.configure import configure
+from rllib_adapters.modules import BoardModule
+from territorial.decode.layout import feature_names
+from territorial.league import Group, LeagueTable
+from tests.rllib.support import BigModule, SmallModule, env_config
+
+LEARNERS = ("main", "rival", "scout", "probe")
+SEATS = {"main": {0}, "rival": {1}, "scout": {2, 3}, "probe": {2, 3}}
+"""Which seats of ``MIXTURE`` each may get."""
+
+MIXTURE = LeagueTable(
+    [
+        Group(1, {"trainable:main": 1}),
+        Group(1, {"trainable:rival": 1}),
+        Group(2, {"trainable:scout": 2, "trainable:probe": 1, "snapshot:first": 1}),
+        Group(2, {"snapshot:first": 1, "snapshot:second": 1, "bot:metronome": 1}),
+    ]
+)
+
+
+class FeatureTrunk(torch.nn.Module):
+    """Looks at no board."""
+
+    form = "features"
+
+    def __init__(self, layout, config, width=8):
+        super().__init__()
+        self.embedding_size = width
+        self.layer = torch.nn.Linear(len(feature_names(config)), width)
+
+    def forward(self, boards, features):
+        assert boards is None
+        return self.layer(features).tanh()
+
+
+class FeatureModule(BoardModule):
+    @classmethod
+    def make_trunk(cls, layout, config, **settings):
+        return FeatureTrunk(layout, config, **settings)
+
+
+MODULES = {
+    "main": (SmallModule, {"trunk": {"form": "semantic"}}),
+    "rival": (SmallModule, {"trunk": {"form": "semantic"}}),
+    "scout": FeatureModule,
+    "probe": (FeatureModule, {"trunk": {"width": 5}}),
+}
+
+
+def mixed_config(store, env=None, config=None, **settings):
+    """An algorithm over two games in this process, 24 steps an iteration, all rows in one minibatch."""
+    config = configure(
+        config or PPOConfig(),
+        env_config(league=MIXTURE, **(env or {})),
+        store=store,
+        module=MODULES,
+        architectures=[SmallModule, BigModule],
+        **{"runner": "batched"} | settings,
+    )
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=24)
+    if isinstance(config, PPOConfig):
+        config.training(minibatch_size=None, num_epochs=1)
+    return config

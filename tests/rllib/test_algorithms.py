@@ -1,0 +1,134 @@
+"""PPO and IMPALA on no, one and two learners of their own; and why other algorithms are refused."""
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
+from ray.rllib.algorithms.bc import BCConfig  # noqa: E402
+from ray.rllib.algorithms.cql import CQLConfig  # noqa: E402
+from ray.rllib.algorithms.dqn import DQNConfig  # noqa: E402
+from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402
+from ray.rllib.algorithms.marwil import MARWILConfig  # noqa: E402
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+from ray.rllib.algorithms.sac import SACConfig  # noqa: E402
+
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.learners import TerritorialIMPALALearner  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.mixture import LEARNERS, mixed_config  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill, start_ray  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray(num_cpus=6)
+    yield
+    ray.shutdown()
+
+
+def weights_of(algorithm):
+    weights = algorithm.learner_group.get_weights()
+    return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}
+
+
+def has_learned(before, after, name):
+    return any((before[name][key] != after[name][key]).any() for key in before[name])
+
+
+@pytest.mark.parametrize("learners", [0, 1, 2])
+@pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
+def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, learners):
+    config = mixed_config(fill(tmp_path), config=algorithm(), env={"max_steps": 9})
+    config.learners(num_learners=learners, num_cpus_per_learner=1)
+    config.training(train_batch_size_per_learner=24 // max(1, learners))
+    if algorithm is PPOConfig:
+        config.training(minibatch_size=8, num_epochs=1)
+    else:
+        config.env_runners(num_env_runners=1)
+        config.reporting(min_train_timesteps_per_iteration=1)
+    built = config.build_algo()
+    try:
+        before, results = weights_of(built), []
+        # IMPALA's learners report now and then, and what they have learned comes as it comes.
+        for _ in range(2 if algorithm is PPOConfig else 30):
+            results.append(built.train())
+            after = weights_of(built)
+            if len(results) > 1 and all(has_learned(before, after, name) for name in LEARNERS):
+                break
+        for name in ("main", "rival"):
+            assert has_learned(before, after, name), name
+        assert has_learned(before, after, "scout") or has_learned(before, after, "probe")
+        for name, weights in after.items():
+            assert all(np.isfinite(part).all() for part in weights.values()), name
+        if learners == 2 and algorithm is PPOConfig:  # both have come to the same weights
+            states = built.learner_group.foreach_learner(
+                lambda learner: {name: learner.module[name].get_state() for name in LEARNERS}
+            )
+            first, second = (state.get() for state in states)
+            for name in LEARNERS:
+                for key, part in first[name].items():
+                    np.testing.assert_array_equal(part, second[name][key])
+            wrapped = built.learner_group.foreach_learner(
+                lambda learner: type(learner.module["main"]).__name__
+            )
+            assert {kind.get() for kind in wrapped} == {"TorchDDPRLModule"}
+    finally:
+        built.stop()
+
+
+@pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
+def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algorithm):
+    """``rare`` plays one game in some, so that one of two learners may have nothing of it."""
+    table = LeagueTable(
+        [
+            Group(1, {"trainable:main": 1}),
+            Group(1, {"trainable:rare": 0.4, "bot:metronome": 0.6}),
+            Group(4, {"bot:novice": 1}),
+        ]
+    )
+    config = configure(
+        algorithm(), env_config(league=table, max_steps=6), module=SmallModule, runner="batched"
+    )
+    config.env_runners(num_env_runners=1, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.learners(num_learners=2, num_cpus_per_learner=1)
+    config.training(train_batch_size_per_learner=12)
+    config.debugging(seed=5)
+    built, rows = config.build_algo(), []
+    try:
+        for _ in range(5):
+            result = built.train()
+            rows.append(result["env_runners"]["num_module_steps_sampled"]["rare"])
+    finally:
+        built.stop()
+    assert max(rows) > 0
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (APPOConfig(), "the algorithm APPO cannot be configured: its loss needs a second copy"),
+        (DQNConfig(), "the algorithm DQN cannot be configured: it learns from single steps in a replay"),
+        (SACConfig(), "the algorithm SAC cannot be configured: it learns from single steps in a replay"),
+        (CQLConfig(), "the algorithm CQL cannot be configured: it learns from recorded data"),
+        (BCConfig(), "the algorithm BC cannot be configured: it learns from recorded data"),
+        (MARWILConfig(), "the algorithm MARWIL cannot be configured: it learns from recorded data"),
+        (AlgorithmConfig(), "cannot be configured: nobody has tried it .*; take PPO and IMPALA"),
+    ],
+)
+def test_other_algorithms_are_refused_by_name_and_reason(config, message):
+    with pytest.raises(ValueError, match=message):
+        configure(config, env_config(), module=SmallModule, store="x")
+
+
+def test_what_cannot_share_frames_is_refused(tmp_path):
+    old = PPOConfig().api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)
+    with pytest.raises(ValueError, match="the configuration is one for the old API stack"):
+        configure(old, env_config(), module=SmallModule, store=fill(tmp_path))
+    config = mixed_config(fill(tmp_path / "other"), config=IMPALAConfig())
+    config.learners(num_aggregator_actors_per_learner=1)
+    with pytest.raises(ValueError, match="num_aggregator_actors_per_learner is 1; it must be 0"):
+        TerritorialIMPALALearner(config=config)

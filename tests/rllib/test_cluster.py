@@ -1,0 +1,125 @@
+"""Two machines, a runner and a learner on each; here both of them are this one. One of the runners dies."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
+
+from rllib_adapters.configure import league_of, set_league  # noqa: E402
+from rllib_adapters.nodes import SharedStore  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config  # noqa: E402
+from tests.rllib.support import env_vars, fill  # noqa: E402
+
+EACH = {"runner": 1, "learner": 1}
+PATIENCE = 20
+
+
+@pytest.fixture
+def two_machines():
+    cluster = Cluster()
+    cluster.add_node(num_cpus=3, resources=EACH, object_store_memory=80_000_000, include_dashboard=False)
+    cluster.add_node(num_cpus=3, resources=EACH, object_store_memory=80_000_000)
+    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": env_vars()})
+    yield
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def told(runner):
+    """Of a runner: its process, its machine, the table its games are drawn from, its games' names."""
+    return (
+        os.getpid(),
+        ray.get_runtime_context().get_node_id(),
+        {view.league.to_json() for view in runner.env.envs},
+        {game.id_ for game in runner._rollout.games if game is not None},
+    )
+
+
+def runners_of(algorithm):
+    """What is ``told`` of each, by its index."""
+    group = algorithm.env_runner_group
+    indices = group.healthy_worker_ids()
+    return {
+        index: group.foreach_env_runner(told, remote_worker_ids=[index], local_env_runner=False)[0]
+        for index in indices
+    }
+
+
+def learners_of(algorithm):
+    results = algorithm.learner_group.foreach_learner(
+        lambda learner: (os.getpid(), ray.get_runtime_context().get_node_id())
+    )
+    return [result.get() for result in results]
+
+
+def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, two_machines):
+    fill(tmp_path / "store")
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = mixed_config(store)
+    config.env_runners(
+        num_env_runners=2, rollout_fragment_length=6, custom_resources_per_env_runner={"runner": 1}
+    )
+    config.learners(num_learners=2, num_cpus_per_learner=1, custom_resources_per_learner={"learner": 1})
+    config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
+    config.fault_tolerance(
+        restart_failed_env_runners=True,
+        delay_between_env_runner_restarts_s=0,
+        env_runner_health_probe_timeout_s=60,
+    )
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        table = LeagueTable([*MIXTURE.groups[:3], Group(2, {"snapshot:second": 1})])
+        set_league(algorithm, table)
+        result = algorithm.train()
+        steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
+        before, learners = runners_of(algorithm), learners_of(algorithm)
+        assert len({node for _, node, *_ in before.values()}) == 2
+        assert len({node for _, node in learners}) == 2
+        victim, survivor = sorted(before)
+        os.kill(before[victim][0], signal.SIGKILL)
+
+        weights = weights_of(algorithm)
+        for _ in range(PATIENCE):
+            result = algorithm.train()
+            now = runners_of(algorithm)
+            if len(now) == 2 and now[victim][0] != before[victim][0]:
+                break
+            time.sleep(1)
+        assert sorted(now) == [victim, survivor]
+        assert now[victim][0] != before[victim][0]
+        assert now[survivor][:2] == before[survivor][:2]
+        assert learners_of(algorithm) == learners
+        assert league_of(algorithm).to_json() == table.to_json()
+        assert now[victim][2] == {table.to_json()} == now[survivor][2]
+
+        result = algorithm.train()
+        assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
+        assert result["fault_tolerance"]["num_remote_worker_restarts"] >= 1
+        assert all(own[3] for own in runners_of(algorithm).values())  # both have games under way
+        after = weights_of(algorithm)
+        assert any((weights["main"][key] != after["main"][key]).any() for key in weights["main"])
+        in_runners = algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: {name: runner.module[name].get_state() for name in LEARNERS},
+            local_env_runner=False,
+        )
+        assert len(in_runners) == 2
+        for own in in_runners:  # the new one plays with what has been learned
+            for name in LEARNERS:
+                for key, part in own[name].items():
+                    np.testing.assert_array_equal(part, after[name][key])
+    finally:
+        algorithm.stop()
+
+
+def weights_of(algorithm):
+    weights = algorithm.learner_group.get_weights()
+    return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}

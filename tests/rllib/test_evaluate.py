@@ -1,0 +1,64 @@
+"""Evaluation on Ray: the same games as in one process, and what was lost with an actor is played again."""
+
+import os
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.evaluation import OnRay  # noqa: E402 - only where ray is there
+from rllib_adapters.nodes import SharedStore  # noqa: E402
+from territorial import GameConfig, Setting, evaluate  # noqa: E402
+from territorial.bots import PythonBot  # noqa: E402
+from territorial.nets.players import SnapshotPolicy  # noqa: E402
+from tests.rllib.support import CONFIG, fill, start_ray  # noqa: E402
+from tests.torch.support import MeanTrunk  # noqa: E402
+
+SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
+SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "banker", "novice", "random"])}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+class Fragile(PythonBot):
+    """Ends its process the first time that it is asked."""
+
+    name = "fragile"
+
+    def __init__(self, path):
+        self.path = path
+
+    def decide(self, view):
+        if not self.path.exists():
+            self.path.write_text("gone")
+            os._exit(1)
+        return -1, 1024
+
+
+def test_a_cluster_plays_what_one_process_plays(tmp_path):
+    policies = {"a": "banker", "b": "metronome", "c": "turtle"}
+    here = evaluate(policies, SETTINGS, 20, processes=1, progress=False)
+    there = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False, out=tmp_path / "trials.jsonl")
+    assert there.records == here.records
+
+
+def test_snapshots_are_fetched_where_they_are_played(tmp_path):
+    fill(tmp_path / "store")
+    store = SharedStore(tmp_path / "store")
+    policies = {"first": SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk})}
+    setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_steps=5)}
+    here = evaluate(policies, setting, 2, processes=1, progress=False)
+    assert evaluate(policies, setting, 2, play=OnRay(1), progress=False).records == here.records
+
+
+def test_what_was_lost_with_an_actor_is_played_again(tmp_path):
+    policies = {"fragile": Fragile(tmp_path / "was here")}
+    found = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False)
+    assert (tmp_path / "was here").exists()
+    assert len(found.records) == 20

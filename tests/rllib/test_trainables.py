@@ -1,0 +1,248 @@
+"""Several who learn in one game: each through its own module, from its own rows."""
+
+import copy
+from collections import Counter
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters.agents import module_of  # noqa: E402
+from rllib_adapters.configure import POOL, configure, freeze, set_league  # noqa: E402
+from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill, start_ray  # noqa: E402
+from tests.rllib.test_runner import (  # noqa: E402
+    CONFIG,
+    GAMES,
+    LOSSES,
+    SEED,
+    assert_same_episodes,
+    choices_without_chance,
+    copied,
+    finish_off,
+    happened,
+    ordered,
+)
+
+_ = choices_without_chance  # a fixture: asked for by name
+
+
+def make_runners(path, **changes):
+    """The stock and the batched runner with the same seeds and weights; their weights have opinions."""
+    store, runners = fill(path, config=CONFIG), []
+    for kind in ("stock", "batched"):
+        config = mixed_config(store, env={"config": CONFIG} | changes, runner=kind)
+        config.env_runners(num_envs_per_env_runner=GAMES)
+        config.debugging(seed=SEED)
+        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
+    for name in LEARNERS:
+        state = copy.deepcopy(runners[0].module[name].get_state())
+        state["policy.policy_head.weight"] = state["policy.policy_head.weight"] * 300
+        for runner in runners:
+            runner.module[name].set_state(state)
+    return runners
+
+
+@pytest.mark.usefixtures("choices_without_chance")
+def test_both_runners_play_the_same_episodes_with_the_same_advantages_and_losses(tmp_path):
+    stock, batched = make_runners(tmp_path, max_steps=17)
+    learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
+    weights = {name: copy.deepcopy(stock.module[name].get_state()) for name in LEARNERS}
+    counts, played = np.zeros(3, int), set()
+    for seats in ([], [1], [2, 3], [1, 2, 3, 4]):
+        results = []
+        for runner, learner in zip((stock, batched), learners, strict=True):
+            if seats:
+                finish_off(runner, 1, seats)
+            episodes = runner.sample()
+            for name in LEARNERS:
+                learner.module[name].set_state(copy.deepcopy(weights[name]))
+            results.append((episodes, *learn(learner, episodes)))
+        (theirs, their_rows, their_losses), (mine, my_rows, my_losses) = results
+        assert_same_episodes(theirs, mine)
+        counts += happened(mine)
+        assert my_rows.keys() == their_rows.keys() == my_losses.keys()
+        played |= my_rows.keys()
+        for name, rows in my_rows.items():
+            np.testing.assert_allclose(ordered(rows), ordered(their_rows[name]), atol=1e-4)
+            assert my_losses[name] == pytest.approx(their_losses[name], rel=1e-4, abs=1e-5)
+    assert (counts > 0).all(), counts
+    assert played == set(LEARNERS)
+
+
+def learn(learner, episodes):
+    """By module: what its rows are to learn from, and its losses."""
+    batch = learner._learner_connector(
+        rl_module=learner.module,
+        batch={},
+        episodes=[copied(episode) for episode in episodes if episode.agent_episodes],
+        shared_data={},
+        metrics=learner.metrics,
+    )
+    columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
+    rows = {
+        name: np.stack([np.asarray(own[column], np.float64) for column in columns], 1)
+        for name, own in batch.items()
+        if name != POOL
+    }
+    result = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)
+    losses = {name: {loss: float(result[name][loss].peek()) for loss in LOSSES} for name in rows}
+    return rows, losses
+
+
+def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
+    _, batched = make_runners(tmp_path)
+    calls = Counter()
+    for name in LEARNERS:
+        module = batched.module[name]
+
+        def count(batch, name=name, forward=module.forward_exploration, **kwargs):
+            calls[name] += 1
+            return forward(batch, **kwargs)
+
+        object.__setattr__(module, "forward_exploration", count)
+    steps, acted = 0, Counter()
+    step_of = batched.env.step
+
+    def watched(actions):
+        nonlocal steps
+        steps += 1
+        for n, name in enumerate(batched.env.names):
+            acted[name] += bool((batched.env.learners & (batched.env.who == n)).any())
+        return step_of(actions)
+
+    batched.env.step = watched
+    batched.sample()
+    assert calls == acted
+    assert max(calls.values()) == steps > 0
+
+
+@pytest.fixture
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def rows_by_module(samples):
+    """The rows of every module, and the seats that they are of; a piece of an episode has one more."""
+    rows, seats = Counter(), {}
+    for episode in samples:
+        for agent, own in episode.agent_episodes.items():
+            rows[own.module_id] += len(own) + 1
+            seats.setdefault(own.module_id, set()).add(int(agent.rpartition("_")[2]))
+            assert module_of(agent) == own.module_id
+    return rows, seats
+
+
+def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray):
+    store, seen, batches = fill(tmp_path), [], []
+    config = mixed_config(store, env={"max_steps": 7})
+    config.callbacks(on_sample_end=lambda *, samples, **_: seen.append(rows_by_module(samples)))
+    algorithm = config.build_algo()
+    learner = algorithm.learner_group._learner
+    make = learner._make_batch_if_necessary
+
+    def watched(training_data):
+        batch = make(training_data=training_data)
+        batches.append(
+            {
+                name: (len(own), set(own["obs"]["seat"].flatten().tolist()))
+                for name, own in batch.policy_batches.items()
+            }
+        )
+        return batch
+
+    learner._make_batch_if_necessary = watched
+    try:
+        total, before = Counter(), algorithm.learner_group.get_weights()
+        before = copy.deepcopy({name: before[name] for name in LEARNERS})
+        for _ in range(3):
+            seen.clear()
+            batches.clear()
+            result = algorithm.train()
+            sampled = Counter()
+            for rows, seats in seen:
+                sampled += rows
+                for name, own in seats.items():
+                    assert own <= SEATS[name]
+            (batch,) = batches
+            assert {name: count for name, (count, _) in batch.items()} == sampled
+            for name, (_, seats) in batch.items():
+                assert {seat - 1 for seat in seats} <= SEATS[name]
+            trained = {name: result["learners"][name].get("num_module_steps_trained", 0) for name in LEARNERS}
+            assert trained == {name: sampled[name] for name in LEARNERS}
+            steps = result["env_runners"]["num_module_steps_sampled"]
+            assert steps["main"] > 0
+            assert all(steps[name] <= sampled[name] for name in LEARNERS)
+            total += sampled
+        assert set(total) == set(LEARNERS)
+        after = algorithm.learner_group.get_weights()
+        for name in LEARNERS:
+            assert any((before[name][key] != after[name][key]).any() for key in before[name])
+        assert set(result["env_runners"]["players"]) == set(LEARNERS)
+        freeze(algorithm, store, "probe-1", module="probe")
+        assert store.manifest("probe-1").architecture == "FeatureModule"
+        assert store.manifest("probe-1").settings == {"width": 5}
+        with pytest.raises(
+            ValueError, match="module is 'pool'; those that learn are main, rival, scout, probe"
+        ):
+            freeze(algorithm, store, "pool-1", module="pool")
+        set_league(algorithm, only("snapshot:probe-1"))
+        result = algorithm.train()
+        assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
+        assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
+    finally:
+        algorithm.stop()
+
+
+def only(name):
+    """``MIXTURE`` with one frozen opponent in all the seats that may have one."""
+    return LeagueTable([*MIXTURE.groups[:2], Group(2, {name: 1}), Group(2, {name: 1})])
+
+
+def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
+    table = LeagueTable(
+        [Group(2, {"trainable:main": 1, "trainable:later": 0}), Group(4, {"bot:novice": 1})], shuffle=True
+    )
+    env = TerritorialMultiAgentEnv(env_config(league=table))
+    assert env.possible_agents == [
+        *(f"player_{i}" for i in range(6)),
+        *(f"later:player_{i}" for i in range(6)),
+    ]
+    observations, _ = env.reset(seed=1)
+    assert {module_of(agent) for agent in observations} == {"main"}
+    later = LeagueTable([Group(2, {"trainable:later": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
+    env.set_league(later)
+    observations, _ = env.reset()
+    assert [module_of(agent) for agent in observations] == ["later", "later"]
+    for agent, seen in observations.items():
+        assert agent == f"later:player_{seen['seat'][0] - 1}"
+    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was told that it is a bot or train"):
+        env.set_league(
+            LeagueTable([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
+        )
+
+
+def test_modules_are_those_of_the_league(tmp_path):
+    options = env_config(league=MIXTURE)
+    config = configure(PPOConfig(), options, module=SmallModule, store=tmp_path)
+    specs = config.rl_module_spec.rl_module_specs
+    assert {name: spec.module_class for name, spec in specs.items() if name != POOL} == dict.fromkeys(
+        LEARNERS, SmallModule
+    )
+    assert list(config.policies_to_train) == list(LEARNERS)
+    with pytest.raises(ValueError, match="the modules are main; those who learn in the league are main, pro"):
+        configure(PPOConfig(), options, module={"main": SmallModule}, store=tmp_path)
+    with pytest.raises(TypeError, match=r"the module of 'main' is <class 'torch.*Linear'>; it must be a sub"):
+        configure(PPOConfig(), options, module=torch.nn.Linear, store=tmp_path)
+    both = {name: (FeatureModule, {"trunk": {"width": n + 1}}) for n, name in enumerate(LEARNERS)}
+    config = configure(PPOConfig(), options, module=both, store=tmp_path, value_chunk=3)
+    settings = config.rl_module_spec.rl_module_specs["rival"].model_config
+    assert (settings["trunk"], settings["value_chunk"]) == ({"width": 2}, 3)
