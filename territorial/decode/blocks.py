@@ -151,6 +151,20 @@ class Block:
         """Take away all room that is not used."""
         self._resize(self.used)
 
+    def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
+        """Return a block of copies that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)) then."""
+        start, num_games = step - self.begin, len(boards)
+        before = self.counts[: start + 1]
+        old_keys, old_cells = int((before == KEY_FRAME).sum()), int(before.clip(min=0).sum())
+        counts, places = (array[start : self.used.steps].copy() for array in (self.counts, self.places))
+        places -= np.where(counts == KEY_FRAME, old_keys - num_games, old_cells)
+        counts[0], places[0] = KEY_FRAME, np.arange(num_games)
+        keys = np.concatenate([boards, self.keys[old_keys : self.used.keys]])
+        cells, codes = (array[old_cells : self.used.cells].copy() for array in (self.cells, self.codes))
+        ages = self.ages[start : self.used.steps].copy()
+        used = Sizes(len(counts), len(keys), len(cells))
+        return Block(step, used, counts, places, ages, keys, cells, codes)
+
     def trimmed(self) -> Block:
         """Return a block of the same steps without room to spare; arrays that have none are shared."""
         block = copy.copy(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -156,6 +157,27 @@ class FrameStore:
         while self._sealed and self._sealed[0].end <= self.first:
             self._drop_oldest()
         return self.end - 1
+
+    def since(self, step: int) -> FrameStore:
+        """Return a store of its own that has the steps from ``step`` on, under the same numbers.
+
+        It can be appended to, and takes about the bytes of what changed from there on and one key frame a
+        game. ``step``: one that is there, or ``end``; for stacks of F frames at a step begin F - 1 earlier.
+        """
+        step = whole_number("step", step, self.first, self.end)
+        store = copy.copy(self)
+        blocks = [block for block in self._blocks() if block.end > step]
+        if blocks and blocks[0].begin < step:
+            games = np.arange(self.num_games)
+            boards = self.planes(games, np.full(self.num_games, step), 1)
+            blocks[0] = blocks[0].since(step, boards.reshape(self.num_games, *blocks[0].keys.shape[1:]))
+        blocks = [block.trimmed() for block in blocks]
+        open_ = blocks.pop() if blocks and self._open.used.steps else None
+        if open_ is None:
+            open_ = Block.empty(self.end, Sizes(0, 0, 0), self.layout, self.num_games)
+        store._open, store._sealed, store._ages = open_, blocks, self._ages.copy()
+        store._sealed_bytes = sum(block.nbytes for block in blocks)
+        return store
 
     def _may_grow(self, room: Sizes) -> bool:
         """Return whether the open block may take one more step and so have this room."""

@@ -636,3 +636,28 @@ def test_the_stream_itself_is_as_observations_are():
                 assert (expected == codes[k]).all()
         boards.append(codes)
     assert kinds == {NEW_GAME, NOT_LISTED, 0}
+
+
+@pytest.mark.parametrize("key_every", [1, 7, 64])
+@pytest.mark.parametrize("begin", [0, 1, 13, 20, 29, 30])
+def test_a_store_since_a_step_has_the_same_stacks_and_goes_on_by_itself(begin, key_every):
+    store = FrameStore(SMALL, 3, key_every=key_every)
+    stream, seen = Stream(SMALL, 3), []
+    for t in range(45):
+        observations = stream.step() if t else stream.reset()
+        if t == 30:
+            since, kept = store.since(begin), pickle.dumps(store)
+        (store if t < 30 else since).append(observations)
+        seen.append(observations.planes.copy())
+    seen = np.array(seen)
+    assert (since.first, since.end) == (begin, 45)
+    games, times = everything(since)
+    assert (since.planes(games, times, 1) == seen[times, games, :1]).all()
+    games, times = everything(since, FRAMES)
+    assert len(games) >= 3 * (45 - begin - FRAMES + 1)
+    assert (since.planes(games, times) == seen[times, games]).all()
+    assert pickle.dumps(store) == kept
+    assert copy.deepcopy(since).nbytes <= since.nbytes
+    assert FrameStore(SMALL, 3).since(0).end == 0
+    with pytest.raises(ValueError, match="step is 31; it must be a whole number from 0 to 30"):
+        store.since(31)

@@ -1,0 +1,202 @@
+"""TableStore: the tables of many games and steps in about the bytes of what changed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial._jit import kernel, njit
+from territorial.arguments import whole_number
+
+Floats = npt.NDArray[np.float32]
+
+
+class Changes(NamedTuple):
+    """The numbers that changed from one step to the next, game by game: of E games, or of T steps of them."""
+
+    ends: npt.NDArray[np.int64]
+    """(E,) or (T, E): where the changes of a game end in the other two; they begin where those before end."""
+    index: npt.NDArray[np.unsignedinteger[Any]]
+    """Which number of the game it is."""
+    bits: npt.NDArray[np.uint32]
+    """Those of its new value."""
+
+
+class TableStore:
+    """Rows of S float32 for E games, step after step; every one comes back to the bit.
+
+    Args:
+        num_games: E.
+        num_numbers: S, the length of a row.
+
+    The first step is kept as it differs from zeros, every other as it differs from the one before. Looking
+    a row up goes through all steps up to it, so that this is for the hundreds of steps of a sample and not
+    for a replay buffer. The steps are numbered from 0 on; there are those from ``first`` up to ``end``.
+
+    """
+
+    def __init__(self, num_games: int, num_numbers: int) -> None:
+        self.num_games = whole_number("num_games", num_games, 1)
+        self.num_numbers = whole_number("num_numbers", num_numbers, 1)
+        self.first = 0
+        """The oldest step that is still there; ``end`` if there is none."""
+        self._newest = np.zeros((self.num_games, self.num_numbers), np.uint32)
+        self._dtype = np.uint16 if self.num_numbers <= 1 << 16 else np.uint32
+        self._steps: list[Changes] = []
+        self._joined: Changes | None = None  # the same end to end, once somebody looks things up
+
+    @property
+    def end(self) -> int:
+        """The number that the next step gets."""
+        return self.first + len(self._steps)
+
+    def __len__(self) -> int:
+        """Return how many steps are there; each is one of all games."""
+        return len(self._steps)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is stored."""
+        return sum(array.nbytes for step in self._steps for array in step)
+
+    def append(self, rows: Floats) -> int:
+        """Store float32 (E, S), the rows of all games at the next step, and return its number."""
+        shape = self.num_games, self.num_numbers
+        if not isinstance(rows, np.ndarray) or rows.dtype != np.float32 or rows.shape != shape:
+            what = f"{rows.dtype} {rows.shape}" if isinstance(rows, np.ndarray) else type(rows).__name__
+            raise ValueError(f"rows is {what}; it must be an array of float32 {shape}")
+        bits = np.ascontiguousarray(rows).view(np.uint32)
+        ends = np.empty(self.num_games, np.int64)
+        index = np.empty(bits.size, self._dtype)
+        values = np.empty(bits.size, np.uint32)
+        count = list_changes(bits, self._newest, ends, index, values)
+        self._steps.append(Changes(ends, index[:count].copy(), values[:count].copy()))
+        self._joined = None
+        return self.end - 1
+
+    def since(self, step: int) -> TableStore:
+        """Return a store of its own that has the steps from ``step`` on, under the same numbers.
+
+        ``step``: one that is there, or ``end``.
+        """
+        step = whole_number("step", step, self.first, self.end)
+        store = TableStore(self.num_games, self.num_numbers)
+        store.first = step
+        if step < self.end:
+            games = np.arange(self.num_games)
+            store.append(self.rows(games, np.full(self.num_games, step)))
+            store._steps += self._steps[step + 1 - self.first :]
+            store._newest = self._newest.copy()
+        return store
+
+    def rows(self, games: npt.ArrayLike, times: npt.ArrayLike) -> Floats:
+        """Return a new float32 (n, S): the rows of ``games`` (n,) at the steps ``times`` (n,), in any order.
+
+        IndexError for games and steps that are not there.
+        """
+        at, when = np.asarray(games, np.int64), np.asarray(times, np.int64)
+        _check("games", at, 0, self.num_games)
+        _check("times", when, self.first, self.end)
+        order = np.lexsort((when, at))
+        wanted = np.stack([order, at[order], when[order] - self.first], axis=1)
+        rows = np.empty((len(at), self.num_numbers), np.uint32)
+        if len(rows):
+            self._joined = self._joined or _end_to_end(self._steps)
+            rebuild_rows(*self._joined, wanted, rows)
+        return rows.view(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        joined = _end_to_end(self._steps) if self._steps else None
+        return {**self.__dict__, "_steps": None, "_newest": None, "_joined": joined}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays that were unpickled without a copy are read-only, for which kernels would be compiled anew.
+        joined = None if self._joined is None else Changes(*map(np.array, self._joined))
+        self._steps, self._joined = [] if joined is None else _step_by_step(joined), joined
+        self._newest = np.zeros((self.num_games, self.num_numbers), np.uint32)
+        if self._steps:
+            games = np.arange(self.num_games)
+            self._newest = self.rows(games, np.full(self.num_games, self.end - 1)).view(np.uint32)
+
+
+def _end_to_end(steps: list[Changes]) -> Changes:
+    """Return the changes of T steps, at least one, as those of all."""
+    counts = np.array([len(step.index) for step in steps])
+    ends, index, bits = (list(arrays) for arrays in zip(*steps, strict=True))
+    places = np.stack(ends) + (counts.cumsum() - counts)[:, None]
+    return Changes(places, np.concatenate(index), np.concatenate(bits))
+
+
+def _step_by_step(joined: Changes) -> list[Changes]:
+    """Return what ``_end_to_end`` put together."""
+    bounds = np.concatenate([[0], joined.ends[:, -1]]).tolist()
+    return [
+        Changes(ends - first, joined.index[first:end], joined.bits[first:end])
+        for ends, (first, end) in zip(joined.ends, pairwise(bounds), strict=True)
+    ]
+
+
+def _check(name: str, values: npt.NDArray[np.int64], low: int, end: int) -> None:
+    wrong = (values < low) | (values >= end)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise IndexError(
+            f"{name}[{i}] is {values[i]}; the store has the {name} from {low} up to, but not, {end}"
+        )
+
+
+@kernel
+def list_changes(rows: Any, newest: Any, ends: Any, index: Any, bits: Any) -> int:
+    """Write what of ``rows`` (E, S) differs from ``newest`` into a step's arrays, and into ``newest``.
+
+    Returned is how many numbers there are.
+    """
+    count = 0
+    for k in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            if rows[k, i] != newest[k, i]:
+                newest[k, i] = rows[k, i]
+                index[count] = i
+                bits[count] = rows[k, i]
+                count += 1
+        ends[k] = count
+    return count
+
+
+@kernel
+def rebuild_rows(ends: Any, index: Any, bits: Any, wanted: Any, out: Any) -> None:
+    """Write rows of games into ``out`` (n, S).
+
+    ``wanted``: int64 (n, 3): place in ``out``, game and step; sorted by game, then step. A row goes on from
+    the one before, if that is of the same game.
+    """
+    for i in range(len(wanted)):
+        slot, game, time = wanted[i, 0], wanted[i, 1], wanted[i, 2]
+        first = 0
+        if i > 0 and wanted[i - 1, 1] == game:
+            for j in range(out.shape[1]):
+                out[slot, j] = out[wanted[i - 1, 0], j]
+            first = wanted[i - 1, 2] + 1
+        else:
+            for j in range(out.shape[1]):
+                out[slot, j] = 0
+        for step in range(first, time + 1):
+            apply_step(ends, index, bits, step, game, out[slot])
+
+
+@njit
+def apply_step(ends: Any, index: Any, bits: Any, step: int, game: int, row: Any) -> None:
+    """Bring a row from the step before to ``step``."""
+    end = ends[step, game]
+    if game > 0:
+        begin = ends[step, game - 1]
+    elif step > 0:
+        begin = ends[step - 1, ends.shape[1] - 1]
+    else:
+        begin = 0
+    for j in range(begin, end):
+        row[index[j]] = bits[j]
