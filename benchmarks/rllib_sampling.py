@@ -35,8 +35,8 @@ GOAL = 15
 ROUNDS = 5
 RESULT = Path(__file__).parent / "results" / "rllib_sampling.json"
 SIZES = {
-    "full": (GameConfig(), 32, {"stock": 4, "batched": 32}),
-    "small": (GameConfig(height=64, width=64, num_players=8, max_ticks=2000), 8, {"stock": 8, "batched": 32}),
+    "full": (GameConfig(), 32, {"stock": 4, "batched": 64}),
+    "small": (GameConfig(height=64, width=64, num_players=8, max_ticks=2000), 8, {"stock": 8, "batched": 64}),
 }
 """By name: the game, its agents, and the steps of a game in a sample of each runner."""
 
@@ -111,7 +111,8 @@ def make_runner(name: str, game: GameConfig, agents: int, games: int, steps: int
 
 
 def agent_steps_per_second(runner: Any) -> float:
-    """Return the speed of one sample."""
+    """Return the speed of one sample, of games that have just begun, when all seats live."""
+    runner.sample(num_timesteps=runner.num_envs, force_reset=True)
     started = time.perf_counter()
     episodes = runner.sample()
     seconds = time.perf_counter() - started

@@ -14,23 +14,11 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
-from rllib_adapters.spaces import SHARED
 from territorial.engine import VecGame, seed_of_episode
 from territorial.league import LeagueTable, Player
 from territorial.seats import AGENT
 
 Bools = npt.NDArray[np.bool_]
-
-
-class Seen(NamedTuple):
-    """What is seen of E games at one moment, in arrays of its own."""
-
-    frames: dict[str, npt.NDArray[Any]]
-    """The arrays ``SHARED`` of all games, (E, ...) each."""
-    masks: npt.NDArray[np.uint8]
-    """(E, P, ceil((P+2)/8)): the engine's bits of what is legal."""
-    shared: list[dict[str, npt.NDArray[Any]]]
-    """By game: the part of an observation that all agents share, views of ``frames``."""
 
 
 class Step(NamedTuple):
@@ -109,13 +97,18 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     Args:
         env_config: as of ``TerritorialMultiAgentEnv``.
         num_envs: E.
+        num_threads: of the engine.
 
     """
 
-    def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None, num_envs: int) -> None:
+    def __init__(
+        self, env_config: Mapping[str, Any] | EnvOptions | None, num_envs: int, *, num_threads: int = 1
+    ) -> None:
         super().__init__()
         options = self.options = EnvOptions.from_config(env_config)
-        self.game = VecGame(options.config, num_envs, autoreset="disabled", frames=options.frames)
+        self.game = VecGame(
+            options.config, num_envs, autoreset="disabled", frames=options.frames, num_threads=num_threads
+        )
         self.game.reset()
         agents = list(seats_of_agents(roles_by_seat(options.table)))
         seen, acts = spaces_of_agents(self.game, agents)
@@ -172,13 +165,6 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._begin(waited)
         return step
 
-    def see(self) -> Seen:
-        """Return what is seen of the games as they stand, copied."""
-        seen = self.game.observations
-        frames = {name: getattr(seen, SEEN_AS.get(name, name)).copy() for name in SHARED}
-        shared = [{name: part[k] for name, part in frames.items()} for k in range(self.num_envs)]
-        return Seen(frames, seen.masks.copy(), shared)
-
     def ending(self, k: int, seat: int) -> dict[str, float]:
         """Return the info of a seat, 1..P, of game ``k`` that has ended, as the one environment gives it."""
         state = self.game.state
@@ -207,10 +193,6 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             self.frozen[k] = [player.kind == "snapshot" for player in players]
             self._steps[k] = 0
             self._waits[k] = False
-
-
-SEEN_AS = {"observations": "planes"}
-"""The engine's names of what is called otherwise here."""
 
 
 def _seat_names(players: Sequence[Player]) -> list[str]:

@@ -14,10 +14,10 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
-from rllib_adapters.spaces import SHARED
+from rllib_adapters.frame_bank import FRAME, FrameBank
+from rllib_adapters.shared_observations import SharedObservations
 
-FRAME = "frame"
-"""The key of an observation that says which of the frames is its own, in the place of ``SHARED``."""
+__all__ = ["FRAME", "FrameBank", "FramesOnce", "ModuleFrames", "frames_for_learners", "frames_for_runners"]
 
 
 _local = threading.local()
@@ -39,17 +39,20 @@ class ModuleFrames:
     """
 
     @property
-    def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | None:
-        """The arrays of all distinct frames of this thread's batch, (E, ...) each; see ``FramesOnce``."""
-        held: Mapping[str, npt.NDArray[Any] | Tensor] | None = _held_frames().get(self)
+    def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None:
+        """The arrays of all distinct frames of this thread's batch, (E, ...) each, or a bank that has them."""
+        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _held_frames().get(self)
         return held
 
     @frames.setter
-    def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | None) -> None:
+    def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None) -> None:
         _held_frames()[self] = frames
 
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return the row's arrays with those of the frames, on one device; unchanged if they are whole."""
+        """Return the rows' arrays with those of the frames, on one device; unchanged if they are whole.
+
+        Of a bank it is the frames of these rows alone, each once, and ``frame`` numbers them anew.
+        """
         if FRAME not in seen:
             return seen
         if self.frames is None:
@@ -58,6 +61,10 @@ class ModuleFrames:
                 "pipeline that made them"
             )
         device = seen[FRAME].device
+        if isinstance(self.frames, FrameBank):
+            numbers, frame = np.unique(seen[FRAME].flatten().cpu().numpy(), return_inverse=True)
+            taken = {**self.frames.take(numbers), FRAME: frame.reshape(-1, 1)}
+            return {**seen, **{name: torch.from_numpy(part).to(device) for name, part in taken.items()}}
         if not all(isinstance(part, Tensor) and part.device == device for part in self.frames.values()):
             self.frames = {name: torch.as_tensor(part).to(device) for name, part in self.frames.items()}
         return {**seen, **self.frames}
@@ -92,19 +99,36 @@ class FramesOnce(ConnectorV2):
         self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
     ) -> dict[str, Any]:
         """Return ``batch`` with the observations in it."""
-        bank = _Bank()
-        for episode in self.single_agent_episode_iterator(
-            episodes, agents_that_stepped_only=not self._is_for_learner
-        ):
-            if self._is_for_learner:
-                steps = _observations_of(episode, slice(0, len(episode)))
-            else:
-                steps = [episode.get_observations(-1)]
-            rows = [bank.row_of(seen) for seen in steps]
-            self.add_n_batch_items(batch, Columns.OBS, rows, len(rows), episode)
-        frames = bank.stacked()
+        own = list(
+            self.single_agent_episode_iterator(episodes, agents_that_stepped_only=not self._is_for_learner)
+        )
+        bank = FrameBank()
+        for episode in own:
+            if _is_recorded(episode):
+                bank.add_record(episode.observations.record)
+        has_records = any(map(_is_recorded, own))
+        for episode in own:
+            rows, count = self._rows(bank, episode)
+            if has_records and isinstance(rows, list):  # RLlib batches rows or columns, not both
+                rows = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+            self.add_n_batch_items(batch, Columns.OBS, rows, count, episode)
+        frames = bank if has_records else bank.stacked()
         rl_module.foreach_module(lambda module_id, module: _hand_over(module_id, module, frames))
         return batch
+
+    def _rows(self, bank: FrameBank, episode: Any) -> tuple[Any, int]:
+        """Return an episode's rows, in a list or as columns, and how many there are."""
+        if not self._is_for_learner:
+            return [bank.row_of(episode.get_observations(-1))], 1
+        count = len(episode)
+        if _is_recorded(episode):
+            return bank.recorded_rows(episode.observations, count), count
+        return [bank.row_of(seen) for seen in _observations_of(episode, slice(0, count))], count
+
+
+def _is_recorded(episode: Any) -> bool:
+    seen = episode.observations
+    return isinstance(seen, SharedObservations) and not seen.is_made
 
 
 def frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:
@@ -117,28 +141,8 @@ def frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce
     return FramesOnce(as_learner_connector=True)
 
 
-class _Bank:
-    """The distinct frames met so far, told apart by the identity of their arrays."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[int, npt.NDArray[np.int64]] = {}
-        self._frames: list[Mapping[str, npt.NDArray[Any]]] = []
-
-    def row_of(self, seen: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-        """Return what is an agent's own of its observation, and the number of its frame."""
-        number = self._numbers.get(id(seen["observations"]))
-        if number is None:
-            number = self._numbers[id(seen["observations"])] = np.array([len(self._frames)])
-            self._frames.append(seen)  # which keeps the array alive, so that no other gets its identity
-        return {FRAME: number, **{name: part for name, part in seen.items() if name not in SHARED}}
-
-    def stacked(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of all frames, (E, ...) each."""
-        return {name: np.stack([seen[name] for seen in self._frames]) for name in SHARED if self._frames}
-
-
 def _observations_of(episode: Any, steps: slice) -> list[Any]:
-    if episode.is_numpy:
+    if episode.observations.finalized:
         raise ValueError(
             f"the episode of {episode.agent_id!r} holds stacked arrays, a copy of the frames per agent: "
             "set config.env_runners(episodes_to_numpy=False)"
@@ -147,7 +151,7 @@ def _observations_of(episode: Any, steps: slice) -> list[Any]:
     return observations
 
 
-def _hand_over(module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]]) -> None:
+def _hand_over(module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank) -> None:
     unwrapped = module.unwrapped()
     if not isinstance(unwrapped, ModuleFrames):
         raise TypeError(

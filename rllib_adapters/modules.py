@@ -12,7 +12,7 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.frames import ModuleFrames
+from rllib_adapters.frames import FRAME, ModuleFrames
 from rllib_adapters.options import EnvOptions
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
@@ -102,9 +102,18 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         self._set_distribution()
 
     def _set_distribution(self) -> None:
-        self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(
-            input_lens=[self.policy.num_targets, NUM_FRACTIONS]
-        )
+        self._heads = self.policy.num_targets, NUM_FRACTIONS
+        self._dist_of_heads = TorchMultiCategorical.get_partial_dist_cls(input_lens=list(self._heads))
+        self.action_dist_cls = self._dist_of_heads
+
+    @property
+    def action_heads(self) -> tuple[int, ...] | None:
+        """How many values the parts of an action have, where the logits are those of independent choices.
+
+        The batched runner then draws actions itself. None where a subclass has another distribution.
+        """
+        is_own = self.get_exploration_action_dist_cls() is self._dist_of_heads
+        return self._heads if is_own else None
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
         logits, _ = self.policy(self.with_frames(batch[Columns.OBS]))
@@ -118,12 +127,13 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""
         if embeddings is not None:
             return self.policy.values(embeddings)
+        rows = batch[Columns.OBS]
+        values = torch.empty(len(rows["seat"]), device=rows["seat"].device)
         with torch.no_grad():
-            parts = [
-                self.policy.values(self.policy.embed(self.with_frames(rows)))
-                for rows in _chunks(batch[Columns.OBS], self.value_chunk)
-            ]
-        return torch.cat(parts)
+            for part in _chunks(rows, self.value_chunk):
+                own = {name: column[part] for name, column in rows.items()}
+                values[part] = self.policy.values(self.policy.embed(self.with_frames(own)))
+        return values
 
 
 class ReferenceModule(BoardModule):
@@ -150,8 +160,10 @@ def settings_of(env_config: Mapping[str, Any] | EnvOptions | None, **settings: A
     return {"layout": options.layout.to_dict(), "config": options.config, **settings}
 
 
-def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[dict[str, Tensor]]:
-    """Yield ``size`` rows of all columns at a time."""
-    count = len(rows["seat"])
-    for start in range(0, count, size):
-        yield {name: column[start : start + size] for name, column in rows.items()}
+def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[Tensor]:
+    """Yield the numbers of ``size`` rows at a time; those who see the same frame come together."""
+    if FRAME in rows:
+        order = rows[FRAME].flatten().argsort(stable=True)
+    else:
+        order = torch.arange(len(rows["seat"]), device=rows["seat"].device)
+    yield from order.split(size)

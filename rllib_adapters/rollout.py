@@ -15,10 +15,11 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters.batch import GameView, Seen, Step
+from rllib_adapters.batch import GameView, Step
+from rllib_adapters.record import Record
 from rllib_adapters.roster import Roster
-from territorial.actions import pair_mask
-from territorial.decode.numpy import Decoder
+from rllib_adapters.shared_observations import SharedObservations
+from territorial.obs_layout import ObsLayout
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -27,8 +28,8 @@ Columns = Mapping[str, npt.NDArray[Any]]
 class Chosen(NamedTuple):
     """What a module gave for the N rows of a step."""
 
-    rows: npt.NDArray[np.int64]
-    """(E, P): the row of every seat that acted through the module."""
+    seats: npt.NDArray[np.bool_]
+    """(E, P): the N seats that acted through the module."""
     columns: Columns
     """(N, ...) each; ``ACTIONS`` among them."""
 
@@ -70,9 +71,9 @@ class Rollout:
 
     Args:
         views: of the games, for agents and spaces.
-        decoder: of their observations.
+        layout: of their observations.
         roster: of those who learn.
-        module_of: RLlib's mapping function, for the episodes.
+        module_of: RLlib's mapping function, for the episodes, which carry it with them.
         lookback: steps that a new piece of an episode has from the piece before.
 
     """
@@ -80,14 +81,13 @@ class Rollout:
     def __init__(
         self,
         views: list[GameView],
-        decoder: Decoder,
+        layout: ObsLayout,
         roster: Roster,
         module_of: Callable[[str, Any], str],
         lookback: int,
     ) -> None:
-        self.views, self.decoder, self.lookback = views, decoder, lookback
+        self.views, self.layout, self.lookback = views, layout, lookback
         self._roster, self._module_of = roster, module_of
-        self._seats = [np.array([i + 1], np.int32) for i in range(decoder.layout.num_players)]
         self.clear()
 
     def clear(self) -> None:
@@ -96,7 +96,8 @@ class Rollout:
         self.ended: list[Ended] = []
         self._first = 0  # the moment at which this sample began
         self._since = time.perf_counter()
-        self._seen: list[Seen] = []
+        self._record = Record(self.layout, len(self.views))
+        self._origin = 0  # the number in the record of moment 0
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
@@ -104,12 +105,7 @@ class Rollout:
     @property
     def now(self) -> int:
         """The present moment."""
-        return len(self._seen) - 1
-
-    @property
-    def last_seen(self) -> Seen:
-        """What is seen now."""
-        return self._seen[-1]
+        return self._record.end - 1 - self._origin
 
     def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
         """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for nobody."""
@@ -117,9 +113,17 @@ class Rollout:
         agents = {i: roster.agents[who[i]][i] for i in seats}
         self.games[k] = Game(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
 
-    def see(self, seen: Seen) -> None:
-        """Remember what is seen now."""
-        self._seen.append(seen)
+    def resume(self, observations: Any) -> None:
+        """Go on with a new sample from the observations of a ``VecGame``, see ``Record.resume``."""
+        self._record.resume(observations)
+
+    def acts_on(self, observations: Any) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
+        """Return the frames and the masks to be acted on now, see ``Record.now``."""
+        return self._record.now(observations)
+
+    def see(self, observations: Any) -> None:
+        """Remember what is seen now: the observations of a ``VecGame``."""
+        self._record.append(observations)
 
     def add(
         self,
@@ -150,7 +154,7 @@ class Rollout:
 
     def episodes(self, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games under way."""
-        parts = _Parts(self._chosen, self._rewards, self._weights, [seen.masks for seen in self._seen])
+        parts = _Parts(self._chosen, self._rewards, self._weights)
         made = [self._episode(parts, *ended) for ended in self.ended]
         if with_ongoing:
             made += [
@@ -163,7 +167,9 @@ class Rollout:
     def cut(self) -> None:
         """Let the next sample begin here: forget all but what it looks back at."""
         forget = max(0, self.now - self.lookback)
-        del self._seen[:forget], self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
+        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
+        self._origin += forget
+        self._record = self._record.since(self._origin)  # the episodes have the one up to now
         self._first, self.ended, self._since = self.now, [], time.perf_counter()
         for game in self.games:
             if game is not None:
@@ -188,14 +194,12 @@ class Rollout:
         episode.is_truncated, episode.is_terminated = bool(is_cut), is_cut is False
         episode._len_lookback_buffers = begin - first
         episode._start_time, episode._last_step_time = max(game.began, self._since), time.perf_counter()
-        legal = self._legal(parts.masks[first : end + 1, k], living)
-        for i, masks in zip(living, legal, strict=True):
+        for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, k, game, i, slice(first, end), masks, episode)
+            own = self._agent_episode(parts, k, game, i, slice(first, end), episode)
             episode.agent_episodes[agent] = own
-            times: list[Any] = list(
-                range(first - game.start, first - game.start + len(own.observations.data))
-            )
+            seen = own.observations.len_incl_lookback()
+            times: list[Any] = list(range(first - game.start, first - game.start + seen))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
         return episode
@@ -207,25 +211,23 @@ class Rollout:
         game: Game,
         i: int,
         span: slice,
-        masks: npt.NDArray[np.int8],
         whole: MultiAgentEpisode,
     ) -> SingleAgentEpisode:
-        """Return the part of seat ``i`` in ``span``; ``masks``: of what it might do then."""
+        """Return the part of seat ``i`` in ``span``."""
         agent, module = game.agents[i], game.modules[i]
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
-        columns = parts.columns(module, slice(span.start, end), k, i)
-        infos: list[dict[str, float]] = [{} for _ in range(end - span.start + 1)]
-        infos[-1] = game.infos.get(i, infos[-1])
+        lookback = min(whole._len_lookback_buffers, end - span.start)
+        columns = parts.columns(module, slice(span.start, end), k, i, lookback)
+        moments = self._origin + np.arange(span.start, end + 1)
+        infos: list[dict[str, float]] = [{}] * (end - span.start + 1)
+        infos[-1] = game.infos.get(i, {})
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
             agent_id=agent,
             module_id=module,
             multi_agent_episode_id=game.id_,
-            observations=[
-                {**seen.shared[k], "seat": self._seats[i], "action_mask": mask}
-                for seen, mask in zip(self._seen[span.start : end + 1], masks, strict=False)
-            ],
+            observations=SharedObservations(self._record, k, i + 1, moments, lookback),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
@@ -237,51 +239,44 @@ class Rollout:
             t_started=whole.env_t_started,
             len_lookback_buffer=whole._len_lookback_buffers,
         )
-        own._last_added_observation, own._last_added_infos = own.observations.data[-1], infos[-1]
+        own._last_added_infos = infos[-1]
         own._start_time, own._last_step_time = whole._start_time, whole._last_step_time
         return own
-
-    def _legal(self, masks: npt.NDArray[np.uint8], seats: list[int]) -> npt.NDArray[np.int8]:
-        """Return int8 (N, T, P+12): the masks of ``seats``, 0.., of bits (T, P, ...)."""
-        moments = np.tile(np.arange(len(masks)), len(seats))
-        legal = pair_mask(self.decoder.action_mask(masks, np.repeat(seats, len(masks)) + 1, moments))
-        return legal.reshape(len(seats), len(masks), -1)
 
 
 class _Parts:
     """The steps of a rollout end to end: T steps of E games with P seats."""
 
     def __init__(
-        self,
-        chosen: list[dict[str, Chosen]],
-        rewards: list[npt.NDArray[np.float32]],
-        weights: list[int],
-        masks: list[npt.NDArray[np.uint8]],
+        self, chosen: list[dict[str, Chosen]], rewards: list[npt.NDArray[np.float32]], weights: list[int]
     ) -> None:
-        self.rewards, self.masks, self._weights = np.array(rewards), np.array(masks), weights
-        self._rows: dict[str, npt.NDArray[np.int64]] = {}
+        self.rewards, self._weights = np.array(rewards), np.array(weights, np.int64)
         self._columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
         for module in {name: None for step in chosen for name in step}:
-            self._join(module, chosen)
+            self._columns[module] = self._join([step.get(module) for step in chosen])
 
-    def _join(self, module: str, chosen: list[dict[str, Chosen]]) -> None:
-        """Number the rows of a module through, and put its columns end to end."""
-        rows, count = np.full((len(chosen), *self.rewards.shape[1:]), -1, np.int64), 0
-        for t, step in enumerate(chosen):
-            if module in step:
-                rows[t] = step[module].rows + count
-                count += len(step[module].columns[ACTIONS])
-        steps = [step[module].columns for step in chosen if module in step]
-        names = [name for name in steps[-1] if all(name in step for step in steps)]
-        self._rows[module] = rows
-        self._columns[module] = {name: _end_to_end([step[name] for step in steps]) for name in names}
+    def _join(self, steps: list[Chosen | None]) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of a module, (E, P, T, ...) each; without meaning where a seat did not act."""
+        acted = [step for step in steps if step is not None]
+        none = np.zeros(self.rewards.shape[1:], np.bool_)
+        times, games, seats = np.nonzero([none if step is None else step.seats for step in steps])
+        joined = {}
+        for name in acted[-1].columns:
+            if all(name in step.columns for step in acted):
+                rows = _end_to_end([step.columns[name] for step in acted])
+                grid = np.empty((*none.shape, len(steps), *rows.shape[1:]), rows.dtype)
+                grid[games, seats, times] = rows
+                joined[name] = grid
+        return joined
 
-    def columns(self, module: str, steps: slice, k: int, i: int) -> dict[str, list[Any]]:
-        """Return what the module gave seat ``i`` of game ``k`` in ``steps``, one entry a step."""
-        rows = self._rows[module][steps, k, i]
+    def columns(self, module: str, steps: slice, k: int, i: int, lookback: int) -> dict[str, Any]:
+        """Return what the module gave seat ``i`` of game ``k`` in ``steps``, as buffers of episodes."""
+        own = {name: column[k, i, steps] for name, column in self._columns[module].items()}
+        own[WEIGHTS_SEQ_NO] = self._weights[steps]
         return {
-            **{name: list(column[rows]) for name, column in self._columns[module].items()},
-            WEIGHTS_SEQ_NO: self._weights[steps],
+            # Arrays of objects are rows that do not fit together, and go on as a list.
+            name: InfiniteLookbackBuffer(column if column.dtype != object else list(column), lookback)
+            for name, column in own.items()
         }
 
 

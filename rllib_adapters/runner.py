@@ -31,15 +31,15 @@ from ray.rllib.utils.metrics import (
 )
 from torch import Tensor
 
-from rllib_adapters.batch import Seen, Step, TerritorialBatchEnv
+from rllib_adapters import choice
+from rllib_adapters.batch import Step, TerritorialBatchEnv
 from rllib_adapters.frames import FRAME, frames_for_runners
 from rllib_adapters.payoffs import PAYOFFS
 from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
 from rllib_adapters.roster import Roster
 from rllib_adapters.tally import Tally, payoffs_of
-from territorial.actions import num_targets, pair_mask
+from territorial.actions import num_targets
 from territorial.constants import NUM_FRACTIONS
-from territorial.decode.numpy import Decoder
 
 Bools = npt.NDArray[np.bool_]
 
@@ -88,13 +88,15 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if self.env is not None:
             self.env.close()
         options = self.config.env_config
-        self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner)
+        threads = self._use_own_threads()
+        self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
         self.num_envs = self.env.num_envs
         self._needs_initial_reset = True
-        self._decoder = Decoder(self.env.game.layout)
+        self._legal = choice.Legal(self.env.options.config.num_players)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
         self._roster = Roster(self.env.names, players, self._module_of)
-        self._rollout = Rollout(self.env.envs, self._decoder, self._roster, self._module_of, lookback)
+        mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
+        self._rollout = Rollout(self.env.envs, self.env.game.layout, self._roster, mapping, lookback)
         self._tally = Tally(self.env, self._roster)
         self._random = np.random.default_rng(self._seed)
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
@@ -109,6 +111,17 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 "env_context": context,
             },
         )
+
+    def _use_own_threads(self) -> int:
+        """Let a process of its own compute on the processors that it was given; return how many these are.
+
+        A runner within the driver leaves PyTorch's threads alone, and plays its games on one.
+        """
+        if self.worker_index == 0:
+            return 1
+        threads = max(1, int(self.config.num_cpus_per_env_runner))
+        torch.set_num_threads(threads)
+        return threads
 
     def _module_of(self, agent: str, episode: Any = None) -> str:
         return str(self.config.policy_mapping_fn(agent, episode))
@@ -131,7 +144,12 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     ) -> list[MultiAgentEpisode]:
         if force_reset or num_episodes is not None or self._needs_initial_reset:
             self._begin_all()
+        else:
+            self._rollout.resume(self.env.game.observations)
         self._needs_initial_reset = num_episodes is not None
+        for _, module in self._modules_that_act():
+            if isinstance(module, torch.nn.Module):
+                module.eval()  # or RLlib would switch all its parts there and back at every step
         rollout, steps, agent_steps = self._rollout, 0, 0
         with _no_collection():
             while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
@@ -153,7 +171,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._ongoing_episodes_for_metrics.clear()
         for k in range(self.num_envs):
             self._begin(k)
-        self._rollout.see(self.env.see())
+        self._rollout.see(self.env.game.observations)
 
     def _begin(self, k: int) -> None:
         self._rollout.begin(k, self.env.who[k])
@@ -172,14 +190,14 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if random_actions:
             chosen = self._act_at_random(actions)
         else:
-            with torch.no_grad(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
-                chosen = self._act(rollout.last_seen, actions, explore, steps)
+            with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
+                chosen = self._act(actions, explore, steps)
         step = env.step(actions)
         rollout.add(step, chosen, self._weights_seq_no, env.ending)
         self._tally.add(step)
         for k in map(int, step.begun):
             self._begin(k)
-        rollout.see(env.see())
+        rollout.see(env.game.observations)
         return step
 
     def _act_at_random(self, actions: npt.NDArray[np.int64]) -> dict[str, Chosen]:
@@ -189,61 +207,69 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         actions[acts] = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            rows = _numbered(seats)
-            chosen[name] = Chosen(rows, {ACTIONS: actions[seats]})
+            chosen[name] = Chosen(seats, {ACTIONS: actions[seats]})
         return chosen
 
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
         return self._roster.seats_by_module(self.env.who, self.env.learners)
 
-    def _act(
-        self, seen: Seen, actions: npt.NDArray[np.int64], explore: bool, steps: int
-    ) -> dict[str, Chosen]:
+    def _act(self, actions: npt.NDArray[np.int64], explore: bool, steps: int) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
-        frames = {name: torch.from_numpy(part).to(self._device) for name, part in seen.frames.items()}
+        shared, masks = self._rollout.acts_on(self.env.game.observations)
+        frames = {name: _tensor(part).to(self._device) for name, part in shared.items()}
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module = self.module[name]
             module.frames = frames
-            outputs = self._forward(module, self._rows(seen, seats), explore, steps)
-            columns = {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
+            columns = self._forward(module, self._rows(masks, seats), explore, steps)
             actions[seats] = columns[Columns.ACTIONS]
-            chosen[name] = Chosen(_numbered(seats), columns)
+            chosen[name] = Chosen(seats, columns)
         if self.env.frozen.any():
             seats = self.env.frozen
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
             opponents = self.module[self._roster.pool].opponents
-            actions[seats] = opponents.act(who, {**self._rows(seen, seats), **frames}).cpu().numpy()
+            actions[seats] = opponents.act(who, {**self._rows(masks, seats), **frames}).cpu().numpy()
         return chosen
 
-    def _rows(self, seen: Seen, seats: Bools) -> dict[str, Tensor]:
+    def _rows(self, masks: npt.NDArray[np.uint8], seats: Bools) -> dict[str, Tensor]:
         """Return the rows of ``seats``, (E, P), in the form that ``FramesOnce`` gives."""
         games, i = np.nonzero(seats)
         rows = {
             "seat": (i + 1).astype(np.int32)[:, None],
-            "action_mask": pair_mask(self._decoder.action_mask(seen.masks, i + 1, games)),
+            "action_mask": self._legal(masks, i + 1, games),
             FRAME: games[:, None],
         }
         return {name: torch.from_numpy(part).to(self._device) for name, part in rows.items()}
 
-    def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int) -> dict[str, Any]:
+    def _forward(
+        self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int
+    ) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
         if explore:
             runners = self.config.num_env_runners or 1
             now = (self.num_env_steps_sampled_lifetime // runners + steps) * runners
-            outputs = dict(module.forward_exploration(batch, t=now))
-            dist_cls = module.get_exploration_action_dist_cls()
+            outputs = module.forward_exploration(batch, t=now)
         else:
-            outputs = dict(module.forward_inference(batch))
-            dist_cls = module.get_inference_action_dist_cls()
-        if Columns.ACTIONS not in outputs:
-            dist = dist_cls.from_logits(outputs[Columns.ACTION_DIST_INPUTS])
+            outputs = module.forward_inference(batch)
+        outputs = {**outputs, **self._choose(module, outputs, explore)}
+        return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
+
+    def _choose(self, module: Any, outputs: Mapping[str, Tensor], explore: bool) -> dict[str, Tensor]:
+        """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
+        if Columns.ACTIONS in outputs:
+            return {}
+        logits, heads = outputs[Columns.ACTION_DIST_INPUTS], choice.heads_of(module)
+        if explore and heads is not None:
+            actions, logp = map(torch.from_numpy, choice.draw(logits.cpu().numpy(), heads, self._random))
+        else:
+            kind = "exploration" if explore else "inference"
+            dist = getattr(module, f"get_{kind}_action_dist_cls")().from_logits(logits)
             dist = dist if explore else dist.to_deterministic()
-            outputs[Columns.ACTIONS] = dist.sample()
-            outputs.setdefault(Columns.ACTION_LOGP, dist.logp(outputs[Columns.ACTIONS]))
-        return outputs
+            actions = dist.sample()
+            logp = dist.logp(actions)
+        return {Columns.ACTIONS: actions, Columns.ACTION_LOGP: outputs.get(Columns.ACTION_LOGP, logp)}
 
     # ---- what is told of it -----------------------------------------------------------------------
 
@@ -325,9 +351,11 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _numbered(seats: Bools) -> npt.NDArray[np.int64]:
-    """Return int64 of the same shape: the number of each seat among those that are True."""
-    return (np.cumsum(seats) - 1).reshape(seats.shape)
+def _tensor(array: npt.NDArray[Any]) -> Tensor:
+    """Return the same memory; PyTorch would warn of the engine's, which nobody is to write to."""
+    view = array.view()
+    view.flags.writeable = True
+    return torch.from_numpy(view)
 
 
 def _check_hooks(config: Any) -> None:

@@ -152,11 +152,12 @@ class Block:
         self._resize(self.used)
 
     def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
-        """Return a block of copies that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)) then."""
+        """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)), those of then."""
         start, num_games = step - self.begin, len(boards)
         before = self.counts[: start + 1]
         old_keys, old_cells = int((before == KEY_FRAME).sum()), int(before.clip(min=0).sum())
-        counts, places = (array[start : self.used.steps].copy() for array in (self.counts, self.places))
+        counts = self.counts[start : self.used.steps].copy()
+        places = self.places[start : self.used.steps].copy()
         places -= np.where(counts == KEY_FRAME, old_keys - num_games, old_cells)
         counts[0], places[0] = KEY_FRAME, np.arange(num_games)
         keys = np.concatenate([boards, self.keys[old_keys : self.used.keys]])

@@ -19,7 +19,7 @@ class Changes(NamedTuple):
 
     ends: npt.NDArray[np.int64]
     """(E,) or (T, E): where the changes of a game end in the other two; they begin where those before end."""
-    index: npt.NDArray[np.unsignedinteger[Any]]
+    places: npt.NDArray[np.unsignedinteger[Any]]
     """Which number of the game it is."""
     bits: npt.NDArray[np.uint32]
     """Those of its new value."""
@@ -70,7 +70,7 @@ class TableStore:
             raise ValueError(f"rows is {what}; it must be an array of float32 {shape}")
         bits = np.ascontiguousarray(rows).view(np.uint32)
         ends = np.empty(self.num_games, np.int64)
-        index = np.empty(bits.size, self._dtype)
+        index: Any = np.empty(bits.size, self._dtype)
         values = np.empty(bits.size, np.uint32)
         count = list_changes(bits, self._newest, ends, index, values)
         self._steps.append(Changes(ends, index[:count].copy(), values[:count].copy()))
@@ -115,7 +115,8 @@ class TableStore:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only, for which kernels would be compiled anew.
-        joined = None if self._joined is None else Changes(*map(np.array, self._joined))
+        old = self._joined
+        joined = old and Changes(old.ends.copy(), old.places.copy(), old.bits.copy())
         self._steps, self._joined = [] if joined is None else _step_by_step(joined), joined
         self._newest = np.zeros((self.num_games, self.num_numbers), np.uint32)
         if self._steps:
@@ -125,17 +126,17 @@ class TableStore:
 
 def _end_to_end(steps: list[Changes]) -> Changes:
     """Return the changes of T steps, at least one, as those of all."""
-    counts = np.array([len(step.index) for step in steps])
-    ends, index, bits = (list(arrays) for arrays in zip(*steps, strict=True))
-    places = np.stack(ends) + (counts.cumsum() - counts)[:, None]
-    return Changes(places, np.concatenate(index), np.concatenate(bits))
+    counts = np.array([len(step.places) for step in steps])
+    ends, places, bits = (list(arrays) for arrays in zip(*steps, strict=True))
+    all_ends = np.stack(ends) + (counts.cumsum() - counts)[:, None]
+    return Changes(all_ends, np.concatenate(places), np.concatenate(bits))
 
 
 def _step_by_step(joined: Changes) -> list[Changes]:
     """Return what ``_end_to_end`` put together."""
     bounds = np.concatenate([[0], joined.ends[:, -1]]).tolist()
     return [
-        Changes(ends - first, joined.index[first:end], joined.bits[first:end])
+        Changes(ends - first, joined.places[first:end], joined.bits[first:end])
         for ends, (first, end) in zip(joined.ends, pairwise(bounds), strict=True)
     ]
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, kernels, tables
+from territorial.decode.feature_kernels import write_features
 from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
@@ -264,9 +265,14 @@ class Decoder:
         for name, table in (("players", players), ("borders", borders)):
             self._check(name, table, globals_)
         entries = self._entries(globals_, seats, games)
-        order = self._table("feature_index", globals_.device)[entries.seats - 1]
         state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
-        state = state * self._table("feature_scale", globals_.device)
+        state *= self._table("feature_scale", globals_.device)
+        if self._uses_kernels(globals_):
+            index = self._table("short_feature_index", globals_.device).numpy()
+            features = torch.empty(len(entries.seats), index.shape[1])
+            write_features(state.detach().numpy(), index, *_in_numpy(entries), features.numpy())
+            return features
+        order = self._table("feature_index", globals_.device)[entries.seats - 1]
         return state.take(order + entries.games[:, None] * state.shape[1])
 
     def action_mask(self, masks: Tensor, seats: Any, games: Any = None) -> Tensor:
@@ -405,6 +411,7 @@ def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str,
         features = FeatureDecoder(config)
         yield "thresholds", tables.density_thresholds(config.hard_cap)
         yield "feature_index", features.index
+        yield "short_feature_index", features.index.astype(np.int32)
         yield "feature_scale", features.scale
 
 

@@ -58,7 +58,7 @@ def test_wide_rows_are_numbered_with_wider_numbers():
 
 def test_it_takes_the_bytes_of_what_changed():
     store = filled(rows_of_games(0.1))
-    numbers = sum(len(step.index) for step in store._steps)
+    numbers = sum(len(step.places) for step in store._steps)
     assert numbers < 0.1 * STEPS * GAMES * NUMBERS
     assert store.nbytes == numbers * 6 + STEPS * GAMES * 8
     assert len(pickle.dumps(store)) < store.nbytes + 1000
@@ -89,11 +89,15 @@ def test_copies_have_everything_and_go_on(copied):
 
 def test_what_does_not_fit_is_named():
     store = filled(rows_of_games())
-    with pytest.raises(IndexError, match=r"times\[1\] is 40; the store has the times from 0 up to, but not, 40"):
+    with pytest.raises(
+        IndexError, match=r"times\[1\] is 40; the store has the times from 0 up to, but not, 40"
+    ):
         store.rows([0, 0], [3, 40])
     with pytest.raises(IndexError, match=r"games\[0\] is -1"):
         store.rows([-1], [3])
-    with pytest.raises(ValueError, match=r"rows is float64 \(3, 50\); it must be an array of float32 \(3, 50\)"):
+    with pytest.raises(
+        ValueError, match=r"rows is float64 \(3, 50\); it must be an array of float32 \(3, 50\)"
+    ):
         store.append(np.zeros((GAMES, NUMBERS)))
     with pytest.raises(ValueError, match="step is 41; it must be a whole number from 0 to 40"):
         store.since(41)

@@ -1,0 +1,61 @@
+"""What may be done, and actions drawn of it for modules that say how their logits are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.constants import NUM_FRACTIONS
+from territorial.decode.tables import mask_bits
+from territorial.nets.choice_kernels import draw_choices, write_legal
+
+Ints = npt.NDArray[np.int64]
+
+
+class Legal:
+    """What seats of games with P players may do, as the key ``action_mask`` of observations has it."""
+
+    def __init__(self, num_players: int) -> None:
+        self._bits = mask_bits(num_players)
+
+    def __call__(self, masks: npt.NDArray[np.uint8], seats: Ints, games: Ints) -> npt.NDArray[np.int8]:
+        """Return int8 (N, P + 12) of ``masks``, (E, P, ...), of the engine; ``seats``: (N,), 1..P."""
+        legal = np.empty((len(seats), self._bits.shape[1] + NUM_FRACTIONS), np.int8)
+        bits = masks.view()
+        bits.flags.writeable = False  # all alike, so that there is one version of the kernel
+        write_legal(bits, self._bits, seats, games, legal)
+        return legal
+
+
+def draw(
+    logits: npt.NDArray[np.float32], heads: Sequence[int], random: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Return actions, int64 (N, H), and the logarithms of how likely they were, float32 (N,).
+
+    It is the distribution of RLlib's ``TorchMultiCategorical``, without its checks. ``logits``: float32
+    (N, K), those of the H parts of an action one after the other. ``heads``: how many each part has. The same
+    numbers from ``random`` give the same actions.
+    """
+    logits = np.ascontiguousarray(logits, np.float32)
+    if logits.ndim != 2 or logits.shape[1] != sum(heads):
+        raise ValueError(
+            f"the logits have the shape {logits.shape}; with action_heads {tuple(heads)} it must be "
+            f"(N, {sum(heads)})"
+        )
+    if not np.isfinite(logits).all():
+        raise ValueError("the logits are not all finite; -1e9 masks what is not legal")
+    choices = np.empty((len(logits), len(heads)), np.int64)
+    logps = np.empty(len(logits), np.float32)
+    chances = random.random(choices.shape)
+    weights = np.empty(logits.shape[1])
+    draw_choices(logits, np.array(heads, np.int64), chances, weights, choices, logps)
+    return choices, logps
+
+
+def heads_of(module: Any) -> Sequence[int] | None:
+    """Return ``module.action_heads``: None for modules whose distribution RLlib has to make."""
+    heads: Sequence[int] | None = getattr(module, "action_heads", None)
+    return heads
