@@ -40,7 +40,7 @@ class ModuleFrames:
 
     @property
     def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None:
-        """The arrays of all distinct frames of this thread's batch, (E, ...) each, or a bank that has them."""
+        """All distinct frames of this thread's batch: arrays (E, ...), or a bank that has them."""
         held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _held_frames().get(self)
         return held
 

@@ -9,9 +9,7 @@ from territorial._jit import kernel, njit
 
 
 @kernel
-def draw_choices(
-    logits: Any, heads: Any, chances: Any, weights: Any, choices: Any, logps: Any
-) -> None:
+def draw_choices(logits: Any, heads: Any, chances: Any, weights: Any, choices: Any, logps: Any) -> None:
     """Draw every part of every action, each from the softmax of its logits, by inverting their distribution.
 
     Args:
