@@ -535,6 +535,45 @@ def opponents() -> str:
     return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", setting_of_league(found)])
 
 
+def sampling() -> str:
+    """Return how fast both runners sample."""
+    found = must_load("rllib_sampling")
+    wall, own = found["agent_steps_per_second"], found["agent_steps_per_process_second"]
+    names = {"stock": "RLlib's own runner", "batched": "batched"}
+    rows = [(name, f"{wall[key]:,}", f"{own[key]:,}") for key, name in names.items()]
+    about = (
+        f"{found['times_as_fast']:.1f} times as fast by the processor's time, "
+        f"{found['times_as_fast_by_the_wall']:.1f} by the wall: {found['height']} x {found['width']}, "
+        f"{found['agents']} agents, {found['games']} games in one process, games that have just begun, "
+        f"{found['network']}; medians on {found['machine']['cpu']}, a busy machine, Ray "
+        f"{found['versions']['ray']} (`benchmarks/rllib_sampling.py`)."
+    )
+    header = "sampling", "agent steps/s", "per second of the processor"
+    return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
+
+
+def learner_memory() -> str:
+    """Return what a learner needs for one seat that learns and for all."""
+    found = must_load("rllib_learner_memory")
+    rows = [
+        (
+            seats,
+            counted(case["rows"], "row"),
+            f"{case['sample_bytes'] / found['steps'] / 1000:.1f} KB",
+            f"{case['before'] / 1e6:,.0f} MB",
+            f"{case['peak'] / 1e6:,.0f} MB",
+        )
+        for seats, case in found["by_learning_seats"].items()
+    ]
+    about = (
+        f"{found['times']:.2f} times the memory: 256 x 256, 32 players, stacks of {found['frames']}, "
+        f"{found['steps']} steps of one game, key frame and all, minibatches of {found['minibatch']}, "
+        f"{found['network']}; Ray {found['versions']['ray']} (`benchmarks/rllib_learner_memory.py`)."
+    )
+    header = "seats that learn", "train batch", "shipped a game step", "learner before", "at its peak"
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", about])
+
+
 def boards_once() -> str:
     """Return what encoding boards once is worth to a runner."""
     found = must_load("rllib_boards")
@@ -689,6 +728,8 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "league_figures", league_figures),
     ("docs/rllib.md", "opponents", opponents),
     ("docs/learning.md", "boards", boards_once),
+    ("docs/rllib.md", "sampling", sampling),
+    ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
