@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from territorial.actions import pair_mask
 from territorial.bots import View
 from territorial.config import GameConfig
 from territorial.decode.numpy import Decoder
@@ -22,6 +20,7 @@ from territorial.league.policies import SNAPSHOT, Who
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.reference import ReferenceTrunk
+from territorial.nets.rows import rows_of
 from territorial.obs_layout import ObsLayout
 
 ARCHITECTURES: Mapping[str, MakeTrunk] = MappingProxyType({"ReferenceModule": ReferenceTrunk})
@@ -86,20 +85,8 @@ class SnapshotPlayers:
         self, game: VecGame, k: int, seats: npt.NDArray[np.int64], names: Sequence[str]
     ) -> npt.NDArray[np.int64]:
         """Return the actions (N, 2) of the ``seats`` of game ``k``, which ``names`` play."""
-        seen, games = game.observations, np.full(len(seats), k)
-        shared: dict[str, npt.NDArray[Any]] = {
-            "observations": seen.planes,
-            "players": seen.players,
-            "borders": seen.borders,
-            "globals": seen.globals,
-        }
-        rows = {name: torch.from_numpy(part[k : k + 1].copy()) for name, part in shared.items()}
-        masks = pair_mask(self._decoder.action_mask(seen.masks, seats, games))
-        rows |= {
-            "seat": torch.from_numpy(seats[:, None]),
-            "frame": torch.zeros((len(seats), 1), dtype=torch.int64),
-            "action_mask": torch.from_numpy(masks),
-        }
+        games = np.full(len(seats), k)
+        rows = rows_of(game.observations, self._decoder, games, seats)
         return self._policies.act(names, rows, _numbers(game, games, seats)).numpy()
 
 

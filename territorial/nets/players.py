@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import torch
 
-from territorial.actions import pair_mask
 from territorial.config import GameConfig
 from territorial.decode.numpy import Decoder
 from territorial.league import SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.rows import rows_of
 from territorial.obs_layout import ObsLayout
 from territorial.observe import Observations
 
@@ -61,18 +60,7 @@ class SnapshotPolicy:
         decoder = Decoder(layout)
 
         def act(seen: Observations, games: npt.NDArray[Any], seats: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            played, frame = np.unique(games, return_inverse=True)
-            mask = pair_mask(decoder.action_mask(seen.masks, seats, games))
-            columns = {
-                "observations": seen.planes[played],
-                "players": seen.players[played],
-                "borders": seen.borders[played],
-                "globals": seen.globals[played],
-                "seat": seats.astype(np.int32)[:, None],
-                "action_mask": mask,
-                "frame": frame[:, None],
-            }
-            rows = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in columns.items()}
+            rows = rows_of(seen, decoder, games, seats)
             actions: npt.NDArray[Any] = frozen.act([self.name] * len(games), rows).numpy()
             return actions
 

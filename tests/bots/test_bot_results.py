@@ -111,9 +111,10 @@ def test_every_field_that_differs_is_one_that_the_page_speaks_of():
 
 
 def test_nearly_all_games_end_if_they_are_given_time():
+    """All but those of drips among themselves, of which the page says why."""
     found = result("bot_health")
-    for name, shape in found["to_the_end"].items():
-        assert shape["stopped_by_time"] <= 0.25, name
+    stalled = {name for name, shape in found["to_the_end"].items() if shape["stopped_by_time"] > 0.1}
+    assert stalled == {"drip-1"}
 
 
 def test_no_seat_and_no_quarter_of_the_map_is_better_than_another():
