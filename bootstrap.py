@@ -75,6 +75,7 @@ COMMANDS = {
             "python benchmarks/where_memory_goes.py",
             "python benchmarks/league_memory.py",
             "python benchmarks/soak.py",
+            "python benchmarks/several_learners.py",
             "python benchmarks/readme_tables.py",
         ],
         "measure the memory of leagues: two hours, 12 GB",

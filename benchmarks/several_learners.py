@@ -9,7 +9,7 @@ architectures, play in the frozen seats. After every iteration the rows of every
 those that runners sampled for it, and memory is measured. It needs Ray with RLlib and torch (the extra
 ``rllib``). The result, with the machine and the versions, goes to benchmarks/results/several_learners.json.
 The exit code is 1 if any row is missing, too many or another one's, or if memory in the last fifth of the
-iterations is more than 2 % over that of the second fifth.
+iterations is more than 2 % over that of the second fifth, after some for warming up.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ from territorial.league.memory import measure
 RESULT = Path(__file__).parent / "results" / "several_learners.json"
 SIZES = {"full": (20, 100), "small": (5, 10)}
 """By name: iterations and snapshots."""
+WARM_UP = {"full": 12, "small": 1}
+"""Iterations before these, in which snapshots are opened and processes come to their size."""
+MAX_STEPS = 24
+"""Decisions after which a game is cut, so that there are always new opponents."""
 FLAT = 1.02
 GAME = GameConfig(height=64, width=64, num_players=12, max_ticks=600)
 SEATS = {"main": range(3), "rival": range(3, 6), "scout": range(6, 7), "probe": range(7, 8)}
@@ -138,7 +142,7 @@ def build(store: SnapshotStore, snapshots: int) -> Any:
         [Group(len(seats), {f"trainable:{name}": 1}) for name, seats in SEATS.items()]
         + [Group(4, {f"snapshot:old-{i}": 1.0 for i in range(snapshots)})]
     )
-    env_config = {"config": GAME, "league": table, "frames": 2}
+    env_config = {"config": GAME, "league": table, "frames": 2, "max_steps": MAX_STEPS}
     fill(store, env_config, snapshots)
     config = configure(PPOConfig(), env_config, module=MODULES, store=store, runner="batched")
     config.env_runners(num_env_runners=1, num_envs_per_env_runner=4, rollout_fragment_length=32)
@@ -149,13 +153,13 @@ def build(store: SnapshotStore, snapshots: int) -> Any:
     return config.build_algo()
 
 
-def train(iterations: int, snapshots: int) -> tuple[list[dict[str, Any]], Payoffs, int]:
+def train(iterations: int, snapshots: int, warm_up: int) -> tuple[list[dict[str, Any]], Payoffs, int]:
     """Return what every iteration took and gave, the payoffs, and how many snapshots were opened."""
     rows: list[dict[str, Any]] = []
     payoffs = Payoffs()
     with tempfile.TemporaryDirectory() as folder:
         algorithm = build(SnapshotStore(folder), snapshots)
-        for i in range(1, iterations + 1):
+        for i in range(1 - warm_up, iterations + 1):
             started = time.perf_counter()
             result = algorithm.train()
             seconds = time.perf_counter() - started
@@ -182,7 +186,7 @@ def train(iterations: int, snapshots: int) -> tuple[list[dict[str, Any]], Payoff
             lambda runner: len(runner.module["pool"].opponents._open), local_env_runner=False
         )
         algorithm.stop()
-    return rows, payoffs, opened
+    return rows[warm_up:], payoffs, opened
 
 
 def is_right(row: dict[str, Any]) -> bool:
@@ -212,6 +216,7 @@ def main(argv: list[str] | None = None) -> int:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     ray.init(
+        address="local",
         num_cpus=2,
         object_store_memory=150_000_000,
         include_dashboard=False,
@@ -219,7 +224,7 @@ def main(argv: list[str] | None = None) -> int:
         logging_level="error",
     )
     started = time.perf_counter()
-    rows, payoffs, opened = train(iterations, snapshots)
+    rows, payoffs, opened = train(iterations, snapshots, WARM_UP[parsed.size])
     seconds = time.perf_counter() - started
     ray.shutdown()
     found, right = growth(rows), [is_right(row) for row in rows]
@@ -237,6 +242,7 @@ def main(argv: list[str] | None = None) -> int:
             "machine": machine(),
             "iterations": iterations,
             "snapshots": snapshots,
+            "iterations_before": WARM_UP[parsed.size],
             "snapshots_opened": opened,
             "rows_right": sum(right),
             "rows_of_each": {name: sum(row["trained"][name] for row in rows) for name in SEATS},

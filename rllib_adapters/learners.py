@@ -50,7 +50,8 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see
-    ``ModuleFrames``. ValueError for aggregator actors, which would make batches in processes of their own.
+    ``ModuleFrames``. ValueError for aggregator actors, which would make batches in processes of their own,
+    and for batches smaller than a sample, of which some of several learners would get none.
     """
 
     def __init__(self, *, config: Any, **kwargs: Any) -> None:
@@ -59,6 +60,14 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
             raise ValueError(
                 f"num_aggregator_actors_per_learner is {actors}; it must be 0: frames that rows share "
                 "stay in the process that made the batch"
+            )
+        steps = config.get_rollout_fragment_length() * config.num_envs_per_env_runner
+        size, learners = config.train_batch_size_per_learner, config.num_learners
+        if learners > 1 and size < steps:
+            raise ValueError(
+                f"train_batch_size_per_learner is {size}; with {learners} learners it must be at least "
+                f"{steps}, the steps of a sample (rollout_fragment_length times num_envs_per_env_runner): "
+                "samples are dealt out whole, and none would be left for the others"
             )
         super().__init__(config=config, **kwargs)
 

@@ -34,7 +34,7 @@ class Result(NamedTuple):
     seats: list[str]
     """Who played them: ``kind:name``."""
     places: npt.NDArray[np.float64]
-    """(P,), 0 for those who lived when it was left."""
+    """(P,); those who lived when it was left are placed as at its end, by land, then by troops."""
 
 
 class Tally:
@@ -109,8 +109,18 @@ class Tally:
             means=self._means(k, np.flatnonzero(learned)),
             means_by_player={name: self._means(k, seats) for name, seats in players.items()},
             seats=[str(player) for player in self._env.envs[k].players],
-            places=self._env.game.state.place2[k, 1:] / 2,
+            places=self._places(k),
         )
+
+    def _places(self, k: int) -> npt.NDArray[np.float64]:
+        state = self._env.game.state
+        places: npt.NDArray[np.float64] = state.place2[k, 1:] / 2
+        lives = places == 0
+        land, troops = state.land[k, 1:][lives], state.troops[k, 1:][lives]
+        is_same = (land[:, None] == land) & (troops[:, None] == troops)
+        is_behind = (land[:, None] < land) | ((land[:, None] == land) & (troops[:, None] < troops))
+        places[lives] = is_behind.sum(1) + (is_same.sum(1) + 1) / 2
+        return places
 
     def _means(self, k: int, seats: npt.NDArray[np.int64]) -> dict[str, float]:
         state, places = self._env.game.state, self._env.game.state.place2[k, seats + 1] / 2

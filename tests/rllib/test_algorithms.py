@@ -48,8 +48,8 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
     if algorithm is PPOConfig:
         config.training(minibatch_size=8, num_epochs=1)
     else:
-        config.env_runners(num_env_runners=1)
-        config.reporting(min_train_timesteps_per_iteration=1)
+        config.env_runners(num_env_runners=1, rollout_fragment_length=12 // max(1, learners))
+        config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=1)
     built = config.build_algo()
     try:
         before, results = weights_of(built), []
@@ -93,9 +93,10 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
     config = configure(
         algorithm(), env_config(league=table, max_steps=6), module=SmallModule, runner="batched"
     )
-    config.env_runners(num_env_runners=1, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.env_runners(num_env_runners=1, rollout_fragment_length=6, num_envs_per_env_runner=2)
     config.learners(num_learners=2, num_cpus_per_learner=1)
     config.training(train_batch_size_per_learner=12)
+    config.reporting(min_time_s_per_iteration=0)
     config.debugging(seed=5)
     built, rows = config.build_algo(), []
     try:
@@ -131,4 +132,10 @@ def test_what_cannot_share_frames_is_refused(tmp_path):
     config = mixed_config(fill(tmp_path / "other"), config=IMPALAConfig())
     config.learners(num_aggregator_actors_per_learner=1)
     with pytest.raises(ValueError, match="num_aggregator_actors_per_learner is 1; it must be 0"):
+        TerritorialIMPALALearner(config=config)
+    config.learners(num_aggregator_actors_per_learner=0, num_learners=2)
+    config.training(train_batch_size_per_learner=23)
+    with pytest.raises(
+        ValueError, match="train_batch_size_per_learner is 23; with 2 learners it must be at lea"
+    ):
         TerritorialIMPALALearner(config=config)
