@@ -65,6 +65,7 @@ def start_ray(num_cpus=4):
     """Ray in as little memory as it does with."""
     os.environ.setdefault("RAY_DEDUP_LOGS", "1")
     ray.init(
+        address="local",
         num_cpus=num_cpus,
         object_store_memory=150_000_000,
         include_dashboard=False,
