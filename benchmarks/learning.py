@@ -173,7 +173,7 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
         before = _copied(algorithm.get_module(MAIN).policy)
         clock = _clock()
         next(clock)
-        while not curve or (curve[-1].steps < steps and curve[-1].seconds < 60 * minutes):
+        while not curve or (curve[-1].steps < steps and has_time(curve, minutes)):
             found = algorithm.train()["env_runners"]
             moment = Point(
                 int(found["num_env_steps_sampled_lifetime"]), *next(clock), float(found.get("place", np.nan))
@@ -201,7 +201,7 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
 
     def see(done: int, place: float) -> bool:
         curve.append(Point(done, *next(clock), place))
-        return curve[-1].seconds < 60 * minutes
+        return has_time(curve, minutes)
 
     after, _ = ppo.train(args, see)
     torch.manual_seed(seed)
@@ -213,6 +213,13 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
 
 TRAINERS = {"rllib": (train_with_rllib, 160_000, 15.0), "example": (train_with_example, 60_000, 5.0)}
 """By name: what trains, for how many steps of games, and for how many minutes at most."""
+
+
+def has_time(curve: list[Point], minutes: float) -> bool:
+    """Return whether as long an iteration as the longest lately would end in time."""
+    seconds = [0.0, *(point.seconds for point in curve[-10:])]
+    longest = max(after - before for before, after in itertools.pairwise(seconds[-10:]))
+    return seconds[-1] + longest < 60 * minutes
 
 
 def _clock() -> Iterator[tuple[float, float]]:
@@ -357,7 +364,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("minutes of training")
     axes.set_ylabel(f"mean place of {len(result['seats'])}")
-    axes.legend(loc="lower right", frameon=False, fontsize=9)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.tight_layout()

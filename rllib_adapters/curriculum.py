@@ -10,7 +10,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.callbacks.callbacks import RLlibCallback
 
 from rllib_adapters.modules import BoardModule
-from rllib_adapters.options import EnvOptions, roles_by_seat
+from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.pool import FrozenPool
 from rllib_adapters.runner import TerritorialEnvRunner
 from territorial.league import LeagueTable
@@ -134,6 +134,9 @@ def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> Non
     has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
     if draws_snapshots and not has_pool:
         raise ValueError("the new league draws snapshots, and the algorithm was configured without a store")
+    unknown = [name for name in learners_of(wanted.table) if name not in specs]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is to learn; the modules that do are {', '.join(sorted(specs))}")
     if wanted.layout == present.layout:
         return
     if draws_snapshots:

@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
 from rllib_adapters.frames import FRAME
+from rllib_adapters.learners import TerritorialPPOLearner
 from rllib_adapters.modules import BoardModule
 from territorial.config import GameConfig
 from territorial.nets.encode_once import EncodeOncePolicy
@@ -79,7 +79,7 @@ def rows_by_frame(config: AlgorithmConfig) -> AlgorithmConfig:
     return config
 
 
-class FrameByFrameLearner(PPOTorchLearner):
+class FrameByFrameLearner(TerritorialPPOLearner):
     """PPO's learner, with the rows of a train batch ordered frame by frame."""
 
     def build(self) -> None:

@@ -34,6 +34,7 @@ LARGER = {
     "seats": ["agent"] * 3 + ["novice"] * 6,
 }
 FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
+OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
 
 GOES_ON = """
 import json, sys
@@ -227,9 +228,10 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
             {"league": FROZEN},
             "the new league draws snapshots, and the algorithm was configured without a store",
         ),
+        ({}, {"league": OTHER}, "'rival' is to learn; the modules that do are main"),
         ({}, {"height": 12}, "env_config has 'height'"),
     ],
-    ids=["stock", "sizes", "frames", "seats", "snapshots", "unknown"],
+    ids=["stock", "sizes", "frames", "seats", "snapshots", "others", "unknown"],
 )
 def test_what_cannot_be_is_refused_and_nothing_has_changed(made_with, changes, message):
     algorithm = ppo(**made_with).build_algo()

@@ -157,6 +157,6 @@ def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(
         for name, array in first.items():
             np.testing.assert_array_equal(array, second[name])
         opened = {name for name, _ in algorithm.env_runner.module["pool"].opponents._open}
-        assert opened == {"mine"}
+        assert "mine" in opened  # and those whose games had begun before
     finally:
         algorithm.stop()
