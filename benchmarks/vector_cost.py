@@ -82,10 +82,8 @@ def main(argv: list[str] | None = None) -> int:
     parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(
         json.dumps(
-            {
-                key: result[key]
-                for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")
-            }, indent=2
+            {key: result[key] for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")},
+            indent=2,
         )
     )
     rate = result["parallel"]["features_steps_per_s"]
