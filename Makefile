@@ -20,6 +20,7 @@ bench:   ## time the benchmarks
 verify:  ## the long checks; writes benchmarks/results
 	@$(PYTHON) bootstrap.py verify $(ARGS)
 	@$(PYTHON) bootstrap.py verify-league
+	@$(PYTHON) bootstrap.py verify-trainers
 league:  ## train a league with RLlib at full size, in .venv-rllib: ten minutes, 6 GB
 	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches

@@ -18,7 +18,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")  # of the command at work: see use_venv_for
-VENVS = {"rllib": ".venv-rllib"}  # extras that pin releases which the others do without
+VENVS = {"rllib": ".venv-rllib", "sb3": ".venv-sb3"}  # extras that pin releases which the others do without
 WINDOWS = os.name == "nt"
 
 SUPPORTED = ((3, 13), (3, 12), (3, 11), (3, 14))  # in order of preference
@@ -61,6 +61,8 @@ COMMANDS = {
             "python benchmarks/frame_store.py",
             "python benchmarks/render_speed.py",
             "python benchmarks/replay_cost.py",
+            "python benchmarks/vector_cost.py",
+            "python examples/search.py",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
             "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",
@@ -82,6 +84,11 @@ COMMANDS = {
             "python benchmarks/readme_tables.py",
         ],
         "measure the memory of leagues, check that networks learn: two and a half hours, 12 GB",
+    ),
+    "verify-trainers": Command(
+        "sb3",
+        ["python benchmarks/adapters_learn.py", "python benchmarks/readme_tables.py"],
+        "train through every adapter, a quarter of an hour",
     ),
     "league": Command("rllib", ["python examples/league.py"], "train a league with RLlib at full size"),
     "clean": Command("", [], "remove .venv, builds and tool caches"),

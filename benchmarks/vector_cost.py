@@ -5,11 +5,11 @@
     python benchmarks/vector_cost.py --size small    the same in seconds
 
 The engine and the environments play the same games with the same legal actions, all seats agents, and take
-turns, so that all of them meet the same noise. ``parallel_env`` plays one game of 32 agents, and in turns with it
-an environment as users write them in numpy: the same engine, one int8 plane per owner and frame for every agent.
-The result, with the machine and the versions, goes to benchmarks/results/vector_cost.json. Exit code 1 if, at full
-size, the environment that copies nothing takes more than LIMIT times the engine's own call, or the parallel
-environment makes fewer than PARALLEL_GOAL steps a second.
+turns, so that all of them meet the same noise. ``parallel_env`` plays one game of 32 agents, and in turns
+with it an environment as users write them in numpy: the same engine, one int8 plane per owner and frame for
+every agent. The result, with the machine and the versions, goes to benchmarks/results/vector_cost.json. Exit
+code 1 if, at full size, the environment that copies nothing takes more than LIMIT times the engine's own
+call, or the parallel environment makes fewer than PARALLEL_GOAL steps a second.
 """
 
 from __future__ import annotations
@@ -82,10 +82,8 @@ def main(argv: list[str] | None = None) -> int:
     parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(
         json.dumps(
-            {
-                key: result[key]
-                for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")
-            }, indent=2
+            {key: result[key] for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")},
+            indent=2,
         )
     )
     rate = result["parallel"]["features_steps_per_s"]
@@ -137,7 +135,7 @@ def take_turns(config: territorial.GameConfig, script: list[Any]) -> dict[str, l
 
 
 class NaiveOneHot:
-    """An environment as users write them: a stack of one-hot planes in every agent's own order, new each step."""
+    """An environment as users write them: a stack of one-hot planes in every agent's own order."""
 
     def __init__(self, config: territorial.GameConfig, frames: int = 4) -> None:
         self.config, self.frames = config, frames
@@ -170,7 +168,7 @@ class NaiveOneHot:
 
 
 def parallel(config: territorial.GameConfig, steps: int) -> dict[str, float]:
-    """Return steps a second of the parallel environment, and how many times those of the naive one they are."""
+    """Return steps a second of the parallel environment, and how many times those of the naive one."""
     rng, seconds = np.random.default_rng(0), {name: list[float]() for name in ("features", "packed", "naive")}
     env = territorial.parallel_env(config=config, obs="features", agent_death="keep")
     packed = territorial.parallel_env(config=config, agent_death="keep")
@@ -187,8 +185,8 @@ def parallel(config: territorial.GameConfig, steps: int) -> dict[str, float]:
             start = time.perf_counter()
             one.step(actions)
             seconds[name].append(time.perf_counter() - start)
-        if step % 20:
-            naive.game.restore(0, env.game.save(0)) if step % 20 == 19 else None
+        if step % 20 == 19:  # it is too slow to play every step
+            naive.game.restore(0, env.game.save(0))
         if not env.agents:
             break
     median = {name: statistics.median(found) for name, found in seconds.items()}

@@ -4,10 +4,10 @@
     python examples/search.py                   a minute or two on one core
     python examples/search.py --games 4 --candidates 4 --rollouts 2     whether it runs
 
-A game is saved, restored into as many slots of a second batch as there are moves times rollouts, and all of
-them are played on by one call a step. The rollout policy mostly holds and else draws from what is legal. It
-plays the same games on its own for comparison: places of 1 to 4 among bots, with 95 % intervals. Exit code 1
-if the search is not better with disjoint intervals; with fewer than 20 games nothing is judged.
+A game is saved, restored into as many slots of a second batch as there are moves times rollouts, and all
+of them are played on by one call a step. The rollout policy mostly holds and else draws from what is legal.
+It plays the same games on its own for comparison: places of 1 to 4 among bots, with 95 % intervals. Exit
+code 1 if the search is not better with disjoint intervals; with fewer than 20 games nothing is judged.
 """
 
 from __future__ import annotations

@@ -31,6 +31,8 @@ class ActionFormat(ABC):
     """How many columns of a mask each target has."""
     shape: tuple[int, ...]
     """Of one action as an array."""
+    _ends: npt.NDArray[np.uint64]
+    """What each part of an action must be below."""
 
     @abstractmethod
     def __init__(self, num_players: int) -> None: ...
@@ -70,6 +72,12 @@ class ActionFormat(ABC):
     def pairs(self, actions: Ints) -> Ints:
         """Return int64 (..., 2): actions that lie in the space as the engine's pairs."""
 
+    def all_good(self, actions: Ints) -> bool:
+        """Return whether all actions of an array lie in the space."""
+        # Below zero is far above as an unsigned number: one comparison does.
+        is_good = actions.astype(np.int64, copy=False).view(np.uint64) < self._ends
+        return bool(is_good.all())
+
     @abstractmethod
     def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
         """Return for every action of an array whether it lies in the space."""
@@ -85,6 +93,7 @@ class Discrete(ActionFormat):
         self.width = num_flat_actions(num_players)
         self.space = spaces.Discrete(self.width)
         self.wanted = f"a whole number from 0 to {self.width - 1}"
+        self._ends = np.array(self.width, np.uint64)
         self._pairs = unflatten(np.arange(self.width))
         self._listed: list[tuple[int, int]] = [(what, how) for what, how in self._pairs.tolist()]
 
@@ -115,6 +124,7 @@ class MultiDiscrete(ActionFormat):
 
     def __init__(self, num_players: int) -> None:
         self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
+        self._ends = self._sizes.astype(np.uint64)
         self.width = int(self._sizes.sum())
         self.space = spaces.MultiDiscrete(self._sizes)
         self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"

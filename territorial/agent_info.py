@@ -24,11 +24,12 @@ def agent_info(game: VecGame, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDA
 
     All are int64 but ``place``, float64.
     """
-    table = game.blocks.players[:, _COLUMNS]
+    table = game.blocks.players.take(_COLUMNS, axis=1)
     if seats.shape[1] == game.config.num_players:
         told = table[..., 1:]  # of everybody: many times as quick as picking
     else:
         told = np.take_along_axis(table, seats[:, None], axis=2)
     info = {name: told[:, i] for i, name in enumerate(COUNTS)}
-    tick = np.repeat(game.state.tick[:, None], seats.shape[1], axis=1)
+    tick = np.empty(seats.shape, np.int64)
+    tick[:] = game.state.tick[:, None]
     return info | {"place": told[:, -1] / 2, "tick": tick}

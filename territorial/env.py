@@ -317,7 +317,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         ]
         told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
         told += [array[0, seats - 1].tolist() for array in parts.values()]
-        infos = [dict(zip(self.info_names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
+        names = self.info_names
+        infos = [dict(zip(names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
         self._add_masks(observations, infos)
         return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
 

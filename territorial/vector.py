@@ -320,6 +320,7 @@ class TerritorialVec:
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
+        self._all_agents = self._games.repeat(self.num_agents), self.agent_seats.ravel()
         self._terrain.flags.writeable = True
         for k in games.tolist():
             self._terrain[k] = self.game.terrain(k)
@@ -361,6 +362,8 @@ class TerritorialVec:
 
     def _agents_of(self, games: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return games and seats, int64 (N * A,), of all agents of ``games``."""
+        if games is self._games:
+            return self._all_agents
         return games.repeat(self.num_agents), self.agent_seats[games].ravel()
 
     def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -385,11 +388,12 @@ class TerritorialVec:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
         if array.dtype.kind not in "iu":
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
-        is_good = self._format.are_good(array)
-        if not is_good.all():
-            k, i = np.argwhere(~is_good)[0].tolist()
+        if not self._format.all_good(array):
+            k, i = np.argwhere(~self._format.are_good(array))[0].tolist()
             raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
-        pairs: npt.NDArray[np.int64] = self._format.pairs(array) * self._is_alive()[..., None]
+        pairs, is_alive = self._format.pairs(array), self._is_alive()
+        if not is_alive.all():
+            pairs = np.where(is_alive[..., None], pairs, 0)
         if self.num_agents == self.config.num_players:
             return pairs
         chosen = np.zeros((self.num_envs, self.config.num_players, 2), np.int64)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial._jit import kernel
 from territorial.actions import ego_owners
 from territorial.config import GameConfig
 from territorial.decode.layout import (
@@ -111,3 +112,16 @@ def _gather_index(num_players: int, seats: npt.NDArray[np.intp]) -> npt.NDArray[
     pairs = np.concatenate([there, back], axis=-1)
     parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
     return np.concatenate(parts, axis=1).astype(np.intp)
+
+
+@kernel
+def gather(state: Any, index: Any, games: Any, seats: Any, out: Any) -> None:
+    """Write the numbers of ``state``, (E, S), that ``index`` (P, N) lists for each seat into ``out``, (K, N).
+
+    ``games`` and ``seats`` (1..P): int64 (K,). Indexing in numpy copies rows of ``index`` first, which took
+    ten times as long for 32 seats.
+    """
+    for i in range(len(seats)):
+        row, order = state[games[i]], index[seats[i] - 1]
+        for j in range(out.shape[1]):
+            out[i, j] = row[order[j]]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
-from territorial.decode.features import FeatureDecoder
+from territorial.decode.features import FeatureDecoder, gather
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
 Array = npt.NDArray[Any]
@@ -160,7 +160,9 @@ class Decoder:
             self._check(name, table, len(globals_))
         entries = self._entries(len(globals_), seats, games)
         state = decoder.state(players, borders, globals_)
-        return state[entries.games[:, None], decoder.index[entries.seats - 1]]
+        features = np.empty((len(entries.seats), decoder.num_features), np.float32)
+        gather(state, decoder.index, entries.games, entries.seats, features)
+        return features
 
     def action_mask(
         self, masks: npt.NDArray[np.uint8], seats: npt.ArrayLike, games: npt.ArrayLike | None = None

@@ -3,15 +3,24 @@
 import copy
 import functools
 import itertools
+import types
 import warnings
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test import (
+    api_test,
+    max_cycles_test,
+    parallel_api_test,
+    parallel_seed_test,
+    seed_test,
+    state_test,
+)
 
 from territorial.agent_info import INFO_NAMES
 from territorial.env import env
 from territorial.env_options import CHOICES
+from territorial.testing import check_determinism
 from tests.env.support import SMALL, fingerprint, small_env
 
 SWITCHES = ("agent_death", "action_mask", "action_format")
@@ -86,6 +95,20 @@ def test_every_combination_passes_the_turn_by_turn_tests_with_known_warnings_onl
     if switches["action_format"] == "multi_discrete":
         expected |= ON_TWO_PARTS
     assert {str(warning.message) for warning in warned} == expected
+
+
+@pytest.mark.parametrize("switches", MATRIX, ids=name_of)
+def test_every_combination_has_a_state_counts_cycles_and_can_be_looked_at(switches, warned):
+    make_turns = functools.partial(env, **SMALL, max_ticks=1500, obs="features", **switches)
+    make = functools.partial(small_env, obs="features", **switches)
+    state_test(make_turns(), make())
+    max_cycles_test(types.SimpleNamespace(env=make_turns, parallel_env=make))
+    check_determinism(make, seed=2)
+    for render_mode, kind in (("ansi", str), ("rgb_array", np.ndarray)):
+        tested = make(render_mode=render_mode)
+        tested.reset(seed=0)
+        assert isinstance(tested.render(), kind)
+    assert not warned
 
 
 @pytest.mark.parametrize("switches", MATRIX, ids=name_of)

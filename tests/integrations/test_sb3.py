@@ -10,7 +10,10 @@ from stable_baselines3 import PPO  # noqa: E402 - only where they are installed
 from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor  # noqa: E402
 
+import territorial  # noqa: E402
+from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
+from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}
@@ -44,6 +47,54 @@ def test_plain_ppo_trains_and_its_illegal_launches_are_counted():
     PPO("MlpPolicy", MaskableVecEnv(2, **SMALL), **TINY).learn(1024, callback=watch)
     assert watch.ended >= 8
     assert watch.count > 0
+
+
+def test_a_policy_decodes_packed_boards_within_and_can_be_saved(tmp_path):
+    env = MaskableVecEnv(2, obs="packed", frames=2, **SMALL)
+    watch = Illegal()
+    model = sb3_contrib.MaskablePPO("MultiInputPolicy", env, policy_kwargs=board_policy(env), **TINY)
+    model.learn(1024, callback=watch)
+    assert watch.ended >= 8
+    assert watch.count == 0
+    assert model.rollout_buffer.observations["observation"].dtype == np.uint8, "bits, not planes"
+    model.save(tmp_path / "model.zip")
+    again = sb3_contrib.MaskablePPO.load(tmp_path / "model.zip", env=env, device="cpu")
+    env.seed(3)
+    seen, masks = env.reset(), env.action_masks()
+    one, two = (m.predict(seen, action_masks=masks, deterministic=True)[0] for m in (model, again))
+    assert np.array_equal(one, two)
+
+
+def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():
+    torch = pytest.importorskip("torch")
+    env = MaskableVecEnv(2, obs="packed", frames=2, **SMALL)
+    env.seed(5)
+    seen = env.reset()
+    for _ in range(6):
+        seen, *_ = env.step(env.action_masks().argmax(axis=1) + 3)
+    about = board_policy(env, features_dim=16)["features_extractor_kwargs"]
+    extractor = BoardExtractor(env.observation_space, **about)
+    shown = {}
+    extractor.layers[0].register_forward_hook(lambda layer, given, out: shown.update(given=given[0]))
+    extractor({key: torch.as_tensor(array).float() for key, array in seen.items()})
+    game, decoder = env.vec.game, Decoder(env.vec.game.layout, env.vec.config)
+    games, seats = np.arange(2).repeat(4), np.tile(np.arange(1, 5), 2)
+    tables = game.observations
+    boards = decoder.pooled(tables.planes, seats, tables.players, tables.borders, games)
+    features = decoder.features(tables.players, tables.borders, tables.globals, seats, games)
+    wanted = np.concatenate([boards.reshape(8, -1), features], axis=1)
+    assert np.array_equal(shown["given"].numpy(), wanted)
+    with pytest.raises(ValueError, match="obs is 'features'; boards are decoded"):
+        board_policy(MaskableVecEnv(1, **SMALL))
+
+
+def test_supersuit_lays_parallel_environments_side_by_side():
+    supersuit = pytest.importorskip("supersuit", reason="SuperSuit is not installed")
+    env = territorial.parallel_env(**SMALL, obs="features", agent_death="keep", action_mask="none")
+    env = supersuit.pettingzoo_env_to_vec_env_v1(env)
+    env = supersuit.concat_vec_envs_v1(env, 2, base_class="stable_baselines3")
+    assert env.num_envs == 8
+    PPO("MultiInputPolicy", env, **{key: value for key, value in TINY.items() if key != "seed"}).learn(1024)
 
 
 def test_boards_and_tables_are_a_dict_for_policies_of_many_inputs():
