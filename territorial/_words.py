@@ -39,7 +39,7 @@ if JIT_ENABLED:
 
     EIGHT_WORDS = EightWords()
 
-    @register_model(EightWords)  # type: ignore[untyped-decorator]
+    @register_model(EightWords)
     class _EightWordsModel(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, of_type: Any) -> None:
             super().__init__(manager, of_type, VECTOR)
