@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         result["rates"]["MAgent2 battle"] = play_magent(parsed.seconds)
     except ImportError:
-        print("magent2 is not installed (the extra "peers" has it), and is not measured", file=sys.stderr)
+        print("magent2, which is in the extra peers, is not installed and not measured", file=sys.stderr)
     parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, rates in result["rates"].items():
         steps_per_s, agents_per_s = rates["env_steps_per_s"], rates["agent_steps_per_s"]
