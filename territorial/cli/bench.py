@@ -435,7 +435,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _heading(result: Mapping[str, Any]) -> str:
     config, about, found = result["config"], result["machine"], result["versions"]
-    observed = f"stacks of {result['frames']} boards," if result["observe"] else "no"
+    observed = f"stacks of {result['frames']} boards" if result["observe"] else "no observations"
     return (
         f"{about['cpu']}, {about['usable_cores']} of {about['cores']} cores usable, "
         f"{about['system']}\n"
@@ -443,7 +443,7 @@ def _heading(result: Mapping[str, Any]) -> str:
         + f", rules {result['rules_version']}\n"
         f"{config['height']} x {config['width']}, {config['num_players']} seats "
         f"({result['line_up'] or 'own line-up'}), decisions every {config['decision_every']} "
-        f"ticks, {result['num_games']} games, {result['num_threads']} thread(s), {observed} observations, "
+        f"ticks, {result['num_games']} games, {result['num_threads']} thread(s), {observed}, "
         f"config {result['config_digest']}"
     )
 
