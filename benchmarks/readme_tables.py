@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
-docs/rendering.md, docs/watching.md and docs/where-40-gb-went.md from benchmarks/results/*.json, and those
-of docs/observation.md from territorial.obs_layout. Those about bots are in benchmarks/bot_tables.py.
+docs/rendering.md, docs/watching.md, docs/performance.md and docs/where-40-gb-went.md from
+benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout. Those about bots are
+in benchmarks/bot_tables.py, those of docs/performance.md in benchmarks/performance_tables.py.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -26,6 +27,12 @@ The results come from (`make verify` does all of it)
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
+    territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json
+    territorial bench --games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
+    python benchmarks/parts.py --json benchmarks/results/parts.json
+    python benchmarks/counts.py
+    python benchmarks/scaling.py
+    python benchmarks/peers.py
 
 and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py, soak.py,
 rllib_boards.py and learning.py, and where Chromium is, from benchmarks/page_speed.py.
@@ -44,7 +51,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import bot_tables, league_memory, where_memory_goes
+from benchmarks import bot_tables, league_memory, performance_tables, where_memory_goes
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
@@ -57,7 +64,7 @@ from tests.render.color_vision import least_distance
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).parent / "results"
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s", "living_agent_steps_per_s")
-WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2")
+WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2", "bench_lockstep", "bench_tick")
 """Results that give one row each; only the first has to be there."""
 ALONE = {"all cones": 17.5, "deuteranopia": 10.8, "protanopia": 10.6, "tritanopia": 15.1}
 """What `maintainers/search_palette.py --only VIEW --moves 40000` came to."""
@@ -126,8 +133,10 @@ def must_load(name: str) -> dict[str, Any]:
 
 def setting(result: dict[str, Any]) -> str:
     threads, games = result["num_threads"], result["num_games"]
-    observed = ", with observations" if result["observe"] else ""
-    return f"{games} games, {threads} thread{'s' * (threads > 1)}{observed}"
+    observed = f", stacks of {result['frames']} boards" if result["observe"] else ""
+    every = result["config"]["decision_every"]
+    decisions = "" if every == 10 else ", a decision every tick" if every == 1 else f", every {every} ticks"
+    return f"{games} game{'s' * (games > 1)}, {threads} thread{'s' * (threads > 1)}{observed}{decisions}"
 
 
 def row(name: str, rates: dict[str, Any]) -> str:
@@ -773,6 +782,11 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/bots.md", "health", lambda: bot_tables.health(must_load("bot_health"))),
     ("docs/bots.md", "fairness", lambda: bot_tables.fairness(must_load("bot_health"))),
     ("docs/bots.md", "cost", lambda: bot_tables.cost(must_load("bot_cost"))),
+    ("docs/performance.md", "bench", speed),
+    ("docs/performance.md", "parts", performance_tables.parts),
+    ("docs/performance.md", "counts", performance_tables.counts),
+    ("docs/performance.md", "scaling", performance_tables.scaling),
+    ("docs/performance.md", "peers", performance_tables.peers),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
     ("docs/rendering.md", "render", rendering),

@@ -21,7 +21,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,6 +31,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
+
+from territorial.locking import locked
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -104,6 +107,35 @@ _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 _INNER: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that one process compiles while the others wait, to load what it has written then."""
+
+    def compile(self, sig: Any) -> Any:
+        if self.py_func.__name__ in cached_kernels(CACHE_DIR):
+            return super().compile(sig)
+        with _one_at_a_time():
+            return super().compile(sig)
+
+
+def cached_kernels(folder: Path) -> set[str]:
+    """Return the kernels whose machine code for this Python lies below ``folder``.
+
+    Numba writes a name such as stepping.step_games-106.py311.1.nbc only when compiling is over.
+    """
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    return {path.name.split(".")[1].split("-")[0] for path in folder.rglob(f"*.{python}*.nbc")}
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Keep out all who compile into the same cache; where nothing can be locked, they do so side by side."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            CACHE_DIR.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(CACHE_DIR / "compiling.lock"))
+        yield
+
+
 def njit(function: F) -> F:
     """Compile ``function`` for use inside other kernels."""
     if not JIT_ENABLED:
@@ -118,10 +150,12 @@ def kernel(function: F) -> F:
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_DIR)
     try:
-        compiled: F = numba.njit(function, cache=True, nogil=True, **_OPTIONS)
+        compiled: Any = numba.njit(function, cache=True, nogil=True, **_OPTIONS)
     finally:
         numba.config.CACHE_DIR = previous
-    return compiled
+    if JIT_ENABLED:
+        compiled.__class__ = _KernelDispatcher
+    return cast(F, compiled)
 
 
 def entry_of(compiled: Any) -> Callable[..., Any]:

@@ -97,11 +97,12 @@ if JIT_ENABLED:
 
     def _places_down(context: Any, builder: Any, board_type: Any, board: Any, row: Any, s: Any) -> list[Any]:
         array = context.make_array(board_type)(context, builder, board)
-        rows = [builder.add(row, ir.Constant(row.type, i)) for i in range(EIGHT)]
-        return [
-            cgutils.get_item_pointer(context, builder, board_type, array, [r, s], wraparound=False)
-            for r in rows
-        ]
+        place = cgutils.get_item_pointer(context, builder, board_type, array, [row, s], wraparound=False)
+        width, places = builder.extract_value(array.shape, 1), []
+        for _ in range(EIGHT):
+            places.append(place)
+            place = builder.gep(place, [width])
+        return places
 
     @intrinsic  # type: ignore[untyped-decorator]
     def eight(_context: Any, words: Any, s: Any, r: Any) -> Any:

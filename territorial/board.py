@@ -175,23 +175,34 @@ def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
 
 
 @njit
-def take_front(planes: Any, occupied: Any, taker: int, target: int, front: Any, front_blocks: Any) -> None:
-    """Move the cells of ``front`` from ``target`` to ``taker``."""
-    gains, loses = planes[taker], planes[target]
-    for s in range(len(gains)):
+def lose_front(planes: Any, occupied: Any, target: int, front: Any, front_blocks: Any) -> None:
+    """Take the cells of ``front`` away from ``target``, who has all of them."""
+    loses = planes[target]
+    for s in range(len(loses)):
         for group in range(occupied.shape[2]):
             blocks = front_blocks[s, group]
-            occupied[taker, s, group] |= blocks
             emptied = ZERO
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                moved = eight(front, s, r)
-                left = eight(loses, s, r) ^ moved
-                put(gains, s, r, eight(gains, s, r) | moved)
+                left = eight(loses, s, r) ^ eight(front, s, r)
                 put(loses, s, r, left)
                 emptied |= blocks & (~blocks + ONE) if rows_in(left) == ZERO else ZERO
                 blocks &= blocks - ONE
             occupied[target, s, group] &= ~emptied
+
+
+@njit
+def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any) -> None:
+    """Give the cells of ``front`` to ``taker``."""
+    gains = planes[taker]
+    for s in range(len(gains)):
+        for group in range(occupied.shape[2]):
+            blocks = front_blocks[s, group]
+            occupied[taker, s, group] |= blocks
+            while blocks != ZERO:
+                r = first_row(block_of(group, blocks))
+                put(gains, s, r, eight(gains, s, r) | eight(front, s, r))
+                blocks &= blocks - ONE
 
 
 @njit

@@ -24,30 +24,35 @@ def note_changes(work: Work, cells: Any, blocks: Any, old: int, new: int) -> Non
     """Note that ``cells``, which lie in ``blocks``, go from owner ``old`` to ``new``."""
     if work.changes.shape[2] == 0:
         return
-    difference = np.uint64(old ^ new)
-    while difference != ZERO:
-        b = lowest_bit(difference)
-        note_bit(work.changes[b], work.touched[b], cells, blocks)
-        difference &= difference - ONE
     for s in range(blocks.shape[0]):
         for group in range(blocks.shape[1]):
             rest = blocks[s, group]
+            if rest != ZERO:
+                note_touched(work, s, group, rest, old, new)
             while rest != ZERO:
-                work.takers[s, block_of(group, rest), new >> 6] |= ONE << np.uint64(new & 63)
+                block = block_of(group, rest)
+                work.takers[s, block, new >> 6] |= ONE << np.uint64(new & 63)
+                note_block(work, s, first_row(block), eight(cells, s, first_row(block)), old, new)
                 rest &= rest - ONE
 
 
 @njit
-def note_bit(changes: Any, touched: Any, cells: Any, blocks: Any) -> None:
-    """Note that one bit of the codes of ``cells`` turns over."""
-    for s in range(blocks.shape[0]):
-        for group in range(blocks.shape[1]):
-            rest = blocks[s, group]
-            touched[s, group] |= rest
-            while rest != ZERO:
-                r = first_row(block_of(group, rest))
-                put(changes, s, r, eight(changes, s, r) ^ eight(cells, s, r))
-                rest &= rest - ONE
+def note_touched(work: Work, s: int, group: int, blocks: Any, old: int, new: int) -> None:
+    """Note in which bits of the codes ``blocks`` change."""
+    difference = np.uint64(old ^ new)
+    while difference != ZERO:
+        work.touched[lowest_bit(difference), s, group] |= blocks
+        difference &= difference - ONE
+
+
+@njit
+def note_block(work: Work, s: int, r: int, cells: Any, old: int, new: int) -> None:
+    """Turn over the bits in which the codes of ``cells``, eight rows from ``r``, change."""
+    difference = np.uint64(old ^ new)
+    while difference != ZERO:
+        changes = work.changes[lowest_bit(difference)]
+        put(changes, s, r, eight(changes, s, r) ^ cells)
+        difference &= difference - ONE
 
 
 @njit

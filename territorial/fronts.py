@@ -8,7 +8,7 @@ fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver
 - Whoever touches a cell of F touched the giver there and touches the taker now.
 
 All of it lies in the *zone*, the blocks with cells of F or beside F, and concerns only those who border
-the giver. None of the planes has changed yet while it is counted.
+the giver. While it is counted, F is nobody's: the giver has lost it and the taker not got it yet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from territorial.board import (
     empty,
     first_row,
     front_size,
-    take_front,
+    gain_front,
+    lose_front,
 )
 from territorial.changes import note_changes
 from territorial.constants import NEUTRAL
@@ -53,6 +54,7 @@ def count_fronts(game: Game) -> None:
 def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int) -> None:
     """Move ``work.front``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
     find_zone(work)
+    lose_front(game.planes, game.occupied, giver, work.front, work.front_blocks)
     has_others = follow_both(game, work, taker, giver, size)
     if has_others:
         for word in range(game.bordering.shape[1]):
@@ -62,7 +64,7 @@ def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int
                 if q != taker:
                     follow_neighbour(game, work, taker, giver, q)
                 neighbours &= neighbours - ONE
-    take_front(game.planes, game.occupied, taker, giver, work.front, work.front_blocks)
+    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
     note_changes(work, work.front, work.front_blocks, giver, taker)
     clear_cells(work.front, work.front_blocks)
 
@@ -105,45 +107,36 @@ def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bo
 
     Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those
     beside the front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the
-    giver will touch no more.
+    giver will touch no more; and ``others``, the blocks with cells beside the front of neither of them.
     """
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
-    others = no_cells()
+    has_others = False
     for s in range(work.zone.shape[0]):
         edge = edges(s, len(own))
         for group in range(work.zone.shape[1]):
-            blocks = work.zone[s, group]
+            blocks, found = work.zone[s, group], ZERO
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 taken, takers, givers = eight(work.front, s, r), eight(own, s, r), eight(given, s, r)
                 near = beside(work.front, s, r, edge)
                 gained = near & ~beside(own, s, r, edge)
-                touched = beside_rest(given, work.front, s, r, edge)
+                touched = beside(given, s, r, edge)
                 put(work.near, s, r, near)
                 put(work.gained, s, r, gained)
                 put(work.lost, s, r, near & ~touched)
-                newly_touched = with_counts(newly_touched, gained & givers & ~taken)
+                newly_touched = with_counts(newly_touched, gained & givers)
                 no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
                 touched_back = with_counts(touched_back, touched & taken)
-                others |= near & ~(takers | givers)
+                others = near & ~(takers | givers | taken)
+                found |= blocks & (~blocks + ONE) if rows_in(others) != ZERO else ZERO
                 blocks &= blocks - ONE
+            work.others[s, group] = found
+            has_others |= found != ZERO
     add(game, taker, giver, total(newly_touched) - size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
-    return rows_in(others) != ZERO
-
-
-@njit
-def beside_rest(cells: Any, without: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
-    """Return, for eight rows of strip ``s``, all cells that have a neighbour in ``cells`` but ``without``."""
-    left, right, has_left, has_right = edge
-    own = eight(cells, s, r) & ~eight(without, s, r)
-    word = (own << ONE) | (own >> ONE)
-    word |= eight(cells, s, r - 1) & ~eight(without, s, r - 1)
-    word |= eight(cells, s, r + 1) & ~eight(without, s, r + 1)
-    word |= ((eight(cells, left, r) & ~eight(without, left, r)) >> TOP_BIT) & has_left
-    return word | (((eight(cells, right, r) & ~eight(without, right, r)) << TOP_BIT) & has_right)
+    return has_others
 
 
 @njit
@@ -153,7 +146,7 @@ def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> 
     gained, lost, found = no_cells(), no_cells(), no_cells()
     for s in range(work.zone.shape[0]):
         for group in range(work.zone.shape[1]):
-            blocks = work.zone[s, group] & game.occupied[q, s, group]
+            blocks = work.others[s, group] & game.occupied[q, s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 cells = eight(own, s, r)

@@ -203,7 +203,7 @@ def observe_globals(game: Game, params: Params, out: Any) -> None:
     """Write the numbers that are the same for everybody; ``out``: float32 (columns,)."""
     now = game.clock[TICK]
     living = 0
-    for p in range(1, len(game.alive)):
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
         living += game.alive[p]
     out[_TICK] = now
     out[_TICKS_TO_INTEREST] = params.interest_every - 1 - now % params.interest_every
@@ -262,7 +262,7 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
 def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
     """Write one row per seat; ``out``: float32 (P, columns)."""
     total = 0
-    for p in range(1, len(game.troops)):
+    for p in range(np.uint64(1), np.uint64(len(game.troops))):
         total += game.troops[p]
     sum_pools(game, work.sums)
     for p in range(1, len(game.troops)):
@@ -297,7 +297,7 @@ def was_dead(game: Game, p: int, players: Any) -> bool:
 @njit
 def sum_pools(game: Game, sums: Any) -> None:
     """Write the troops that everybody has in the field, and those of others against him: int64 (2, P+1)."""
-    for p in range(len(game.troops)):
+    for p in range(np.uint64(len(game.troops))):
         sums[0, p] = sums[1, p] = 0
     for p in range(1, len(game.troops)):
         for word in range(game.active.shape[1]):

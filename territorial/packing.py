@@ -180,7 +180,7 @@ def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count:
     for i in range(AT_ONCE):
         index[count + i] = np.uint32(first + lowest_bit(cells))
         code[count + i] = np.uint8(owner)
-        cells &= cells - ONE
+        cells = cells & (cells - ONE) if cells != ZERO else ZERO
     if cells != ZERO:
         list_one_by_one(cells, owner, first, index, code, count + AT_ONCE)
     return end

@@ -176,7 +176,7 @@ def sort_by_key(items: Any, keys: Any, count: int) -> None:
 def earliest_step(game: Game) -> int:
     """Return the first tick at which any player with pools may step."""
     earliest = NEVER
-    for p in range(1, len(game.due)):
+    for p in range(np.uint64(1), np.uint64(len(game.due))):
         earliest = min(earliest, game.due[p])
     return earliest
 
@@ -190,7 +190,7 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     """
     find_targets(game, work, p)
     spread(game.planes, game.occupied, p, work.wanted, work.reach, work.reach_blocks)
-    for target in range(len(work.sizes)):
+    for target in range(np.uint64(len(work.sizes))):
         work.sizes[target] = game.fronts[p, target]
     refunds = 0
     for word in range(game.active.shape[1]):
@@ -282,7 +282,7 @@ def mark_the_dying(game: Game, params: Params) -> int:
     dying = 0
     if params.deaths == 0:
         return dying
-    for p in range(1, len(game.alive)):
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
         dying += is_dying(game.alive[p], game.land[p], game.peak[p], params.death_divisor)
     if dying > 0:
         for p in range(1, len(game.alive)):
@@ -358,9 +358,9 @@ def turn_pools_to_neutral(game: Game, dead: int) -> None:
 def end_the_game(game: Game, params: Params) -> None:
     """The game ends with at most one player left, with one on nearly all land, or with time."""
     living, largest = 0, 0
-    for p in range(1, len(game.alive)):
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
         living += game.alive[p]
-    for p in range(1, len(game.land)):
+    for p in range(np.uint64(1), np.uint64(len(game.land))):
         largest = max(largest, game.land[p])
     is_won = 100 * largest >= params.win_percent * game.clock[NUM_LAND]
     if (living <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):

@@ -16,7 +16,7 @@ import llvmlite.binding
 import numba
 from numba.core import event
 
-from territorial._jit import CACHE_DIR, JIT_ENABLED
+from territorial._jit import CACHE_DIR, JIT_ENABLED, cached_kernels
 
 RECORD = "compile.json"
 """The file beside the compiled kernels that says how many seconds each of them took."""
@@ -29,16 +29,7 @@ _announced = False
 
 def is_compiled() -> bool:
     """Return whether the kernel that plays a step is on disk (or none is needed)."""
-    return not JIT_ENABLED or "step_games" in _cached_kernels(CACHE_DIR)
-
-
-def _cached_kernels(folder: Path) -> set[str]:
-    """Return the kernels whose machine code for this Python lies below ``folder``.
-
-    Numba writes a name such as stepping.step_games-106.py311.1.nbc only when compiling is over.
-    """
-    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    return {path.name.split(".")[1].split("-")[0] for path in folder.rglob(f"*.{python}*.nbc")}
+    return not JIT_ENABLED or "step_games" in cached_kernels(CACHE_DIR)
 
 
 def announce() -> None:

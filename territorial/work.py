@@ -30,6 +30,7 @@ class Work(NamedTuple):
     gained: npt.NDArray[np.uint64]  # (S, rows) those of them that the taker newly touches
     lost: npt.NDArray[np.uint64]  # (S, rows) those of them that the giver touches no more
     zone: npt.NDArray[np.uint64]  # (S, groups) where these three are valid
+    others: npt.NDArray[np.uint64]  # (S, groups) those of them where third players may touch the front
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (8, S, groups)
@@ -69,6 +70,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         gained=np.zeros(words, np.uint64),
         lost=np.zeros(words, np.uint64),
         zone=np.zeros(sets, np.uint64),
+        others=np.zeros(sets, np.uint64),
         all_blocks=all_blocks(config.height),
         changes=np.zeros((CODE_BITS, strips, logged[0]), np.uint64),
         touched=np.zeros((CODE_BITS, strips, logged[1]), np.uint64),

@@ -85,6 +85,41 @@ def copied_package(folder):
     return folder
 
 
+COUNT_COMPILATIONS = """
+import sys
+from territorial import _jit
+
+sys.path.insert(0, sys.argv[1])
+import slow_kernel
+
+result = slow_kernel.add_up(3)
+print(sum(slow_kernel.add_up.stats.cache_misses.values()), result)
+"""
+SLOW_KERNEL = """
+from territorial._jit import kernel
+
+@kernel
+def add_up(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+"""
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
+    (tmp_path / "slow_kernel.py").write_text(SLOW_KERNEL)
+    command = [sys.executable, "-c", COUNT_COMPILATIONS, str(tmp_path)]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+    workers = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    printed = sorted(worker.communicate(timeout=240)[0].strip() for worker in workers)
+    assert printed == ["0 3"] * 3 + ["1 3"]
+
+
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
 def test_kernels_count_no_references_and_allocate_nothing():
     """Compiled without numba's runtime: a tick would otherwise spend half its time on reference counts."""

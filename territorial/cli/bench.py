@@ -50,12 +50,14 @@ from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine import VecGame
+from territorial.obs_layout import MAX_FRAMES
 
 EXAMPLES = """\
   territorial bench
   territorial bench --json bench.json
   territorial bench --threads 2 --games 256
-  territorial bench --observe                 observations included
+  territorial bench --observe                 everything that a policy may see included
+  territorial bench --set decision_every=1    a decision every tick
   territorial bench --cold                    compile anew, a minute more
 """
 
@@ -106,6 +108,13 @@ def add_parser(verbs: Any) -> None:
         help="games in the batch (default 16)",
     )
     parser.add_argument("--observe", action="store_true", help="fill in the observations as well")
+    parser.add_argument(
+        "--frames",
+        type=options.whole(0, MAX_FRAMES),
+        default=4,
+        metavar="F",
+        help="boards in the stack of an observation (default 4; 0: tables and masks only)",
+    )
     parser.add_argument("--cold", action="store_true", help="compile from nothing, whatever the cache holds")
     options.add_seed_option(parser, "seed of the first game")
     options.add_seats_option(parser)
@@ -119,7 +128,8 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_json(parsed)
-    setting = Setting(config, seats, parsed.games, parsed.threads, parsed.seed, parsed.observe)
+    frames = parsed.frames if parsed.observe else None
+    setting = Setting(config, seats, parsed.games, parsed.threads, parsed.seed, frames)
     with options.enough_memory("--games", f"{parsed.games:,} games, each of {options.size_of(config)}"):
         result = measure(setting, parsed.seconds, is_cold=parsed.cold)
     if parsed.json != STDOUT:
@@ -138,7 +148,8 @@ class Setting:
     num_games: int
     num_threads: int
     seed: int
-    observe: bool
+    frames: int | None
+    """Boards in the stack of an observation; None: nothing is observed."""
 
     def game(self, *, is_replacing: bool) -> VecGame:
         """Return a batch that replaces ended games, or lets them stand."""
@@ -150,7 +161,8 @@ class Setting:
                 num_threads=self.num_threads,
                 seats=self.seats,
                 autoreset="same_step" if is_replacing else "disabled",
-                observe=self.observe,
+                observe=self.frames is not None,
+                frames=self.frames or 0,
             )
         except ValueError as error:  # such as a map that has no room for all spawns
             raise UsageError(str(error)) from None
@@ -184,7 +196,8 @@ def measure(setting: Setting, seconds: float, *, is_cold: bool = False) -> dict[
         "seed": setting.seed,
         "num_games": setting.num_games,
         "num_threads": setting.num_threads,
-        "observe": setting.observe,
+        "observe": setting.frames is not None,
+        "frames": setting.frames,
         **{name: rate["median"] for name, rate in rates.items()},
         "spread": rates,
         "phases": {phase.name: _summary(phases[phase], setting.config.num_players) for phase in PHASES},
@@ -422,7 +435,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _heading(result: Mapping[str, Any]) -> str:
     config, about, found = result["config"], result["machine"], result["versions"]
-    observed = "with" if result["observe"] else "without"
+    observed = f"stacks of {result['frames']} boards" if result["observe"] else "no observations"
     return (
         f"{about['cpu']}, {about['usable_cores']} of {about['cores']} cores usable, "
         f"{about['system']}\n"
@@ -430,7 +443,7 @@ def _heading(result: Mapping[str, Any]) -> str:
         + f", rules {result['rules_version']}\n"
         f"{config['height']} x {config['width']}, {config['num_players']} seats "
         f"({result['line_up'] or 'own line-up'}), decisions every {config['decision_every']} "
-        f"ticks, {result['num_games']} games, {result['num_threads']} thread(s), {observed} observations, "
+        f"ticks, {result['num_games']} games, {result['num_threads']} thread(s), {observed}, "
         f"config {result['config_digest']}"
     )
 

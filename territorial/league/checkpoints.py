@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from territorial.arguments import whole_number
-from territorial.league.locking import sync_folder
+from territorial.locking import sync_folder
 
 CONTENTS = "contents.json"
 """Lists the files of a checkpoint and their lengths."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from territorial.league.locking import sync_folder
+from territorial.locking import sync_folder
 
 
 def write_file(path: Path, data: bytes) -> None:

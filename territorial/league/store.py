@@ -20,9 +20,9 @@ import numpy.typing as npt
 from territorial.constants import RULES_VERSION
 from territorial.league import tensor_file
 from territorial.league.errors import DamagedSnapshotError, UnknownSnapshotError
-from territorial.league.locking import locked, sync_folder
 from territorial.league.manifest import Manifest
 from territorial.league.mapped import mapped
+from territorial.locking import locked, sync_folder
 from territorial.obs_layout import OBS_VERSION
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]

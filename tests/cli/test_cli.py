@@ -233,7 +233,7 @@ def test_bench_prints_a_table_and_can_observe_on_threads(capsys):
     options = ["--seconds", "0.1", "--games", "2", "--threads", "2", "--observe"]
     code, out, err = run(capsys, "bench", *options, *SMALL)
     assert code == 0
-    assert "2 games, 2 thread(s), with observations" in out
+    assert "2 games, 2 thread(s), stacks of 4 boards" in out
     assert "whole games" in out
     assert "ticks 4k+" in out
     assert "not reached" in out

@@ -91,7 +91,8 @@ class Planes:
         return int(np.bitwise_count(self.front).sum())
 
     def take_front(self, taker, target):
-        board.take_front(self.planes, self.occupied, taker, target, self.front, self.front_blocks)
+        board.lose_front(self.planes, self.occupied, target, self.front, self.front_blocks)
+        board.gain_front(self.planes, self.occupied, taker, self.front, self.front_blocks)
 
     def size_of(self, owner, target):
         return board.front_size(self.planes, self.occupied, owner, target)
