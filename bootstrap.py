@@ -67,12 +67,19 @@ COMMANDS = {
             "territorial warmup",
             "python benchmarks/where_memory_goes.py",
             "python benchmarks/league_memory.py",
+            "python benchmarks/evaluation_cost.py",
+            "python benchmarks/snapshots_at_scale.py",
+            "python benchmarks/league_run.py",
             "python benchmarks/soak.py",
             "python benchmarks/readme_tables.py",
         ],
-        "measure the memory of leagues: two hours, 12 GB",
+        "measure the memory of leagues, and train one for an hour: four hours, 12 GB",
     ),
-    "league": Command("rllib", ["python examples/league.py"], "train a league with RLlib at full size"),
+    "league": Command(
+        "rllib",
+        ["territorial train runs/league --preset boards"],
+        "train a league with RLlib at full size, in the folder runs/league",
+    ),
     "clean": Command("", [], "remove .venv, builds and tool caches"),
 }
 
