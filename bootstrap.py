@@ -83,6 +83,9 @@ COMMANDS = {
             "territorial warmup",
             "python benchmarks/where_memory_goes.py",
             "python benchmarks/league_memory.py",
+            "python benchmarks/evaluation_cost.py",
+            "python benchmarks/snapshots_at_scale.py",
+            "python benchmarks/league_run.py",
             "python benchmarks/soak.py",
             "python benchmarks/several_learners.py",
             "python benchmarks/rllib_boards.py",
@@ -90,14 +93,18 @@ COMMANDS = {
             "python benchmarks/learning.py --trainer example",
             "python benchmarks/readme_tables.py",
         ],
-        "measure the memory of leagues, check that networks learn: two and a half hours, 12 GB",
+        "measure leagues, train one for an hour, check that networks learn: five hours, 12 GB",
     ),
     "verify-trainers": Command(
         "sb3",
         ["python benchmarks/adapters_learn.py", "python benchmarks/readme_tables.py"],
         "train through every adapter, a quarter of an hour",
     ),
-    "league": Command("rllib", ["python examples/league.py"], "train a league with RLlib at full size"),
+    "league": Command(
+        "rllib",
+        ["territorial train runs/league --preset boards"],
+        "train a league with RLlib at full size, in the folder runs/league",
+    ),
     "clean": Command("", [], "remove .venv, builds and tool caches"),
 }
 

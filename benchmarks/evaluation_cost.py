@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -117,7 +118,7 @@ def timed(
     from territorial.nets.players import SnapshotPolicy
 
     policies = {name: SnapshotPolicy(store, name, trunks()) for name in names}
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _cpu_seconds()
     with Watch() as watch:
         found = evaluate(policies, settings(count), episodes, processes=processes)
     matrix = found.matrix("score")
@@ -126,20 +127,27 @@ def timed(
         "settings": count,
         "games": len(found.records),
         "seconds": time.perf_counter() - began,
+        "cpu_seconds": _cpu_seconds() - before,
         "uss": watch.workers(processes),
         "mean_score": float(matrix.value.mean()),
     }
 
 
-def algorithm_pair(folder: str, name: str, setting: Setting, episodes: int) -> float:
-    """Return the seconds of one pair with an algorithm of its own."""
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of those that it has seen end."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def algorithm_pair(folder: str, name: str, setting: Setting, episodes: int) -> tuple[float, float]:
+    """Return the seconds of one pair with an algorithm of its own, and those of the processor."""
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from rllib_adapters.configure import configure
     from rllib_adapters.league import set_weights
     from rllib_adapters.modules import FeatureModule
 
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _cpu_seconds()
     env = {"config": setting.config, "seats": setting.seats, "frames": 1, "max_steps": STEPS}
     config = configure(PPOConfig(), env, module=FeatureModule, runner="batched", trunk={"width": WIDTH})
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=episodes)
@@ -147,7 +155,7 @@ def algorithm_pair(folder: str, name: str, setting: Setting, episodes: int) -> f
     set_weights(algorithm, "main", SnapshotStore(folder), name)
     algorithm.env_runner.sample(num_episodes=episodes, explore=True)
     algorithm.stop()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, _cpu_seconds() - before
 
 
 def algorithm_pairs(folder: str, pairs: int, episodes: int) -> None:
@@ -188,6 +196,9 @@ def main(argv: list[str] | None = None) -> int:
         ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     pairs = json.loads(ended.stdout.splitlines()[-1])
     count = many["policies"] * many["settings"]
+    each_pair = {
+        key: statistics.median(pair[i] for pair in pairs) for i, key in enumerate(("seconds", "cpu_seconds"))
+    }
     result = {
         "machine": machine(),
         "versions": versions() | {name: importlib.metadata.version(name) for name in ("torch", "ray")},
@@ -197,14 +208,16 @@ def main(argv: list[str] | None = None) -> int:
         "all_policies": many,
         "uss_growth": max(many["uss"]) - max(one["uss"]),
         "seconds_a_pair": many["seconds"] / count,
-        "algorithm_a_pair": pairs,
-        "algorithms_all_pairs_extrapolated": statistics.median(pairs) * count,
+        "algorithm_a_pair": each_pair,
+        "algorithms_all_pairs_extrapolated": {key: value * count for key, value in each_pair.items()},
     }
     parsed.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    each, in_all = statistics.median(pairs), result["algorithms_all_pairs_extrapolated"]
+    each, in_all = result["algorithm_a_pair"], result["algorithms_all_pairs_extrapolated"]
     print(
-        f"{count} pairs, {many['games']} games: {many['seconds']:.0f} s on {parsed.processes} processes\n"
-        f"an algorithm a pair: {each:.1f} s each, {in_all:,.0f} s extrapolated\n"
+        f"{count} pairs, {many['games']} games: {many['seconds']:.0f} s on {parsed.processes} processes, "
+        f"{many['cpu_seconds']:.0f} s of processors\n"
+        f"an algorithm a pair: {each['seconds']:.1f} s each, {in_all['seconds']:,.0f} s extrapolated, "
+        f"{in_all['cpu_seconds']:,.0f} s of processors\n"
         f"USS of a worker: {max(many['uss']) / MB:.0f} MB, {result['uss_growth'] / MB:+.0f} MB over one"
     )
     return 0

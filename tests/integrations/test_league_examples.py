@@ -22,7 +22,7 @@ def as_in_their_folder(monkeypatch):
 def test_settings_and_players_qualify_each_other(tmp_path):
     import coevolution
 
-    options = f"--rounds 2 --episodes 2 --offspring 1 --processes 1 --out {tmp_path / 'pairs.json'}"
+    options = f"--rounds 1 --episodes 2 --offspring 1 --processes 1 --out {tmp_path / 'pairs.json'}"
     found = coevolution.main(options.split())
     assert 1 <= len(found) <= 5
     assert (tmp_path / "pairs.json").read_text().count('"niche"') == len(found)
@@ -42,9 +42,7 @@ def test_niches_that_are_known_are_not_new():
 def test_a_ladder_is_climbed_by_fresh_games():
     import curriculum
 
-    found = curriculum.main(
-        ["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0", "--processes", "1"]
-    )
+    found = curriculum.main(["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0"])
     assert found.settings[0] == "a few novices"
     assert len(found.settings) >= 2
     assert found.policies[-1] == "first again"
