@@ -34,7 +34,7 @@ from territorial.obs_layout import ObsLayout
 
 RESULT = Path(__file__).parent / "results" / "evaluation_cost.json"
 MB = 2**20
-WIDTH = 1920
+WIDTH = 2048
 """Of the two layers of a policy, which has some 5 million parameters then."""
 MAPS = ("open", "lakes", "mountains", "islands")
 FIELDS = (("novice",), ("novice", "banker"), ("banker", "turtle"), ("metronome", "random", "turtle"))

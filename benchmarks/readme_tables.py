@@ -24,6 +24,8 @@ The results come from (`make verify` does all of it)
     python benchmarks/frame_store.py
     python benchmarks/render_speed.py
     python benchmarks/replay_cost.py
+    python benchmarks/vector_cost.py
+    python examples/search.py
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what a learner needs for a sample in which one seat learns, and for one in which all 32 do.
 
-    python benchmarks/rllib_learner_memory.py            a game of 256 x 256, 32 steps, frames of 4: minutes
+    python benchmarks/rllib_learner_memory.py            a game of 256 x 256, 64 steps, frames of 4: minutes
     python benchmarks/rllib_learner_memory.py --steps 8  the same in less
 
 A batched runner plays the sample, which is handed as bytes to a process of its own that has a PPO learner
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=options.whole(8, 1024), default=32, help="game steps of a sample")
+    parser.add_argument("--steps", type=options.whole(8, 1024), default=64, help="game steps of a sample")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
     parser.add_argument("--learn", type=int, help=argparse.SUPPRESS)  # in a process of its own
     parsed = parser.parse_args(argv)

@@ -33,7 +33,7 @@ from territorial.league import SnapshotStore
 from territorial.league.store import MANIFEST, WEIGHTS
 
 RESULT = Path(__file__).parent / "results" / "snapshots_at_scale.json"
-MB, WIDTH = 2**20, 1920
+MB, WIDTH = 2**20, 2048
 CONFIG = GameConfig(height=96, width=96, num_players=12)
 
 

@@ -59,6 +59,7 @@ def run(parsed: argparse.Namespace) -> int:
             "kind": report.kind,
             "passed": not report.failures,
             "findings": [finding._asdict() for finding in report.findings],
+            "skipped": report.skipped,
         }
         options.write_json(parsed.json, result)
     return int(bool(report.failures))
@@ -103,6 +104,7 @@ def text_of(report: Report, seconds: float) -> str:
             lines += textwrap.wrap(
                 finding.advice, 100, initial_indent="       -> ", subsequent_indent=" " * 10
             )
+    lines += [f"  skipped {name}: {why}" for name, why in report.skipped.items()]
     failed = len(report.failures)
     ending = f"{failed} of {len(report.findings)} checks failed" if failed else "all checks passed"
     return "\n".join([*lines, "", f"{ending}, in {seconds:.1f} s"])

@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]
 
 from territorial.testing.episodes import difference, episode, first_difference
 from territorial.testing.stacks import (
@@ -47,6 +47,8 @@ class Report(NamedTuple):
 
     kind: str
     findings: list[Finding]
+    skipped: dict[str, str]
+    """Checks that could not be made, and why."""
 
     @property
     def failures(self) -> list[Finding]:
@@ -87,6 +89,8 @@ class Check(NamedTuple):
     """Returns what is wrong, or None; what it raises counts as wrong, too."""
     advice: str
     kinds: tuple[type[Stack], ...] = (ParallelStack, SingleStack, VectorStack)
+    package: str = ""
+    """What has to be installed for it."""
 
 
 def diagnose(
@@ -103,13 +107,17 @@ def diagnose(
     """
     setting = Setting(make, seed, max_steps)
     stack = setting.stack()
-    findings = []
+    findings, skipped = [], {}
     for check in CHECKS:
-        if isinstance(stack, check.kinds):
-            progress(check.name)
-            findings.append(_run(check, setting))
+        if not isinstance(stack, check.kinds):
+            continue
+        if check.package and find_spec(check.package) is None:
+            skipped[check.name] = f"it needs {check.package}, which is not installed"
+            continue
+        progress(check.name)
+        findings.append(_run(check, setting))
     stack.close()
-    return Report(stack.kind, findings)
+    return Report(stack.kind, findings, skipped)
 
 
 def _run(check: Check, setting: Setting) -> Finding:
@@ -287,6 +295,8 @@ def find_unpicklable(setting: Setting) -> str | None:
 
 def find_failed_test_of_pettingzoo(setting: Setting) -> str | None:
     """PettingZoo's own test passes."""
+    from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]  # needs pytest
+
     stack = setting.stack()
     if isinstance(stack, TurnStack):
         api_test(stack.turns, num_cycles=100)
@@ -380,6 +390,7 @@ CHECKS = (
         find_failed_test_of_pettingzoo,
         "See the message: PettingZoo's assertions name what is missing.",
         (ParallelStack,),
+        "pytest",
     ),
     Check(
         "Gymnasium's own check",

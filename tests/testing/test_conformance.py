@@ -15,6 +15,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 import territorial
 from territorial import cli
+from territorial.cli.doctor import text_of
 from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode
 from tests.env.support import SMALL
 
@@ -53,6 +54,14 @@ def test_everything_that_we_ship_passes(make):
     report = diagnose(make, max_steps=50)
     assert report.failures == []
     assert len(report.findings) >= 10
+
+
+def test_a_check_that_needs_a_package_is_skipped_with_the_reason(monkeypatch):
+    monkeypatch.setattr("territorial.testing.conformance.find_spec", lambda name: None)
+    report = diagnose(make_game, max_steps=5)
+    assert report.failures == []
+    assert report.skipped == {"PettingZoo's own test": "it needs pytest, which is not installed"}
+    assert "skipped PettingZoo's own test: it needs pytest" in text_of(report, 1.0)
 
 
 # ---- wrappers that break one thing each ------------------------------------------------------------
