@@ -27,6 +27,7 @@ from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
 from territorial.cli.machine import machine, versions
 from territorial.league import SnapshotStore
+from territorial.league.charts import check_matplotlib
 from territorial.league.league_charts import draw_league
 from territorial.nets.players import SnapshotPolicy
 
@@ -80,6 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--images", type=Path, default=IMAGES)
     parsed = parser.parse_args(argv)
+    check_matplotlib()  # now, and not after an hour
     command = train(parsed.run, parsed.minutes)
     league, _ = league_of(parsed.run)
     for path in draw_league(league, parsed.run / "plots"):

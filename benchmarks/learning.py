@@ -36,6 +36,7 @@ from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
+from territorial.league.charts import check_matplotlib
 from territorial.nets import EncodeOncePolicy, Policy
 
 ROOT = Path(__file__).parents[1]
@@ -342,11 +343,7 @@ def _rounded(place: float) -> float | None:
 
 def plot(result: dict[str, Any], path: Path) -> None:
     """Draw the curve of a result, with what takes no learning as lines."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = check_matplotlib()
     figure, axes = pyplot.subplots(figsize=(8, 4.2), dpi=100)
     points = [(seconds / 60, place) for _, seconds, place in result["curve"] if place is not None]
     axes.plot(*zip(*points, strict=True), color="#1f6fb4", linewidth=1.8, label="while it learns, sampled")

@@ -94,4 +94,4 @@ def scaling() -> str:
 def _point(curve: str, value: int) -> str:
     if curve == "map":
         return f"map of {value} x {value}"
-    return f"{value:,} {curve}"
+    return f"{value:,} {curve if value > 1 else curve.removesuffix('s')}"

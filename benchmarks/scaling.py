@@ -25,6 +25,7 @@ from typing import Any
 
 import territorial
 from territorial.cli.machine import machine, versions
+from territorial.league.charts import check_matplotlib
 
 RESULT = Path(__file__).parent / "results" / "scaling.json"
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "scaling.png"
@@ -134,11 +135,7 @@ def time_steps(game: territorial.VecGame, seconds: float) -> dict[str, Any]:
 
 def draw(curves: dict[str, Sequence[dict[str, Any]]], path: Path) -> None:
     """Draw all curves that there are into one picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = check_matplotlib()
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
     for axis, (curve, rows) in zip(axes.flat, curves.items(), strict=False):
         for form, marker in zip(FORMS, "os", strict=True):
