@@ -14,7 +14,7 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
-from territorial.engine import VecGame, seed_of_episode
+from territorial.engine import VecGame, compile_steps, seed_of_episode
 from territorial.league import LeagueTable, Player
 from territorial.seats import AGENT
 
@@ -106,6 +106,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     ) -> None:
         super().__init__()
         options = self.options = EnvOptions.from_config(env_config)
+        compile_steps()  # while the runner is built: for a sample RLlib waits a minute
         self.game = VecGame(
             options.config, num_envs, autoreset="disabled", frames=options.frames, num_threads=num_threads
         )

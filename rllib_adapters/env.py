@@ -16,7 +16,7 @@ from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions import pair_mask
 from territorial.decode.numpy import Decoder
-from territorial.engine import VecGame
+from territorial.engine import VecGame, compile_steps
 from territorial.league import LeagueTable
 from territorial.seats import AGENT
 
@@ -75,6 +75,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None = None) -> None:
         options = self.options = EnvOptions.from_config(env_config)
+        compile_steps()  # while the runner is built: for a sample RLlib waits a minute
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self._rng = np.random.default_rng(entropy)
         self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)

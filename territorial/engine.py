@@ -71,6 +71,16 @@ def seed_of_episode(batch_seed: int, episode: int) -> int:
     return int(seeds[0])
 
 
+def compile_steps() -> None:
+    """Compile what the first step of any batch would wait for, where that has not been done yet.
+
+    For those who start processes and wait for their first steps no longer than the compiler takes.
+    """
+    game = VecGame(GameConfig(height=32, width=32, num_players=2))
+    game.reset()
+    game.step()
+
+
 def _exclusive(method: Method) -> Method:
     """Refuse the call while another thread is within one: they would share buffers and scratch memory."""
 

@@ -18,7 +18,7 @@ from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, versions
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
-from territorial.engine import VecGame
+from territorial.engine import VecGame, compile_steps
 from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
 from territorial.league.contest import MOST_GAMES, Contest, Draw
@@ -140,12 +140,11 @@ def _compile(config: GameConfig) -> None:
     """Compile here and now what all processes then find compiled, and see that the game can be set up."""
     with options.enough_memory("--height, --width, --num-players", f"games of {options.size_of(config)}"):
         try:
-            game = VecGame(config, 1, observe=False)
+            VecGame(config, 1, observe=False)
         except ValueError as error:  # such as a map that has no room for all spawns
             raise UsageError(str(error)) from None
         with warmup.progress("territorial: compiling the engine"):
-            game.reset()
-            game.step()
+            compile_steps()
 
 
 def _play(

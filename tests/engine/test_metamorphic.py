@@ -5,6 +5,8 @@ Here the engine is compared with itself, so these tests see what it and the twin
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from territorial import GameConfig, LandMask, VecGame, stepping
 from territorial._jit import JIT_ENABLED
 from tests.engine.support import (
+    ROOT,
     board,
     digests,
     game_on,
@@ -454,3 +457,23 @@ def signature_counts():
     }
     assert len(kernels) >= 8
     return {name: len(kernel.signatures) for name, kernel in kernels.items()}
+
+
+COMPILE_AND_STEP = """
+import numpy as np
+from territorial import GameConfig, VecGame, engine, stepping
+compiled = engine.compile_steps() or dict(step=len(stepping.step_games.signatures),
+                                          reset=len(stepping.reset_games.signatures))
+game = VecGame(GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0}), 3,
+               seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
+game.reset(seed=4)
+game.step(np.zeros((3, 5, 2), np.int64))
+print(compiled, len(stepping.step_games.signatures), len(stepping.reset_games.signatures))
+"""
+
+
+def test_what_is_compiled_ahead_is_all_that_a_step_needs():
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE_AND_STEP], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split("\n")[0] == "{'step': 1, 'reset': 1} 1 1"

@@ -28,3 +28,37 @@ def test_a_learner_needs_hardly_more_for_all_seats_than_for_one():
     assert all_["rows"] > 20 * one["rows"]
     assert (all_["peak"] - all_["tables"]) / (one["peak"] - one["tables"]) <= found["goal"] == 1.3
     assert all_["sample_bytes"] / found["steps"] < 1000 * KB_A_GAME_STEP
+
+
+def test_encode_once_samples_boards_five_times_as_fast_as_the_same_network_agent_by_agent():
+    found = result("rllib_boards")
+    assert (found["agents"], found["height"], found["players"], found["frames"]) == (32, 256, 32, 4)
+    speeds = found["agent_steps_per_process_second"]
+    assert speeds["encode-once"] >= 5 * speeds["per agent"]
+
+
+def test_four_who_learn_get_their_rows_and_memory_stays_flat():
+    found = result("several_learners")
+    assert (found["iterations"], found["snapshots"]) == (20, 100)
+    assert found["rows_right"] == len(found["rows"]) == 20
+    assert all(count > 0 for count in found["rows_of_each"].values())
+    assert len(found["rows_of_each"]) == 4
+    assert found["growth"] <= 1.02
+
+
+def test_within_a_quarter_of_an_hour_a_network_learns_to_win_against_bots():
+    found = result("learning_rllib")
+    assert (found["height"], found["width"], len(found["seats"])) == (64, 64, 8)
+    assert set(found["seats"]) == {"agent", "metronome", "novice"}
+    assert found["seconds"] <= 15 * 60
+
+
+@pytest.mark.parametrize("trainer", ["rllib", "example"])
+def test_what_was_trained_comes_in_before_what_was_not(trainer):
+    found = result(f"learning_{trainer}")
+    assert found["games"] == 200
+    assert found["better_than_all"]
+    places = found["mean_place"]
+    ours = [places.pop(f"trained, {how}") for how in ("sampled", "greedy")]
+    worst = max(own["mean"] + own["half_interval"] for own in ours)
+    assert worst < min(other["mean"] - other["half_interval"] for other in places.values())
