@@ -301,8 +301,6 @@ def test_an_interrupt_sent_to_the_script_reaches_the_command(tmp_path):
         [*command, "run"],
         stdout=subprocess.PIPE,
         text=True,
-        # Tests that run in the background may have inherited deafness to it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
             while process.stdout.readline() != "ready\n":

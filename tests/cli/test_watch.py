@@ -149,8 +149,6 @@ def watching(*arguments: str):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Who starts the tests may ignore Ctrl-C, as shells do for what they start in the background.
-        preexec_fn=None if os.name == "nt" else lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert process.stdout is not None
