@@ -20,8 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rllib_adapters.modules import FeatureModule
-from rllib_adapters.run import MODULES, SNAPSHOTS
+from rllib_adapters.run import NETWORKS, SNAPSHOTS
 from rllib_adapters.training import BOTS, Training
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
@@ -50,7 +49,8 @@ def against_bots(run: Path, episodes: int) -> dict[str, dict[str, dict[str, floa
     """Return score and place, with intervals, of the newest and the first copy against every bot."""
     training, (league, _) = Training.read(run / "run.json"), league_of(run)
     store = SnapshotStore(run / SNAPSHOTS)
-    trunk = {FeatureModule.architecture: MODULES[training.network].make_trunk}
+    module, _ = NETWORKS[training.network]
+    trunk = {module.architecture: module.make_trunk}
     ours = [name for name, one in league.snapshots.items() if one.learner == "main"]
     policies = {name: SnapshotPolicy(store, name, trunk) for name in dict.fromkeys((ours[-1], ours[0]))}
     names = [name for name in bots.ALIASES if bots.canonical(name) in bots.NAMES]

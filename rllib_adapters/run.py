@@ -19,8 +19,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.league import callback_of, configure_league, league_in
-from rllib_adapters.modules import BoardModule, FeatureModule, ReferenceModule, settings_of
+from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import Training
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
@@ -34,7 +35,11 @@ OPTIONS, PROGRESS, LEAGUE, STATE = "run.json", "progress.csv", "league.npz", "st
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
 OBJECT_STORE = 200 * MB
 
-MODULES: dict[str, type[BoardModule]] = {"features": FeatureModule, "boards": ReferenceModule}
+NETWORKS: dict[str, tuple[type[BoardModule], dict[str, Any]]] = {
+    "features": (EncodeOnceModule, {"trunk": {"size": "tables"}}),
+    "boards": (ReferenceModule, {}),
+}
+"""What ``Training.network`` stands for: the module and its settings."""
 
 
 class Run:
@@ -94,7 +99,7 @@ class Run:
             env_config,
             training.league(),
             self.store,
-            module=MODULES[training.network],
+            module=NETWORKS[training.network],
             runner="batched",
         )
         config.env_runners(
@@ -115,6 +120,8 @@ class Run:
             grad_clip=0.5,
         )
         config.debugging(seed=training.seed, log_level="ERROR")
+        if issubclass(NETWORKS[training.network][0], EncodeOnceModule):
+            rows_by_frame(config)
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
@@ -129,7 +136,8 @@ class Run:
     def _check_budget(self, env_config: dict[str, Any]) -> None:
         if not self.training.memory_mb:
             return
-        policy = MODULES[self.training.network].make_policy(settings_of(env_config))
+        module, settings = NETWORKS[self.training.network]
+        policy = module.make_policy(settings_of(env_config, **settings))
         parameters = sum(part.numel() for part in policy.parameters())
         predict(self.training.setup(parameters), "packed").check_budget(self.training.memory_mb * MB)
 

@@ -32,7 +32,7 @@ class Training:
     decision_every: int = _option(50, "ticks from one decision to the next")
     max_ticks: int = _option(6000, "ticks after which a game ends")
     maps: int = _option(16, "maps that games are played on")
-    network: str = _option("features", "what the network looks at: features or boards")
+    network: str = _option("features", "what the network looks at: features (the tables alone) or boards")
     agents: int = _option(4, "seats of a game that the main agent learns from")
     exploiters: int = _option(0, "seats of a main exploiter, and of a league exploiter; 0: there are none")
     snapshots: int = _option(4, "seats of frozen copies, harder opponents more often")

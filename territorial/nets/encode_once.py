@@ -26,9 +26,10 @@ TABLES: Mapping[str, Sequence[Column]] = {"players": PLAYERS, "borders": BORDERS
 class Size:
     """How large an ``EncodeOncePolicy`` is.
 
-    ``grid``: squares a side that the longer side of the board is pooled to at most. ``paint``: numbers that
-    an owner paints on its cells. ``channels``: of the trunk's convolutions, each of which halves the
-    grid. ``width``: of a seat. ``heads`` and ``layers``: of the attention between seats.
+    ``grid``: squares a side that the longer side of the board is pooled to at most; 0: the board is not
+    looked at. ``paint``: numbers that an owner paints on its cells. ``channels``: of the trunk's
+    convolutions, each of which halves the grid. ``width``: of a seat. ``heads`` and ``layers``: of the
+    attention between seats.
     """
 
     grid: int
@@ -43,8 +44,9 @@ SIZES: Mapping[str, Size] = {
     "small": Size(grid=32, paint=8, channels=(16, 32), width=64, heads=4, layers=1),
     "medium": Size(grid=64, paint=16, channels=(32, 64, 64), width=128, heads=4, layers=2),
     "large": Size(grid=128, paint=32, channels=(64, 128, 256, 256), width=256, heads=8, layers=4),
+    "tables": Size(grid=0, paint=0, channels=(), width=64, heads=4, layers=2),
 }
-"""The sizes by name; the first is the default."""
+"""The sizes by name; the first is the default, and the last reads the tables alone."""
 
 
 class Encoded(NamedTuple):
@@ -93,10 +95,11 @@ class EncodeOncePolicy(Policy):
         super().__init__(layout, config, hold_probability=hold_probability)
         width, pair = self.size.width, 2 * len(BORDERS)
         self.read_seat = _mlp(len(PLAYERS) + len(GLOBALS) + pair, width, width)
-        self.paint = nn.Linear(width, self.size.paint)
-        self.ground = nn.Parameter(0.1 * torch.randn(2, self.size.paint))  # of neutral and of blocked cells
-        self.trunk = _trunk(layout.frames * self.size.paint, self.size.channels)
-        self.read_board = nn.Linear(2 * self.size.channels[-1], width)
+        if self.size.grid:
+            self.paint = nn.Linear(width, self.size.paint)
+            self.ground = nn.Parameter(0.1 * torch.randn(2, self.size.paint))  # neutral and blocked cells
+            self.trunk = _trunk(layout.frames * self.size.paint, self.size.channels)
+            self.read_board = nn.Linear(2 * self.size.channels[-1], width)
         self.attention = nn.ModuleList(
             SeatAttention(width, self.size.heads, pair) for _ in range(self.size.layers)
         )
@@ -129,8 +132,8 @@ class EncodeOncePolicy(Policy):
                 f"{layout.frames}"
             )
         super().set_game(layout, config)
-        self.factor = -(-max(layout.height, layout.width) // self.size.grid)
-        """Cells a side of the squares that the board is pooled to."""
+        self.factor = -(-max(layout.height, layout.width) // self.size.grid) if self.size.grid else 0
+        """Cells a side of the squares that the board is pooled to; 0 if it is not looked at."""
         # No buffers: they follow from the config, and a snapshot of the weights is to play without them.
         self._scales: dict[tuple[str, torch.device], Tensor] = {}
 
@@ -190,7 +193,8 @@ class EncodeOncePolicy(Policy):
         everybody = everybody[:, None].expand(-1, players.shape[1], -1)
         own = players * self._scale("players", players.device)
         seats = self.read_seat(torch.cat([own, everybody, pairs[:, :, 0]], dim=-1))
-        seats = seats + self._look(planes, seats)
+        if self.size.grid:
+            seats = seats + self._look(planes, seats)
         for attend in self.attention:
             seats = attend(seats, pairs[:, :, 1:], alive)
         return Encoded(self.last_norm(seats), pairs)

@@ -87,6 +87,17 @@ def test_seats_are_told_apart_by_what_the_board_shows():
     assert (outputs(policy, emptied)[1] - values).abs().max() > 1e-4
 
 
+def test_one_that_reads_tables_alone_looks_at_no_board():
+    policy = policy_with_opinions(size="tables")
+    before = outputs(policy, SEEN)
+    emptied = SEEN | {"observations": torch.zeros_like(SEEN["observations"])}
+    for a, b in zip(before, outputs(policy, emptied), strict=True):
+        assert torch.equal(a, b)
+    poor = SEEN | {"players": 0.5 * SEEN["players"]}
+    assert (outputs(policy, poor)[1] - before[1]).abs().max() > 1e-4
+    assert not any("trunk" in name or "paint" in name for name in policy.state_dict())
+
+
 def test_shares_are_those_of_the_board():
     policy = EncodeOncePolicy(LAYOUT, SMALL, size=Size(10, 4, (8,), 16, 2, 1))
     assert policy.factor == 4
@@ -225,7 +236,7 @@ def test_snapshots_of_it_play(tmp_path):
 
 
 def test_what_cannot_be_is_refused_by_name():
-    with pytest.raises(ValueError, match="size is 'huge'; it must be one of small, medium, large"):
+    with pytest.raises(ValueError, match="size is 'huge'; it must be one of small, medium, large, tables"):
         EncodeOncePolicy(LAYOUT, SMALL, size="huge")
     other = seen_by(SMALL, [1], frames=2)[0]
     with pytest.raises(ValueError, match="made for stacks of 4 frames; the layout has 2"):
