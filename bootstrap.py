@@ -85,6 +85,7 @@ COMMANDS = {
             "python benchmarks/league_memory.py",
             "python benchmarks/evaluation_cost.py",
             "python benchmarks/snapshots_at_scale.py",
+            "python benchmarks/capacity_plan.py",
             "python benchmarks/league_run.py",
             "python benchmarks/soak.py",
             "python benchmarks/several_learners.py",

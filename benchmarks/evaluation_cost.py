@@ -65,6 +65,8 @@ def trunks() -> dict[str, Any]:
 
 def filled_store(folder: str, count: int) -> tuple[SnapshotStore, int]:
     """Return a store of snapshots, all different, and how many parameters they have."""
+    import torch
+
     from territorial.nets.board_policy import BoardPolicy
     from territorial.nets.features import FeatureTrunk
     from territorial.nets.frozen import manifest_of
@@ -72,6 +74,8 @@ def filled_store(folder: str, count: int) -> tuple[SnapshotStore, int]:
     store = SnapshotStore(folder)
     for i in range(count):
         policy = BoardPolicy(LAYOUT, game("open"), FeatureTrunk(LAYOUT, game("open"), width=WIDTH))
+        with torch.no_grad():
+            policy.policy_head.weight.mul_(200)  # as after training: policies as they begin act alike
         arrays = {name: part.detach().numpy() for name, part in policy.state_dict().items()}
         store.add(f"policy-{i:02d}", arrays, manifest_of(LAYOUT, "features", {"width": WIDTH}))
     return store, sum(array.size for array in arrays.values())
@@ -130,6 +134,7 @@ def timed(
         "cpu_seconds": _cpu_seconds() - before,
         "uss": watch.workers(processes),
         "mean_score": float(matrix.value.mean()),
+        "different_rows": len({tuple(row) for row in matrix.value.tolist()}),
     }
 
 

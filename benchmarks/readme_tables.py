@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
-docs/rendering.md, docs/watching.md, docs/performance.md and docs/where-40-gb-went.md from
+docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and docs/where-40-gb-went.md from
 benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout. Those about bots are
-in benchmarks/bot_tables.py, those of docs/performance.md in benchmarks/performance_tables.py.
+in benchmarks/bot_tables.py, those of docs/performance.md and docs/league.md in performance_tables.py and
+league_tables.py.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -37,7 +38,8 @@ The results come from (`make verify` does all of it)
     python benchmarks/peers.py
 
 and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py, soak.py,
-rllib_boards.py and learning.py, and where Chromium is, from benchmarks/page_speed.py.
+evaluation_cost.py, snapshots_at_scale.py, capacity_plan.py, rllib_boards.py and learning.py, and where
+Chromium is, from benchmarks/page_speed.py.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import bot_tables, league_memory, performance_tables, where_memory_goes
+from benchmarks import bot_tables, league_memory, league_tables, performance_tables, where_memory_goes
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
@@ -805,6 +807,9 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "sampling", sampling),
     ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
+    ("docs/league.md", "evaluation", league_tables.evaluation),
+    ("docs/league.md", "snapshots", league_tables.snapshots),
+    ("docs/league.md", "capacity", league_tables.capacity),
     ("docs/trainers.md", "trainers", trainers),
     ("docs/trainers.md", "adapters", adapters),
     ("docs/observation.md", "version", version),

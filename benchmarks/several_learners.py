@@ -36,12 +36,12 @@ from rllib_adapters.configure import configure
 from rllib_adapters.learners import TerritorialPPOLearner
 from rllib_adapters.memory import MB, RAY, describe
 from rllib_adapters.modules import BoardModule, settings_of
-from rllib_adapters.payoffs import collected
+from rllib_adapters.outcomes import outcomes_of
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.decode.layout import feature_names
-from territorial.league import Group, LeagueTable, Payoffs, SnapshotStore
+from territorial.league import Group, LeagueTable, PayoffMatrix, SnapshotStore
 from territorial.league.memory import measure
 
 RESULT = Path(__file__).parent / "results" / "several_learners.json"
@@ -153,17 +153,18 @@ def build(store: SnapshotStore, snapshots: int) -> Any:
     return config.build_algo()
 
 
-def train(iterations: int, snapshots: int, warm_up: int) -> tuple[list[dict[str, Any]], Payoffs, int]:
-    """Return what every iteration took and gave, the payoffs, and how many snapshots were opened."""
+def train(iterations: int, snapshots: int, warm_up: int) -> tuple[list[dict[str, Any]], PayoffMatrix, int]:
+    """Return what every iteration took and gave, the payoff, and how many snapshots were opened."""
     rows: list[dict[str, Any]] = []
-    payoffs = Payoffs()
+    payoff = PayoffMatrix()
     with tempfile.TemporaryDirectory() as folder:
         algorithm = build(SnapshotStore(folder), snapshots)
         for i in range(1 - warm_up, iterations + 1):
             started = time.perf_counter()
             result = algorithm.train()
             seconds = time.perf_counter() - started
-            payoffs.add(collected(result))
+            for outcome in outcomes_of(algorithm):
+                payoff.record(*outcome)
             counted = algorithm.learner_group._learner.counted
             sampled = {name: int(n) for name, n in result["env_runners"]["rows"].items()}
             gc.collect()
@@ -186,7 +187,7 @@ def train(iterations: int, snapshots: int, warm_up: int) -> tuple[list[dict[str,
             lambda runner: len(runner.module["pool"].opponents._open), local_env_runner=False
         )
         algorithm.stop()
-    return rows[warm_up:], payoffs, opened
+    return rows[warm_up:], payoff, opened
 
 
 def is_right(row: dict[str, Any]) -> bool:
@@ -224,11 +225,11 @@ def main(argv: list[str] | None = None) -> int:
         logging_level="error",
     )
     started = time.perf_counter()
-    rows, payoffs, opened = train(iterations, snapshots, WARM_UP[parsed.size])
+    rows, payoff, opened = train(iterations, snapshots, WARM_UP[parsed.size])
     seconds = time.perf_counter() - started
     ray.shutdown()
     found, right = growth(rows), [is_right(row) for row in rows]
-    met = {name: len(payoffs.opponents(f"trainable:{name}")) for name in SEATS}
+    met = {name: len(payoff.opponents(f"trainable:{name}")) for name in SEATS}
     print(
         f"{iterations} iterations in {seconds:,.0f} s: rows right in {sum(right)}, {opened} snapshots "
         f"opened, {found:.4f} times the memory ({rows[0]['measure']}) of the second fifth in the last; "

@@ -14,7 +14,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.configure import configure, set_league
-from rllib_adapters.outcomes import Outcome
+from rllib_adapters.outcomes import outcomes_of
 from rllib_adapters.pool import store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 from territorial.league.league import named
@@ -157,12 +157,6 @@ class LeagueCallback:
         self.store.add(name, weights_of(algorithm, learner), manifest)
 
 
-def outcomes_of(algorithm: Algorithm) -> list[Outcome]:
-    """Return how the games of all runners ended since the last call, runner by runner."""
-    found = algorithm.env_runner_group.foreach_env_runner(_take)
-    return [outcome for games in found for outcome in games]
-
-
 def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
     """Return the weights of the network of a module that learns, by the names that snapshots have."""
     weights = algorithm.learner_group.get_weights([module])[module]
@@ -176,14 +170,6 @@ def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: s
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
     shared = ray.put(weights)
     algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
-
-
-def _take(runner: Any) -> list[Outcome]:
-    if runner.env is None:
-        return []
-    if hasattr(runner.env, "outcomes"):
-        return list(runner.env.outcomes.take())
-    return [outcome for env in runner.env.envs for outcome in env.unwrapped.outcomes.take()]
 
 
 def _take_weights(runner: Any, module: str, shared: Any) -> None:

@@ -1,34 +1,27 @@
-"""How games ended: who sat where and came in at which place, kept by an environment until somebody asks."""
+"""The games of environments that are over, kept until somebody asks, and collected from all runners."""
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
+from ray.rllib.algorithms.algorithm import Algorithm
 
 from territorial.engine import GameArrays
-from territorial.league import Player
-from territorial.league.trials import placed
+from territorial.league import Outcome, Player
+from territorial.league.outcome import known_places, places_now
 
-MOST = 10_000
-"""Outcomes that are kept; older ones are dropped, where nobody asks."""
-
-
-class Outcome(NamedTuple):
-    """How one game ended."""
-
-    players: tuple[str, ...]
-    """By seat, such as "trainable:main"."""
-    places: tuple[float, ...]
-    """By seat, 1 for the best; NaN for those who were alive when nobody learned from the game any more."""
+MOST = 2_000
+"""Outcomes that an environment keeps; older ones are dropped, where nobody asks."""
 
 
 class Outcomes:
     """The games of an environment that are over and have not been taken."""
 
     def __init__(self) -> None:
-        self._games: list[Outcome] = []
+        self._games: deque[Outcome] = deque(maxlen=MOST)
 
     def add(self, players: Sequence[Player], state: GameArrays, k: int, *, is_cut: bool) -> None:
         """Keep how game ``k`` stands, which is over for its environment.
@@ -36,12 +29,32 @@ class Outcomes:
         Those who live are placed by land if it was cut, since that is what it came to; if it was left because
         nobody learns from it any more, how they will come in is not known.
         """
-        places = state.place2[k, 1:] / 2
-        places = placed(places, state.land[k, 1:]) if is_cut else np.where(places > 0, places, np.nan)
-        self._games.append(Outcome(tuple(map(str, players)), tuple(places.tolist())))
-        del self._games[:-MOST]
+        places = places_now(state, k) if is_cut else known_places(state, k)
+        names = tuple(sys.intern(str(player)) for player in players)  # the same ones game after game
+        self._games.append(Outcome(names, tuple(places.tolist())))
 
     def take(self) -> list[Outcome]:
         """Return all that are kept, in the order in which they ended, and forget them."""
-        games, self._games = self._games, []
+        games = list(self._games)
+        self._games.clear()
         return games
+
+
+def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
+    """Return how the games of all runners ended since the last call, runner by runner.
+
+    ``evaluation``: those of the runners of the evaluation. Each keeps no more than its last ``MOST`` games.
+    """
+    group = algorithm.eval_env_runner_group if evaluation else algorithm.env_runner_group
+    if group is None:
+        raise ValueError("the algorithm has no runners for an evaluation: see AlgorithmConfig.evaluation")
+    return [outcome for games in group.foreach_env_runner(taken_from) for outcome in games]
+
+
+def taken_from(runner: Any) -> list[Outcome]:
+    """Return how the games of one runner ended, of either kind, and have it forget them."""
+    if runner.env is None:
+        return []
+    if hasattr(runner.env, "outcomes"):
+        return list(runner.env.outcomes.take())
+    return [outcome for env in runner.env.envs for outcome in env.unwrapped.outcomes.take()]

@@ -34,10 +34,9 @@ from torch import Tensor
 from rllib_adapters import choice
 from rllib_adapters.batch import Step, TerritorialBatchEnv
 from rllib_adapters.frames import FRAME, frames_for_runners
-from rllib_adapters.payoffs import PAYOFFS
 from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
 from rllib_adapters.roster import Roster
-from rllib_adapters.tally import Tally, payoffs_of
+from rllib_adapters.tally import Tally
 from territorial.actions import num_targets
 from territorial.constants import NUM_FRACTIONS
 
@@ -65,9 +64,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
     those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
-    ``raised_launches`` and ``bounced_launches``; under ``players`` the same by the name of who learns; and
-    ``payoffs``, a list of ``territorial.league.Payoffs``, which ``payoffs.collected`` adds up. Returns
-    and lengths of single agents are not logged.
+    ``raised_launches`` and ``bounced_launches``; under ``players`` the same by the name of who learns.
+    Wins and places by opponent follow from ``outcomes.outcomes_of``. Returns and lengths of single agents
+    are not logged.
 
     """
 
@@ -282,8 +281,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         window = max(
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
         )
-        results = self._tally.take(ended)
-        for result in results:
+        for result in self._tally.take(ended):
             self._log_episode_metrics(result.length, result.total_return, result.seconds)
             self.metrics.log_dict(
                 {
@@ -293,8 +291,6 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 },
                 window=window,
             )
-        if results:
-            self.metrics.log_value(PAYOFFS, payoffs_of(results), reduce="item_series")
 
     def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
         make_callback(

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from rllib_adapters.agents import frozen_name
 from rllib_adapters.batch import Step, TerritorialBatchEnv
 from rllib_adapters.roster import Roster
-from territorial.league import Payoffs, Player
 
 LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""
@@ -31,10 +30,6 @@ class Result(NamedTuple):
     """Place, wins, land, steps and launches of a seat that learns."""
     means_by_player: dict[str, dict[str, float]]
     """The same of the seats of each who learns."""
-    seats: list[str]
-    """Who played them: ``kind:name``."""
-    places: npt.NDArray[np.float64]
-    """(P,); those who lived when it was left are placed as at its end, by land, then by troops."""
 
 
 class Tally:
@@ -108,19 +103,7 @@ class Tally:
             seconds=time.perf_counter() - self._began[k],
             means=self._means(k, np.flatnonzero(learned)),
             means_by_player={name: self._means(k, seats) for name, seats in players.items()},
-            seats=[str(player) for player in self._env.envs[k].players],
-            places=self._places(k),
         )
-
-    def _places(self, k: int) -> npt.NDArray[np.float64]:
-        state = self._env.game.state
-        places: npt.NDArray[np.float64] = state.place2[k, 1:] / 2
-        lives = places == 0
-        land, troops = state.land[k, 1:][lives], state.troops[k, 1:][lives]
-        is_same = (land[:, None] == land) & (troops[:, None] == troops)
-        is_behind = (land[:, None] < land) | ((land[:, None] == land) & (troops[:, None] < troops))
-        places[lives] = is_behind.sum(1) + (is_same.sum(1) + 1) / 2
-        return places
 
     def _means(self, k: int, seats: npt.NDArray[np.int64]) -> dict[str, float]:
         state, places = self._env.game.state, self._env.game.state.place2[k, seats + 1] / 2
@@ -132,12 +115,3 @@ class Tally:
             **{f"{name}_launches": float(getattr(state, name)[k, seats + 1].mean()) for name in LAUNCHES},
         }
         return means | ({"place": float(known.mean())} if len(known) else {})
-
-
-def payoffs_of(results: Sequence[Result]) -> Payoffs:
-    """Return how those who learn did against everybody they met."""
-    payoffs = Payoffs()
-    for result in results:
-        learn = [str(Player("trainable", name)) for name in result.means_by_player]
-        payoffs.add_game(result.seats, result.places, learn)
-    return payoffs

@@ -74,12 +74,10 @@ def text_of(league: League, where: Path, most: int = 30) -> str:
     ]
     names = order_of(league)
     for name in names[:most]:
-        rating, (low, high) = league.rating(name), league.payoff.interval(main, name)
-        games = int(league.payoff.games(main, [name])[0])
-        share = f"{100 * float(league.payoff.matrix([main, name])[0][0, 1]):.0f} %" if games else ""
-        chance = f"{share} ({100 * low:.0f}..{100 * high:.0f})" if games and name != main else ""
+        rating, met = league.rating(name), league.payoff.of(main, name)
+        chance = f"{100 * met.above:.0f} % ({100 * met.low:.0f}..{100 * met.high:.0f})" if met.games else ""
         mark = f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
-        lines.append(f"{label(name):24}{mark:>15}{games if name != main else '':>26}{chance:>30}")
+        lines.append(f"{label(name):24}{mark:>15}{met.games if name != main else '':>26}{chance:>30}")
     if len(names) > most:
         lines.append(f"... and {len(names) - most} more")
     for name in league.steps:

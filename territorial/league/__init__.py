@@ -10,8 +10,8 @@ from territorial.league.league import Frozen, GateView, League
 from territorial.league.manifest import Manifest
 from territorial.league.matchmaking import Opponents
 from territorial.league.members import Gate, LeagueConfig, Learner
-from territorial.league.payoff_matrix import PayoffMatrix
-from territorial.league.payoffs import Payoff, Payoffs
+from territorial.league.outcome import Outcome
+from territorial.league.payoff_matrix import Payoff, PayoffMatrix
 from territorial.league.store import Packed, SnapshotStore, Weights
 from territorial.league.table import Group, LeagueTable, Player
 
@@ -28,10 +28,10 @@ __all__ = [
     "Manifest",
     "MismatchError",
     "Opponents",
+    "Outcome",
     "Packed",
     "Payoff",
     "PayoffMatrix",
-    "Payoffs",
     "Player",
     "SnapshotError",
     "SnapshotStore",

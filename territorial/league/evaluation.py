@@ -192,7 +192,7 @@ def _on_cores(processes: int) -> Play:
 def _portions(pair: tuple[str, str], episodes: int, sheet: _Sheet) -> list[Portion]:
     """Return the portions of a pair of which a game is missing; a portion is always the same games.
 
-    What a network draws depends on the games that it plays side by side.
+    What a network makes of a game may depend, in its last bits, on those that it plays side by side.
     """
     done = sheet.episodes(pair)
     parts = [

@@ -15,14 +15,14 @@ from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.engine import VecGame
 from territorial.league.field import python_bot
+from territorial.league.outcome import places_now
 from territorial.obs_layout import ObsLayout
-from territorial.observe import Observations
 from territorial.seats import AGENT, LINEUPS
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Act = Callable[[Observations, Numbers, Numbers], npt.ArrayLike]
-"""``act(observations, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of a batch."""
+Act = Callable[[VecGame, Numbers, Numbers], npt.ArrayLike]
+"""``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
 
 DEFAULT_FIELD = "mixed-1"
 
@@ -59,7 +59,8 @@ class Setting:
         config: rules, size and maps.
         seats: one entry a seat: "agent" where the policy plays, a bot's name, or the name of another of the
             policies. None: one seat for the policy, bots of the line-up "mixed-1" at the others.
-        max_steps: decisions after which a game is left; those who live then are placed by land. None: never.
+        max_steps: decisions after which a game is left; those who live then are placed by land,
+            then by troops. None: never.
         rotate: True: everybody moves on by one seat from game to game.
 
     A game is left, too, when all seats of the policy are out.
@@ -245,7 +246,7 @@ class _Trial:
         for act, is_seat in acts.values():
             games, seats = np.nonzero(is_seat & lives)
             if len(games):
-                actions[games, seats] = act(self._game.observations, games, seats + 1)
+                actions[games, seats] = act(self._game, games, seats + 1)
         return actions
 
     def _leave(self, agents: Flags) -> None:
@@ -258,7 +259,7 @@ class _Trial:
 
     def _record(self, k: int, seats: Numbers, returns: npt.NDArray[np.float64]) -> TrialRecord:
         state = self._game.state
-        places = placed(state.place2[k, 1:] / 2, state.land[k, 1:])
+        places = places_now(state, k)
         land = state.land[k, 1:] / state.num_land[k]
         return TrialRecord(
             policy=self._portion.policy,
@@ -272,11 +273,3 @@ class _Trial:
             length=int(state.tick[k]),
             is_left=not (state.place2[k, 1:] > 0).all(),
         )
-
-
-def placed(places: npt.NDArray[np.float64], land: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the places of all seats, where those whom the game has not placed (0) are placed by land."""
-    is_open = places == 0
-    more = (land[:, None] < land) & is_open
-    same = (land[:, None] == land) & is_open
-    return np.where(is_open, 1 + more.sum(1) + (same.sum(1) - 1) / 2, places)

@@ -20,8 +20,9 @@ from territorial.obs_layout import ObsLayout
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
 """What a ``Policy`` reads and gives, by the names in manifests."""
 
-MAX_OPEN = 512
-"""Snapshots that are kept open; opening another closes the one that has not acted for longest."""
+MAX_OPEN = 128
+"""Snapshots that are kept open; opening another closes the one that has not acted for longest. An open one of
+5 million parameters takes some 50 KB of a process that nobody else can have, most of it tables of pages."""
 
 
 def manifest_of(
@@ -60,7 +61,7 @@ class FrozenPolicies:
         config: of the games.
         trunks: by the names of architectures, functions that make the trunk:
             ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``.
-        max_open: snapshots kept open at a time.
+        max_open: snapshots kept open at a time; all that act at once, if they are more.
 
     """
 
@@ -77,7 +78,7 @@ class FrozenPolicies:
             raise ValueError(f"max_open is {max_open}; it must be at least 1")
         self.store, self.layout, self.config = store, layout, config
         self.trunks = dict(trunks)
-        self.max_open = max_open
+        self.max_open = self._room = max_open
         self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
         self._networks: dict[str, Policy] = {}
         self._verified: set[str] = set()
@@ -95,6 +96,7 @@ class FrozenPolicies:
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
+        self._room = max(self.max_open, len(rows_of))
         for name, rows in rows_of.items():
             frozen = self._frozen(name, device)
             own = _rows(seen, torch.tensor(rows, device=device))
@@ -109,11 +111,21 @@ class FrozenPolicies:
         What is removed from the store afterwards can play on if it is among ``playing``. Raises the
         errors of :meth:`act`.
         """
+        self._room = max(self.max_open, len(set(playing)))
         for name in sorted(set(playing) - {name for name, _ in self._open}):
             self._frozen(name, self._device)
         wanted = {*playing, *others}
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]
+
+    @property
+    def names(self) -> list[str]:
+        """The snapshots that are open, those that have not acted for longest first."""
+        return [name for name, _ in self._open]
+
+    def trust(self, other: FrozenPolicies) -> None:
+        """Take over which snapshots ``other``, of the same store, has compared with their digests."""
+        self._verified |= other._verified
 
     def close(self) -> None:
         """Let go of all snapshots."""
@@ -125,7 +137,7 @@ class FrozenPolicies:
         key = name, device
         if key not in self._open:
             self._open[key] = self._load(name, device)
-            if len(self._open) > self.max_open:
+            if len(self._open) > self._room:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return self._open[key]

@@ -10,7 +10,7 @@ from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
 from territorial.league.evaluation import Evaluation, usable_cores
 from territorial.league.results import ResultsError
-from territorial.league.trials import TrialRecord, placed
+from territorial.league.trials import TrialRecord
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
 SETTINGS = {
@@ -40,7 +40,8 @@ class Expanding:
     def start(self, config, layout, seed):
         self.started += 1
 
-        def act(seen, games, seats):
+        def act(game, games, seats):
+            seen = game.observations
             assert seen.planes.shape[0] > games.max()
             self.asked += len(games)
             legal = seen.masks[games, seats - 1, 0] >> 1 & 1
@@ -104,11 +105,6 @@ def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
     assert all(one.is_left for one in found.records)
     assert {one.length for one in found.records} == {12 * SMALL.decision_every}
     assert {one.places for one in found.records} == {(3.0, 3.0, 3.0)}
-
-
-def test_open_places_follow_land():
-    places = placed(np.array([0, 0, 5, 0, 4.0]), np.array([10, 30, 0, 10, 0]))
-    assert places.tolist() == [2.5, 1.0, 5.0, 2.5, 4.0]
 
 
 def test_results_do_not_depend_on_how_many_processes_play():

@@ -1,15 +1,19 @@
 """Who comes in above whom: what a game counts for, with one seat or several, and what is not known."""
 
+import math
+
 import numpy as np
 import pytest
 
 from territorial.league import PayoffMatrix
 
+A, B, C = "trainable:a", "snapshot:b", "bot:banker"
+
 
 def after(*games, fading=None):
     payoff = PayoffMatrix()
     for players, places in games:
-        payoff.record(players, places, fading=fading or {})
+        payoff.record(players, places, fading=fading)
     return payoff
 
 
@@ -32,7 +36,7 @@ def test_shares_are_those_counted_pair_by_pair():
         players = [f"p{i}" for i in rng.integers(0, 5, 9)]
         places = rng.integers(1, 6, 9).astype(float)
         places[rng.random(9) < 0.2] = np.nan
-        payoff.record(players, places, fading={})
+        payoff.record(players, places)
         for i in set(players):
             for j in set(players) - {i}:
                 share = counted(players, places, i, j)
@@ -65,12 +69,15 @@ def test_several_seats_are_one_game():
 
 
 def test_what_is_not_known_is_even_and_its_interval_is_everything():
-    payoff = after((["a", "b", "c"], [1.0, np.nan, np.nan]))
+    payoff = after((["a", "b", "c"], [3.0, np.nan, np.nan]))
     assert payoff.games("b", ["c", "a", "stranger"]).tolist() == [0, 1, 0]
     assert payoff.probability("b", ["c", "stranger"]).tolist() == [0.5, 0.5]
-    assert payoff.interval("b", "c") == payoff.interval("stranger", "c") == (0.0, 1.0)
-    low, high = payoff.interval("b", "a")
-    assert 0 < low < 0.5 < 1.0 <= high + 1e-12
+    for stranger in (payoff.of("b", "c"), payoff.of("stranger", "c"), payoff.of("a", "a")):
+        assert (stranger.games, stranger.pairs, stranger.low, stranger.high) == (0, 0, 0.0, 1.0)
+        assert math.isnan(stranger.above)
+    known = payoff.of("b", "a")
+    assert (known.above, known.place_difference) == (1.0, 1.5)
+    assert 0 < known.low < 0.5 < known.high <= 1.0 + 1e-12
 
 
 def test_games_of_a_player_that_changes_fade():
@@ -95,4 +102,84 @@ def test_what_is_removed_is_forgotten_and_the_rest_stays():
 
 def test_places_must_be_there_for_all():
     with pytest.raises(ValueError, match="3 players"):
-        PayoffMatrix().record(["a", "b", "c"], [1.0, 2.0], fading={})
+        PayoffMatrix().record(["a", "b", "c"], [1.0, 2.0])
+
+
+def test_wins_pairs_and_places_are_those_of_the_seats():
+    payoff = after(([A, B, B, C], [2, 1, 3.5, 3.5]))
+    one = payoff.of(A, B)
+    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.5, 0.0, 0.25)
+    one = payoff.of(B, A)
+    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.5, 1.0, -0.25)
+    one = payoff.of(B, C)
+    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.75, 1.0, 1.25)
+    assert payoff.opponents(A) == (B, C)
+    assert payoff.opponents("stranger") == ()
+
+
+def test_who_lived_when_a_game_was_left_came_in_above_the_dead_alone():
+    nan = math.nan
+    payoff = after(([A, B, B, C, C], [nan, nan, 5, 4, nan]))
+    # Three are alive, at place 2 on average; pairs among them are open, and none of them has won.
+    one = payoff.of(A, B)
+    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 1, 1.0, 0.0, 3.0)
+    one = payoff.of(A, C)
+    assert (one.games, one.pairs, one.above, one.place_difference) == (1, 1, 1.0, 2.0)
+    payoff.record([A, B], [nan, nan])
+    assert payoff.of(A, B).games == 1
+
+
+def by_hand(games, player, opponent):
+    """Games, pairs, and means over games of shares above, wins and places, seat by seat."""
+    found = []
+    for seats, rank in games:
+        own = [i for i, name in enumerate(seats) if name == player]
+        pairs = [(i, j) for i in own for j, name in enumerate(seats) if name == opponent]
+        if pairs:
+            above = np.mean([(rank[i] < rank[j]) + 0.5 * (rank[i] == rank[j]) for i, j in pairs])
+            places = np.mean([rank[j] - rank[i] for i, j in pairs])
+            found.append((len(pairs), above, any(rank[i] == 1 for i in own), places))
+    pairs, above, won, places = zip(*found, strict=True)
+    return len(found), sum(pairs), np.mean(above), np.mean(won), np.mean(places)
+
+
+def test_many_games_are_those_counted_by_hand():
+    rng = np.random.default_rng(3)
+    names = [f"snapshot:{i}" for i in range(5)]
+    games = [([names[i] for i in rng.integers(5, size=9)], rng.integers(1, 6, 9) * 1.0) for _ in range(40)]
+    payoff = after(*games)
+    for player in names:
+        for opponent in set(names) - {player}:
+            one = payoff.of(player, opponent)
+            found = one.games, one.pairs, one.above, one.win_rate, one.place_difference
+            assert found == pytest.approx(by_hand(games, player, opponent))
+            assert one.low < one.above < one.high
+
+
+def test_its_size_has_a_bound_and_who_has_not_played_for_longest_goes_first():
+    payoff = PayoffMatrix(capacity=4)
+    for name in "bcdbe":
+        payoff.record([A, f"snapshot:{name}"], [1, 2])
+    assert payoff.names == (A, "snapshot:b", "snapshot:d", "snapshot:e")
+    assert payoff.of(A, "snapshot:b").games == 2
+    for i in range(500):
+        payoff.record([A, f"snapshot:{i}", f"snapshot:{i + 1}"], [1, 2, 3])
+    assert payoff.names == (A, "snapshot:498", "snapshot:499", "snapshot:500")
+    assert payoff.games(A, ["snapshot:499", "snapshot:500"]).tolist() == [2, 1]
+    assert sum(array.nbytes for array in vars(payoff).values() if isinstance(array, np.ndarray)) < 10_000
+    with pytest.raises(ValueError, match="capacity is 1; it must be"):
+        PayoffMatrix(capacity=1)
+
+
+def test_it_can_be_kept_as_arrays():
+    payoff = PayoffMatrix(capacity=3)
+    for name in "bcd":
+        payoff.record([A, name], [2, 1], fading={A: 0.5})
+    again = PayoffMatrix.from_arrays(payoff.names, payoff.to_arrays(), capacity=3)
+    for one in (payoff, again):
+        one.record([A, "e"], [1, 2])
+    assert again.names == payoff.names == (A, "d", "e")
+    for name, array in payoff.to_arrays().items():
+        np.testing.assert_array_equal(again.to_arrays()[name], array)
+    with pytest.raises(ValueError, match=r"no array 'last' of the shape \(3,\)"):
+        PayoffMatrix.from_arrays(payoff.names, {**payoff.to_arrays(), "last": np.zeros(2)})

@@ -42,7 +42,7 @@ def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     for block in blocks[1:]:
         exec(compile(block.replace(*SMALLER), str(PAGE), "exec"), names)
     assert names["several"].policies_to_train == ["main", "scout", "rival"]
-    assert names["payoffs"].of("trainable:main", "bot:metronome").games > 0
+    assert names["payoff"].of("trainable:main", "bot:metronome").games > 0
     settings = names["config"].rl_module_spec.rl_module_specs["main"].model_config
     assert names["MyModule"].make_policy({**settings, "trunk": {"width": 64}}).trunk.embedding_size == 256
     assert str(names["config"].callbacks_on_train_result.path) == str(tmp_path / "runs/memory.jsonl")

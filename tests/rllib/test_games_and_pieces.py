@@ -11,8 +11,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
 
 from rllib_adapters.configure import MAIN  # noqa: E402
-from rllib_adapters.payoffs import collected  # noqa: E402
+from rllib_adapters.outcomes import outcomes_of  # noqa: E402
 from territorial.actions import num_targets  # noqa: E402
+from territorial.league import PayoffMatrix  # noqa: E402
 from tests.rllib.support import fill, small_config, start_ray  # noqa: E402
 from tests.rllib.test_runner import (  # noqa: E402
     PLAYERS,
@@ -142,6 +143,7 @@ def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, run
     algorithm = config.build_algo()
     try:
         result = algorithm.evaluate()
+        outcomes = outcomes_of(algorithm, evaluation=True)
         (samples,) = algorithm.eval_env_runner_group.foreach_env_runner(
             lambda runner: [
                 (own.is_done, greedy(own))
@@ -160,10 +162,13 @@ def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, run
     assert 1 <= sampled["episode_len_mean"] <= 15
     assert 1 <= sampled["steps"] <= 15
     assert sampled["players"][MAIN]["land"] == sampled["land"]
-    payoffs = collected(result)
-    assert payoffs.players() == ["trainable:main"]
-    assert payoffs.opponents("trainable:main")
-    for opponent in payoffs.opponents("trainable:main"):
-        payoff = payoffs.of("trainable:main", opponent)
-        assert 1 <= payoff.games <= 4
-        assert 0 <= payoff.above <= payoff.pairs <= 4 * 2 * 3
+    assert len(outcomes) >= 4
+    payoff = PayoffMatrix()
+    for outcome in outcomes:
+        payoff.record(*outcome)
+    assert payoff.opponents("trainable:main")
+    for opponent in payoff.opponents("trainable:main"):
+        one = payoff.of("trainable:main", opponent)
+        assert 1 <= one.games <= len(outcomes)
+        assert one.games <= one.pairs <= one.games * 2 * 3
+        assert 0 <= one.low <= one.above <= one.high <= 1

@@ -20,10 +20,10 @@ from rllib_adapters.league import (  # noqa: E402
     callback_of,
     configure_league,
     league_in,
-    outcomes_of,
     set_weights,
     weights_of,
 )
+from rllib_adapters.outcomes import outcomes_of, taken_from  # noqa: E402
 from territorial.league import (  # noqa: E402
     Gate,
     Group,
@@ -148,7 +148,7 @@ def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(
         ended = {}
         for _ in range(60):
             group.foreach_env_runner(sample, local_env_runner=False)
-            found = group.foreach_env_runner(take, local_env_runner=False)
+            found = group.foreach_env_runner(taken_from, local_env_runner=False)
             for i, games in enumerate(found):
                 ended.setdefault(i, []).extend(sorted(set(game.players[2:])) for game in games)
             if all(len(ended.get(i, [])) >= 6 for i in range(2)):
@@ -159,12 +159,6 @@ def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(
             assert sum(row != wanted for row in ended[i]) == 2, ended[i]
     finally:
         algorithm.stop()
-
-
-def take(runner):
-    from rllib_adapters.league import _take
-
-    return _take(runner)
 
 
 def test_the_league_is_part_of_checkpoints(tmp_path):

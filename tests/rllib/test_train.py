@@ -11,10 +11,13 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.train_command import main
 from rllib_adapters.training import PRESETS, Training
@@ -31,10 +34,41 @@ SMALL = [
 ]
 
 
-def start(folder, *options, **kwargs):
+INJECTED = """
+import errno, os, signal, sys
+from rllib_adapters import league, run, train_command
+from territorial.league import checkpoints
+
+what, where, name, when, count, *arguments = sys.argv[1:]
+owner, left = eval(where), int(count)
+real = getattr(owner, name)
+
+def happen():
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+def injected(*args, **kwargs):
+    global left
+    left -= 1
+    if left == 0 and when == "before":
+        happen()
+    result = real(*args, **kwargs)
+    if left == 0 and when == "after":
+        happen()
+    return result
+
+setattr(owner, name, injected)
+sys.exit(train_command.main(arguments))
+"""
+"""A run in which something happens before or after the given call of a function: a kill, or a full disk."""
+
+
+def start(folder, *options, injected=(), **kwargs):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
-    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train_command", str(folder), *options]
+    begins = ["-c", INJECTED, *injected] if injected else ["-m", "rllib_adapters.train_command"]
+    command = [sys.executable, "-W", "ignore", *begins, str(folder), *options]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
 
 
@@ -51,18 +85,47 @@ def wait_for(condition, process):
         time.sleep(0.002)
 
 
-def check(folder, iterations):
-    """The newest checkpoint has all that belongs together."""
+def whole(folder):
+    """The iteration of the newest checkpoint, in which all is there that belongs together."""
     latest = Checkpoints(folder / "checkpoints").latest()
+    if latest is None:
+        return 0
+    iteration = int(latest.name.rpartition("-")[2])
     league, store = League.load(latest / "league.npz"), SnapshotStore(folder / "snapshots")
-    assert league.steps == {"main": iterations}
+    assert league.steps == {"main": iteration}
     for name in league.snapshots:
         assert store.load(name).manifest.metadata["step"] == league.snapshots[name].step
+    rows = json.loads((latest / "state.json").read_text())["rows"]
+    assert [row["iteration"] for row in rows] == list(range(1, iteration + 1))
+    if rows:
+        assert rows[-1]["games"] == league.num_games
+        assert rows[-1]["rating_main"] == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
+    frozen_now = [name for name, one in league.snapshots.items() if one.step == iteration]
+    learned = weights_in(latest)
+    for name in frozen_now:  # with a copy every iteration, the newest is what main has learned by then
+        for key, array in store.load(name).items():
+            np.testing.assert_array_equal(array, learned[key])
+    assert frozen_now
+    return iteration
+
+
+def weights_in(checkpoint):
+    """The weights of the main agent in a checkpoint of the algorithm, by the names of snapshots."""
+    module = RLModule.from_checkpoint(
+        checkpoint / "algorithm" / "learner_group" / "learner" / "rl_module" / "main"
+    )
+    found = {key: tensor.numpy() for key, tensor in module.state_dict().items()}
+    return {key.removeprefix("policy."): array for key, array in found.items()}
+
+
+def check(folder, iterations):
+    """The newest checkpoint has all that belongs together, and so has the log."""
+    latest = Checkpoints(folder / "checkpoints").latest()
+    assert whole(folder) == iterations
+    league = League.load(latest / "league.npz")
     rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
     assert [int(row["iteration"]) for row in rows] == list(range(1, iterations + 1))
     assert int(rows[-1]["games"]) == league.num_games
-    assert float(rows[-1]["rating_main"]) == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
-    assert len(json.loads((latest / "state.json").read_text())["rows"]) == iterations
 
 
 @pytest.mark.slow
@@ -89,6 +152,57 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_complete_checkpoint(tm
     assert "interrupted; --resume goes on from" in text
     last = checkpoints.steps()[-1]
     check(folder, last)
+    code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
+    assert code == 0, text
+    check(folder, last + 2)
+
+
+MOMENTS = {
+    "before the first checkpoint": ("run.Run", "keep", "before", 1),
+    "when the algorithm is on the disk and the league is not": ("run.League", "save", "before", 2),
+    "when a checkpoint is not sealed": ("checkpoints", "_seal", "before", 2),
+    "when it is sealed and has another name": ("checkpoints", "_seal", "after", 2),
+    "when it is complete and older ones are there": ("checkpoints.Checkpoints", "_remove", "before", 1),
+    "when what no checkpoint needs is not removed": ("league.LeagueCallback", "clean", "before", 3),
+    "before the weights of a frozen copy are kept": ("league.SnapshotStore", "add", "before", 2),
+    "when they are and no checkpoint has it": ("league.SnapshotStore", "add", "after", 2),
+    "when a line is logged of which there is no checkpoint": ("run._Log", "add", "after", 2),
+}
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is not there on Windows")
+def test_a_run_killed_at_chosen_moments_loses_nothing_that_was_complete(tmp_path):
+    folder, last = tmp_path / "run", 0
+    for i, (moment, (owner, name, when, count)) in enumerate(MOMENTS.items()):
+        options = [*SMALL, "--keep", "1"] if i == 0 else ["--resume"]
+        injected = ("kill", owner, name, when, str(count))
+        code, text = finish(start(folder, *options, injected=injected))
+        assert code == -signal.SIGKILL, (moment, text)
+        found = whole(folder)
+        assert found >= last, moment
+        last = found
+    assert last == 9, "a process comes to one iteration more than its predecessor, or to three"
+    code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
+    assert code == 0, text
+    check(folder, last + 2)
+
+
+@pytest.mark.slow
+@NEEDS_RATINGS
+@pytest.mark.parametrize(
+    "moment", ["when it is sealed and has another name", "before the weights of a frozen copy are kept"]
+)
+def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_path, moment):
+    folder, (owner, name, when, _) = tmp_path / "run", MOMENTS[moment]
+    code, text = finish(start(folder, *SMALL, injected=("full", owner, name, when, "3")))
+    assert code == 1, text
+    assert "the disk is full" in text
+    assert "Traceback" not in text
+    last = whole(folder)
+    assert f"--resume goes on from {Checkpoints(folder / 'checkpoints').latest()}" in text
+    assert last >= 1
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
     assert code == 0, text
     check(folder, last + 2)

@@ -55,9 +55,9 @@ def test_one_network_serves_all_and_nothing_stays_open(store):
         "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_steps=9)
     }
     evaluate(policies, against, 2, processes=1, progress=False)
-    _, frozen = players._tables[str(store.path)]
-    assert len(frozen._networks) == 1
-    assert not frozen._open
+    _, seated = players._tables[str(store.path)]
+    assert len(seated.policies._networks) == 1
+    assert not seated.policies.names
 
 
 def test_policies_can_be_pickled_and_know_their_weights(store):
