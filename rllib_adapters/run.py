@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 import json
 import math
 import os
@@ -49,7 +49,7 @@ class Run:
     ``run.json``        its options
     ``snapshots/``      a ``SnapshotStore``
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
-    ``progress.csv``    a line an iteration, up to the newest checkpoint or later
+    ``progress.csv``    a line an iteration, cut back to the checkpoint that a run goes on from
     ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
@@ -79,12 +79,16 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
         self.store = SnapshotStore(self.folder / SNAPSHOTS)
-        self._seconds, self._rows = 0.0, list[dict[str, Any]]()
+        self._seconds, logged = 0.0, 0
         torch.set_num_threads(self.training.threads)
         latest = self.checkpoints.latest() if goes_on else None
+        if latest is not None:
+            state = json.loads((latest / STATE).read_text(encoding="utf-8"))
+            self._seconds, logged = state["seconds"], state["logged"]
         self.algorithm = self._build() if latest is None else self._restore(latest)
         self.training.write(self.folder / OPTIONS)
-        self._log = _Log(self.folder, self._rows, with_events=self.training.log == "tensorboard")
+        begins_at = self.algorithm.training_iteration + 1
+        self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
 
     # ---- beginning ------------------------------------------------------------------------------------
 
@@ -125,8 +129,6 @@ class Run:
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
-        state = json.loads((latest / STATE).read_text(encoding="utf-8"))
-        self._seconds, self._rows = state["seconds"], state["rows"]
         algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM))
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
@@ -157,7 +159,6 @@ class Run:
                 row = self._row(self.algorithm.train())
                 self._seconds = time.monotonic() - began
                 row = {"iteration": row.pop("iteration"), "seconds": round(self._seconds, 1), **row}
-                self._rows.append(row)
                 self._log.add(row)
                 show(row, int(self._seconds))
                 self._check_memory(row)
@@ -185,7 +186,7 @@ class Run:
     def _fill(self, folder: Path) -> None:
         self.algorithm.save_to_path(str(folder / ALGORITHM))
         league_in(self.algorithm).save(folder / LEAGUE)
-        state = {"seconds": self._seconds, "rows": self._rows}
+        state = {"seconds": self._seconds, "logged": self._log.sync()}
         write_file(folder / STATE, json.dumps(state).encode())
 
     def _is_over(self) -> bool:
@@ -228,34 +229,45 @@ class Run:
 
 
 class _Log:
-    """The lines of a run, in a file and for TensorBoard."""
+    """The lines of a run, in a file that only grows, and for TensorBoard.
 
-    def __init__(self, folder: Path, rows: list[dict[str, Any]], *, with_events: bool) -> None:
-        self._path = folder / PROGRESS
-        text = io.StringIO()
-        if rows:
-            writer = csv.DictWriter(text, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        write_file(self._path, text.getvalue().encode())  # without what came after the checkpoint
-        self._events = _events(folder / EVENTS, len(rows)) if with_events else None
+    Args:
+        folder: of the run.
+        logged: bytes of the file that are kept: up to the checkpoint that the run goes on from.
+        begins_at: the first iteration for TensorBoard; None: nothing is written for it.
+
+    """
+
+    def __init__(self, folder: Path, logged: int, begins_at: int | None) -> None:
+        path = folder / PROGRESS
+        path.touch()
+        os.truncate(path, min(logged, path.stat().st_size))
+        self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
+        self._events = None if begins_at is None else _events(folder / EVENTS, begins_at)
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
-        is_first = self._path.stat().st_size == 0
-        with open(self._path, "a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if is_first:
-                writer.writeheader()
-            writer.writerow(row)
+        writer = csv.DictWriter(self._file, list(row))
+        if self._file.tell() == 0:
+            writer.writeheader()
+        writer.writerow(row)
+        self._file.flush()
         if self._events is not None:
             for name, value in row.items():
                 if isinstance(value, (int, float)) and math.isfinite(value):
                     self._events.add_scalar(name, value, row["iteration"])
             self._events.flush()
 
+    def sync(self) -> int:
+        """Return the bytes of the file, all of which are on the disk then."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
     def close(self) -> None:
         """Close the files."""
+        with contextlib.suppress(OSError):  # of a line that a full disk has not taken, as was said then
+            self._file.close()
         if self._events is not None:
             self._events.close()
 
@@ -278,13 +290,13 @@ def _search_path() -> str:
     return os.pathsep.join(part for part in sys.path if part)
 
 
-def _events(folder: Path, step: int) -> Any:
-    """Return a writer of TensorBoard's files; it hides what an interrupted run wrote from ``step`` on."""
+def _events(folder: Path, begins_at: int) -> Any:
+    """Return a writer of TensorBoard's files; it hides what an interrupted run wrote from there on."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
         raise ImportError("logs for TensorBoard need tensorboardX: pip install tensorboardX") from None
-    return SummaryWriter(str(folder), purge_step=step + 1)
+    return SummaryWriter(str(folder), purge_step=begins_at)
 
 
 def _number(value: Any) -> float | None:

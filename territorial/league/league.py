@@ -22,6 +22,8 @@ from territorial.league.ratings import Rating, Ratings
 from territorial.league.table import Group, LeagueTable, Player
 
 FORMAT = "territorial league, version 1"
+MOST_NOTES = 4000
+"""Lines of the history; once they are reached, every second one goes: what is old is kept more sparsely."""
 
 
 class GateView(NamedTuple):
@@ -172,10 +174,15 @@ class League:
         self.num_games += 1
 
     def note(self, step: int, **more: Any) -> None:
-        """Keep the ratings of learners and bots, and ``more``, as one line of the history."""
+        """Keep the ratings of learners and bots, and ``more``, as one line of the history.
+
+        There are never more than ``MOST_NOTES``.
+        """
         names = (*self.pool("learners"), *map(named, self.pool("bots")))
         ratings = {name: list(self.rating(name)) for name in names}
         self.history.append({"step": step, "games": self.num_games, "ratings": ratings, **more})
+        if len(self.history) >= MOST_NOTES:
+            del self.history[1:-1:2]
 
     # ---- gates ----------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league.league import MOST_NOTES
 from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates
 
 RATED = find_spec("openskill") is not None
@@ -324,3 +325,36 @@ def test_snapshots_enter_with_their_learners_rating_and_the_weakest_goes():
 def test_ratings_name_the_extra_that_they_need():
     with pytest.raises(ImportError, match="league"):
         league_of(main(), rated=True)
+
+
+def test_a_league_that_goes_on_for_long_stays_as_large_as_it_is():
+    """Hundreds of snapshots come and go; what is kept of them has a bound, and so has its history."""
+    parts = (Opponents(seats=20), Opponents(seats=8, strategy="uniform", among=("bots",)))
+    league = league_of(
+        Learner(name="main", seats=4, opponents=parts, gate=Gate(max_steps=1)),
+        num_players=32,
+        capacity=60,
+        bots=("banker", "novice"),
+    )
+    rng = np.random.default_rng(0)
+
+    def go_on(freezes, notes):
+        for _ in range(freezes):
+            league.freeze("main")
+            league.record(league.draw(), rng.permutation(32) + 1)
+        for _ in range(notes):
+            league.note(league.steps["main"])
+            league.advance("main")
+        kept = vars(league.payoff).values()
+        arrays = sum(array.nbytes for array in kept if isinstance(array, np.ndarray))
+        return len(league.snapshots), len(league.payoff.names), arrays, len(league.to_bytes())
+
+    early, late = go_on(120, MOST_NOTES), go_on(300, 2 * MOST_NOTES)
+    assert early[:2] == late[:2] == (60, 63)
+    assert late[2] <= early[2] < 400_000
+    assert late[3] < 1.3 * early[3]
+    assert MOST_NOTES // 2 <= len(league.history) < MOST_NOTES
+    steps = [row["step"] for row in league.history]
+    assert steps == sorted(steps)
+    assert steps[0] == 0
+    assert steps[-1] == league.steps["main"] - 1

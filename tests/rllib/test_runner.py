@@ -31,7 +31,7 @@ def choices_without_chance(monkeypatch):
         taste = torch.sin(7.0 * torch.arange(logits.shape[-1]))
         return (logits + taste).argmax(-1)
 
-    def draw(policy, logits):
+    def draw(policy, logits, numbers=None):
         parts = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
         return torch.stack([choose(part) for part in parts], 1)
 

@@ -95,11 +95,13 @@ def whole(folder):
     assert league.steps == {"main": iteration}
     for name in league.snapshots:
         assert store.load(name).manifest.metadata["step"] == league.snapshots[name].step
-    rows = json.loads((latest / "state.json").read_text())["rows"]
-    assert [row["iteration"] for row in rows] == list(range(1, iteration + 1))
+    logged = json.loads((latest / "state.json").read_text())["logged"]
+    text = (folder / "progress.csv").read_bytes()[:logged].decode()
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [int(row["iteration"]) for row in rows] == list(range(1, iteration + 1))
     if rows:
-        assert rows[-1]["games"] == league.num_games
-        assert rows[-1]["rating_main"] == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
+        assert int(rows[-1]["games"]) == league.num_games
+        assert float(rows[-1]["rating_main"]) == pytest.approx(league.rating("trainable:main").mu, abs=1e-3)
     frozen_now = [name for name, one in league.snapshots.items() if one.step == iteration]
     learned = weights_in(latest)
     for name in frozen_now:  # with a copy every iteration, the newest is what main has learned by then
