@@ -244,12 +244,16 @@ class League:
         return free[0] if self.config.eviction == "oldest" else self._most_similar(free)
 
     def _most_similar(self, free: Sequence[str]) -> str:
-        """Return the older of the two snapshots that are most alike in whom they are placed above."""
-        players = self.payoff.names
-        rows = np.stack([self.payoff.probability(f"snapshot:{name}", players) for name in free])
+        """Return the older of the two snapshots that are most alike in whom they are placed above.
+
+        That is the least squared difference to be expected: of whom little is known, as it is new, nobody can
+        say that it is like another one.
+        """
         if len(free) < 2:
             return free[0]
-        squares = (rows**2).sum(1)
+        players, texts = self.payoff.names, [f"snapshot:{name}" for name in free]
+        rows = np.stack([self.payoff.probability(text, players) for text in texts])
+        squares = (rows**2 + np.stack([self.payoff.variance(text, players) for text in texts])).sum(1)
         apart = squares[:, None] + squares - 2 * rows @ rows.T
         apart[np.tril_indices(len(free))] = np.inf
         return free[int(apart.argmin()) // len(free)]

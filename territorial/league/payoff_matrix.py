@@ -151,6 +151,12 @@ class PayoffMatrix:
         chances: Floats = (above + PRIOR / 2) / (met + PRIOR)
         return chances
 
+    def variance(self, first: str, others: Sequence[str]) -> Floats:
+        """Return (N,), how unsure each ``probability`` is: the variance of a beta distribution."""
+        chances, met = self.probability(first, others), self._row(self._sums[_MET], first, others)
+        unsure: Floats = chances * (1 - chances) / (met + PRIOR + 1)
+        return unsure
+
     def games(self, first: str, others: Sequence[str]) -> Counts:
         """Return (N,), the games in which ``first`` met each other."""
         return self._row(self._counts[_GAMES], first, others)

@@ -202,6 +202,20 @@ def test_the_league_gives_up_whom_it_needs_least(eviction, gone):
     assert f"snapshot:{gone}" not in league.payoff.names
 
 
+def test_of_whom_little_is_known_is_not_taken_for_similar():
+    league = league_of(main(), capacity=6, bots=("banker", "novice"))
+    for i in range(5):
+        league.freeze("main")
+        for k in range(30):  # each is another mixture of good and bad days
+            league.record(
+                [f"snapshot:main-{i}", "bot:banker", "bot:novice"], [1 + (k % 5 < i), 2 - (k % 5 < i), 3]
+            )
+    gone = [league.freeze("main").evicted for _ in range(3)]
+    assert gone[0] == ()
+    assert all(one in {(f"main-{i}",) for i in range(5)} for one in gone[1:]), gone
+    assert {"main-5", "main-6", "main-7"} <= set(league.snapshots)
+
+
 def test_the_newest_of_every_learner_stays():
     shared = league_of(
         main(4),
