@@ -43,11 +43,11 @@ class Outcomes:
 def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
     """Return how the games of all runners ended since the last call, runner by runner.
 
-    ``evaluation``: those of the runners of the evaluation. Each keeps no more than its last ``MOST`` games.
+    ``evaluation``: those of the runners of evaluations; where there are none of their own, evaluations are
+    played by those that there are. Every environment keeps no more than its last ``MOST`` games.
     """
-    group = algorithm.eval_env_runner_group if evaluation else algorithm.env_runner_group
-    if group is None:
-        raise ValueError("the algorithm has no runners for an evaluation: see AlgorithmConfig.evaluation")
+    own = algorithm.eval_env_runner_group if evaluation else None
+    group = algorithm.env_runner_group if own is None else own
     return [outcome for games in group.foreach_env_runner(taken_from) for outcome in games]
 
 
