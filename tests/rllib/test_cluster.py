@@ -13,10 +13,12 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
 
 from rllib_adapters.configure import league_of, set_league  # noqa: E402
+from rllib_adapters.league import league_in  # noqa: E402
 from rllib_adapters.nodes import SharedStore  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config  # noqa: E402
 from tests.rllib.support import env_vars, fill  # noqa: E402
+from tests.rllib.test_league import league_config, small_league  # noqa: E402
 
 EACH = {"runner": 1, "learner": 1}
 PATIENCE = 20
@@ -123,3 +125,27 @@ def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, two_m
 def weights_of(algorithm):
     weights = algorithm.learner_group.get_weights()
     return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}
+
+
+def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(tmp_path, two_machines):
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = league_config(store, small_league(), runners=2)
+    config.env_runners(custom_resources_per_env_runner={"runner": 1})
+    algorithm = config.build_algo()
+    try:
+        league, games = league_in(algorithm), 0
+        for _ in range(PATIENCE):
+            result = algorithm.train()
+            games += result["league"]["games"]
+            fetched = {path.parent.name for path in (tmp_path / "cache").rglob("manifest.json")}
+            if len(fetched) >= 2:
+                break
+        assert league.num_games == games > 0
+        now = runners_of(algorithm)
+        assert len({node for _, node, *_ in now.values()}) == 2
+        assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
+        assert {f"main-{i}" for i in range(algorithm.training_iteration + 1)} == set(store.names())
+        assert len(fetched) >= 2, "the first copy, and one that was frozen while they played"
+        assert fetched <= set(store.names())
+    finally:
+        algorithm.stop()
