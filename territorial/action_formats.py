@@ -31,8 +31,6 @@ class ActionFormat(ABC):
     """How many columns of a mask each target has."""
     shape: tuple[int, ...]
     """Of one action as an array."""
-    _ends: npt.NDArray[np.uint64]
-    """What each part of an action must be below."""
 
     @abstractmethod
     def __init__(self, num_players: int) -> None: ...
@@ -52,11 +50,7 @@ class ActionFormat(ABC):
 
         ``bits`` are the engine's.
         """
-        if out is None:
-            masks = np.zeros((len(seats), self.width), np.int8)
-        else:
-            masks = out
-            masks.fill(0)
+        masks = np.empty((len(seats), self.width), np.int8) if out is None else out
         write_masks(bits, games, seats, self.copies, masks)
         return masks
 
@@ -72,11 +66,9 @@ class ActionFormat(ABC):
     def pairs(self, actions: Ints) -> Ints:
         """Return int64 (..., 2): actions that lie in the space as the engine's pairs."""
 
+    @abstractmethod
     def all_good(self, actions: Ints) -> bool:
         """Return whether all actions of an array lie in the space."""
-        # Below zero is far above as an unsigned number: one comparison does.
-        is_good = actions.astype(np.int64, copy=False).view(np.uint64) < self._ends
-        return bool(is_good.all())
 
     @abstractmethod
     def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
@@ -93,7 +85,6 @@ class Discrete(ActionFormat):
         self.width = num_flat_actions(num_players)
         self.space = spaces.Discrete(self.width)
         self.wanted = f"a whole number from 0 to {self.width - 1}"
-        self._ends = np.array(self.width, np.uint64)
         self._pairs = unflatten(np.arange(self.width))
         self._listed: list[tuple[int, int]] = [(what, how) for what, how in self._pairs.tolist()]
 
@@ -111,6 +102,10 @@ class Discrete(ActionFormat):
         """Return the two parts of whole numbers (...)."""
         return self._pairs.take(actions, axis=0)
 
+    def all_good(self, actions: Ints) -> bool:
+        """Return whether all of (...) are in range."""
+        return all_below(actions, self.width)
+
     def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
         """Return (...): which are in range."""
         return (actions >= 0) & (actions < self.width)
@@ -124,7 +119,6 @@ class MultiDiscrete(ActionFormat):
 
     def __init__(self, num_players: int) -> None:
         self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
-        self._ends = self._sizes.astype(np.uint64)
         self.width = int(self._sizes.sum())
         self.space = spaces.MultiDiscrete(self._sizes)
         self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"
@@ -152,10 +146,21 @@ class MultiDiscrete(ActionFormat):
         """Return the actions, which are pairs already."""
         return actions
 
+    def all_good(self, actions: Ints) -> bool:
+        """Return whether both parts of all (..., 2) are in range."""
+        # One part after the other: numpy is slow along an axis of two.
+        return all(all_below(actions[..., part], size) for part, size in enumerate(self._sizes.tolist()))
+
     def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
         """Return (...) for (..., 2): where both parts are in range."""
         in_range = (actions >= 0) & (actions < self._sizes)
         return in_range[..., 0] & in_range[..., 1]
+
+
+def all_below(numbers: Ints, end: int) -> bool:
+    """Return whether all ``numbers`` are from 0 to ``end`` - 1."""
+    # Below zero is far above as an unsigned number: one comparison does.
+    return bool((numbers.astype(np.int64, copy=False).view(np.uint64) < np.uint64(end)).all())
 
 
 FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}
