@@ -62,18 +62,6 @@ class ActionFormat(ABC):
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
 
-    @abstractmethod
-    def pairs(self, actions: Ints) -> Ints:
-        """Return int64 (..., 2): actions that lie in the space as the engine's pairs."""
-
-    @abstractmethod
-    def all_good(self, actions: Ints) -> bool:
-        """Return whether all actions of an array lie in the space."""
-
-    @abstractmethod
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return for every action of an array whether it lies in the space."""
-
 
 class Discrete(ActionFormat):
     """``Discrete(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
@@ -85,8 +73,8 @@ class Discrete(ActionFormat):
         self.width = num_flat_actions(num_players)
         self.space = spaces.Discrete(self.width)
         self.wanted = f"a whole number from 0 to {self.width - 1}"
-        self._pairs = unflatten(np.arange(self.width))
-        self._listed: list[tuple[int, int]] = [(what, how) for what, how in self._pairs.tolist()]
+        pairs = unflatten(np.arange(self.width)).tolist()
+        self._listed: list[tuple[int, int]] = [(what, how) for what, how in pairs]
 
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return the two parts of a whole number."""
@@ -97,18 +85,6 @@ class Discrete(ActionFormat):
         if isinstance(action, bool) or not 0 <= number < self.width:
             return None
         return self._listed[number]
-
-    def pairs(self, actions: Ints) -> Ints:
-        """Return the two parts of whole numbers (...)."""
-        return self._pairs.take(actions, axis=0)
-
-    def all_good(self, actions: Ints) -> bool:
-        """Return whether all of (...) are in range."""
-        return all_below(actions, self.width)
-
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return (...): which are in range."""
-        return (actions >= 0) & (actions < self.width)
 
 
 class MultiDiscrete(ActionFormat):
@@ -138,29 +114,11 @@ class MultiDiscrete(ActionFormat):
             parts = np.asarray(action)
         except ValueError:
             return None
-        if parts.shape != (2,) or parts.dtype.kind not in "iu" or not self.are_good(parts):
+        if parts.shape != (2,) or parts.dtype.kind not in "iu":
+            return None
+        if not ((parts >= 0) & (parts < self._sizes)).all():
             return None
         return int(parts[0]), int(parts[1])
-
-    def pairs(self, actions: Ints) -> Ints:
-        """Return the actions, which are pairs already."""
-        return actions
-
-    def all_good(self, actions: Ints) -> bool:
-        """Return whether both parts of all (..., 2) are in range."""
-        # One part after the other: numpy is slow along an axis of two.
-        return all(all_below(actions[..., part], size) for part, size in enumerate(self._sizes.tolist()))
-
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return (...) for (..., 2): where both parts are in range."""
-        in_range = (actions >= 0) & (actions < self._sizes)
-        return in_range[..., 0] & in_range[..., 1]
-
-
-def all_below(numbers: Ints, end: int) -> bool:
-    """Return whether all ``numbers`` are from 0 to ``end`` - 1."""
-    # Below zero is far above as an unsigned number: one comparison does.
-    return bool((numbers.astype(np.int64, copy=False).view(np.uint64) < np.uint64(end)).all())
 
 
 FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from territorial.acting import ALL_GOOD, write_choices
 from territorial.action_formats import FORMATS
 from territorial.agent_info import INFO_NAMES, agent_info
 from territorial.config import GameConfig
@@ -404,16 +405,12 @@ class TerritorialVec:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
         if array.dtype.kind not in "iu":
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
-        if not self._format.all_good(array):
-            k, i = np.argwhere(~self._format.are_good(array))[0].tolist()
+        numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
+        chosen = np.empty((self.num_envs, self.config.num_players, 2), np.int64)
+        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, chosen)
+        if bad != ALL_GOOD:
+            k, i = divmod(bad, self.num_agents)
             raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
-        pairs, is_alive = self._format.pairs(array), self._is_alive()
-        if not is_alive.all():
-            pairs = np.where(is_alive[..., None], pairs, 0)
-        if self.num_agents == self.config.num_players:
-            return pairs
-        chosen = np.zeros((self.num_envs, self.config.num_players, 2), np.int64)
-        chosen[self._games[:, None], self.agent_seats - 1] = pairs
         return chosen
 
     def _need_reset(self) -> None:
