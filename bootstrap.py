@@ -62,7 +62,7 @@ COMMANDS = {
             "python benchmarks/render_speed.py",
             "python benchmarks/replay_cost.py",
             "python benchmarks/vector_cost.py",
-            "python examples/search.py",
+            "python examples/search.py --out benchmarks/results/search_example.json",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
             "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",

@@ -26,7 +26,7 @@ The results come from (`make verify` does all of it)
     python benchmarks/render_speed.py
     python benchmarks/replay_cost.py
     python benchmarks/vector_cost.py
-    python examples/search.py
+    python examples/search.py --out benchmarks/results/search_example.json
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
@@ -55,7 +55,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import bot_tables, league_memory, league_tables, performance_tables, where_memory_goes
+from benchmarks import (
+    bot_tables,
+    league_memory,
+    league_tables,
+    performance_tables,
+    trainer_tables,
+    where_memory_goes,
+)
 from territorial.cli import obs_tables
 from territorial.league.plan import Item, Place, Plan, in_mb
 from territorial.league.predict import flat_size, predict
@@ -715,64 +722,6 @@ def page_speed() -> str:
     return "\n".join(lines)
 
 
-def trainers() -> str:
-    """Return the table of what environments cost over the engine, and what saving games costs."""
-    found = must_load("vector_cost")
-    ratio, saving, parallel = found["ratio_to_engine"], found["saving_us"], found["parallel"]
-    rows = [
-        (f"`make_vec`, {name}", f"{value:.2f} times the engine's own call") for name, value in ratio.items()
-    ]
-    for name in ("features", "packed"):
-        rate, times = parallel[f"{name}_steps_per_s"], parallel[f"{name}_over_naive"]
-        rows.append(
-            (
-                f'`parallel_env`, `obs="{name}"`, {parallel["agents"]} agents',
-                f"{rate:,} environment steps/s, {times} times those of one-hot stacks in numpy",
-            )
-        )
-    for name, microseconds in saving.items():
-        method, _, of = name.partition("_of_")
-        rows.append((f"`{method}`, {of.replace('_', ' ') or 'one game'}", f"{microseconds:,.0f} µs"))
-    return "\n".join(
-        [
-            obs_tables.markdown(("what", "cost"), rows, "ll"),
-            "",
-            f"256 x 256, 32 seats, all of them agents, {found['num_games']} games; an engine's step of them "
-            f"takes {found['engine_us_per_step'] / 1000:.1f} ms; one core of {found['machine']['cpu']} "
-            "(`benchmarks/vector_cost.py`).",
-        ]
-    )
-
-
-def adapters() -> str:
-    """Return the table of what agents learned through every adapter."""
-    found = must_load("adapters_learn")
-    names = {
-        "maskable": "`MaskableVecEnv`, MaskablePPO",
-        "boards": "`MaskableVecEnv`, PPO, packed boards",
-        "supersuit": "SuperSuit, PPO",
-    }
-    rows = []
-    for name, one in found["adapters"].items():
-        places = [
-            f"{one[who]['place']:.2f} ± {one[who]['half_interval']:.2f}"
-            for who in ("trained", "untrained", "always_hold")
-        ]
-        rows.append((names[name], f"{one['agent_steps']:,} in {one['seconds']:.0f} s", *places))
-    header = ("adapter", "steps", "trained", "untrained", "always holds")
-    game, about = found["game"], found["versions"]
-    return "\n".join(
-        [
-            obs_tables.markdown(header, rows, "lrrrr"),
-            "",
-            f"{game['height']} x {game['width']}, {game['num_players']} players, places of "
-            f"{found['eval_games']} games with 95 % intervals; Stable-Baselines3 "
-            f"{about['stable_baselines3']}, SuperSuit {about['supersuit']}, one core of "
-            f"{found['machine']['cpu']} (`benchmarks/adapters_learn.py`).",
-        ]
-    )
-
-
 TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("README.md", "bench", speed),
     ("README.md", "twin", twin),
@@ -810,8 +759,13 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/league.md", "evaluation", league_tables.evaluation),
     ("docs/league.md", "snapshots", league_tables.snapshots),
     ("docs/league.md", "capacity", league_tables.capacity),
-    ("docs/trainers.md", "trainers", trainers),
-    ("docs/trainers.md", "adapters", adapters),
+    ("docs/trainers.md", "search", lambda: trainer_tables.search(must_load("search_example"))),
+    ("docs/trainers.md", "trainers", lambda: trainer_tables.cost(must_load("vector_cost"))),
+    (
+        "docs/trainers.md",
+        "adapters",
+        lambda: trainer_tables.adapters(must_load("adapters_learn"), must_load("learning_example")),
+    ),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),

@@ -13,12 +13,16 @@ code 1 if the search is not better with disjoint intervals; with fewer than 20 g
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 import territorial
+from territorial.cli.machine import machine, versions
 
 GAME = {
     "height": 32,
@@ -45,8 +49,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rollouts", type=int, default=4, help="times that each is played on (4)")
     parser.add_argument("--horizon", type=int, default=12, help="steps of a rollout (12)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
     args = parser.parse_args(argv)
-    rng = np.random.default_rng(args.seed)
+    began, rng = time.perf_counter(), np.random.default_rng(args.seed)
     search = Search(args.candidates, args.rollouts, args.horizon, rng)
     players: dict[str, Act] = {"rollout policy": lambda vec: draw(vec, rng), "search": search.act}
     found = {name: interval(places(act, args)) for name, act in players.items()}
@@ -55,6 +60,20 @@ def main(argv: list[str] | None = None) -> int:
     (alone, alone_half), (searched, searched_half) = found.values()
     is_better = searched + searched_half < alone - alone_half
     print(f"the search is {'' if is_better else 'not '}better with disjoint intervals")
+    if args.out is not None:
+        result = {
+            "machine": machine(),
+            "versions": versions(),
+            "game": GAME,
+            "search": {name: getattr(args, name) for name in ("candidates", "rollouts", "horizon", "seed")},
+            "games": args.games,
+            "seconds": round(time.perf_counter() - began, 1),
+            "places": {
+                name: {"place": round(mean, 3), "half_interval": round(half, 3)}
+                for name, (mean, half) in found.items()
+            },
+        }
+        args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return int(args.games >= 20 and not is_better)
 
 

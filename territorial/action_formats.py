@@ -31,8 +31,6 @@ class ActionFormat(ABC):
     """How many columns of a mask each target has."""
     shape: tuple[int, ...]
     """Of one action as an array."""
-    _ends: npt.NDArray[np.uint64]
-    """What each part of an action must be below."""
 
     @abstractmethod
     def __init__(self, num_players: int) -> None: ...
@@ -52,11 +50,7 @@ class ActionFormat(ABC):
 
         ``bits`` are the engine's.
         """
-        if out is None:
-            masks = np.zeros((len(seats), self.width), np.int8)
-        else:
-            masks = out
-            masks.fill(0)
+        masks = np.empty((len(seats), self.width), np.int8) if out is None else out
         write_masks(bits, games, seats, self.copies, masks)
         return masks
 
@@ -67,20 +61,6 @@ class ActionFormat(ABC):
     @abstractmethod
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
-
-    @abstractmethod
-    def pairs(self, actions: Ints) -> Ints:
-        """Return int64 (..., 2): actions that lie in the space as the engine's pairs."""
-
-    def all_good(self, actions: Ints) -> bool:
-        """Return whether all actions of an array lie in the space."""
-        # Below zero is far above as an unsigned number: one comparison does.
-        is_good = actions.astype(np.int64, copy=False).view(np.uint64) < self._ends
-        return bool(is_good.all())
-
-    @abstractmethod
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return for every action of an array whether it lies in the space."""
 
 
 class Discrete(ActionFormat):
@@ -93,9 +73,8 @@ class Discrete(ActionFormat):
         self.width = num_flat_actions(num_players)
         self.space = spaces.Discrete(self.width)
         self.wanted = f"a whole number from 0 to {self.width - 1}"
-        self._ends = np.array(self.width, np.uint64)
-        self._pairs = unflatten(np.arange(self.width))
-        self._listed: list[tuple[int, int]] = [(what, how) for what, how in self._pairs.tolist()]
+        pairs = unflatten(np.arange(self.width)).tolist()
+        self._listed: list[tuple[int, int]] = [(what, how) for what, how in pairs]
 
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return the two parts of a whole number."""
@@ -107,14 +86,6 @@ class Discrete(ActionFormat):
             return None
         return self._listed[number]
 
-    def pairs(self, actions: Ints) -> Ints:
-        """Return the two parts of whole numbers (...)."""
-        return self._pairs.take(actions, axis=0)
-
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return (...): which are in range."""
-        return (actions >= 0) & (actions < self.width)
-
 
 class MultiDiscrete(ActionFormat):
     """``MultiDiscrete([P + 2, 10])``: what, and how much."""
@@ -124,7 +95,6 @@ class MultiDiscrete(ActionFormat):
 
     def __init__(self, num_players: int) -> None:
         self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
-        self._ends = self._sizes.astype(np.uint64)
         self.width = int(self._sizes.sum())
         self.space = spaces.MultiDiscrete(self._sizes)
         self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"
@@ -144,18 +114,11 @@ class MultiDiscrete(ActionFormat):
             parts = np.asarray(action)
         except ValueError:
             return None
-        if parts.shape != (2,) or parts.dtype.kind not in "iu" or not self.are_good(parts):
+        if parts.shape != (2,) or parts.dtype.kind not in "iu":
+            return None
+        if not ((parts >= 0) & (parts < self._sizes)).all():
             return None
         return int(parts[0]), int(parts[1])
-
-    def pairs(self, actions: Ints) -> Ints:
-        """Return the actions, which are pairs already."""
-        return actions
-
-    def are_good(self, actions: Ints) -> npt.NDArray[np.bool_]:
-        """Return (...) for (..., 2): where both parts are in range."""
-        in_range = (actions >= 0) & (actions < self._sizes)
-        return in_range[..., 0] & in_range[..., 1]
 
 
 FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}

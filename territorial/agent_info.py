@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial._jit import kernel
 from territorial.engine import VecGame
 from territorial.state import PLAYERS
 
@@ -24,12 +25,22 @@ def agent_info(game: VecGame, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDA
 
     All are int64 but ``place``, float64.
     """
-    table = game.blocks.players.take(_COLUMNS, axis=1)
-    if seats.shape[1] == game.config.num_players:
-        told = table[..., 1:]  # of everybody: many times as quick as picking
-    else:
-        told = np.take_along_axis(table, seats[:, None], axis=2)
-    info = {name: told[:, i] for i, name in enumerate(COUNTS)}
-    tick = np.empty(seats.shape, np.int64)
-    tick[:] = game.state.tick[:, None]
-    return info | {"place": told[:, -1] / 2, "tick": tick}
+    numbers = np.empty((len(_COLUMNS) + 1, *seats.shape), np.int64)
+    write_numbers(game.blocks.players, _COLUMNS, game.state.tick, seats, numbers)
+    info: dict[str, npt.NDArray[Any]] = dict(zip(COUNTS, numbers, strict=False))
+    return info | {"place": numbers[-2] / 2, "tick": numbers[-1]}
+
+
+@kernel
+def write_numbers(players: Any, columns: Any, ticks: Any, seats: Any, out: Any) -> None:
+    """Write ``columns`` of the table ``players`` (E, K, P+1) for ``seats`` (E, A), and last the ticks.
+
+    ``out``: int64 (len(columns) + 1, E, A).
+    """
+    num_columns, num_agents = len(columns), seats.shape[1]
+    for k in range(len(seats)):
+        for i in range(num_columns):
+            for a in range(num_agents):
+                out[i, k, a] = players[k, columns[i], seats[k, a]]
+        for a in range(num_agents):
+            out[num_columns, k, a] = ticks[k]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from territorial.acting import ALL_GOOD, write_choices
 from territorial.action_formats import FORMATS
 from territorial.agent_info import INFO_NAMES, agent_info
 from territorial.config import GameConfig
@@ -170,18 +171,13 @@ class TerritorialVec:
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
         checked = self._check_actions(actions)
-        was_standing = self.game.state.over != 0
+        was_standing = self._is_over()
         self._rewarding.remember(self.game)
         _, rewards, terminated, _, told = self.game.step(checked)
         rewards, all_parts = self._rewarding.collect(self.game, rewards, terminated, told)
         is_over, is_cut = self._ends()
         ended = (is_over | is_cut) & ~was_standing
-        if self.options.agent_death == "keep":
-            ends = np.repeat((is_over & ended)[:, None], self.num_agents, axis=1)
-            cuts = np.repeat((is_cut & ended)[:, None], self.num_agents, axis=1)
-        else:
-            ends = self._of_agents(terminated)
-            cuts = (is_cut & ended)[:, None] & self._is_alive() & ~ends
+        ends, cuts = self._flags(terminated, is_over & ended, is_cut & ended)
         parts = {name: self._of_agents(array) for name, array in all_parts.items()}
         gained, was_reset = self._of_agents(rewards), np.zeros(self.num_envs, np.bool_)
         final: tuple[Observation | None, Info | None] = None, None
@@ -301,12 +297,28 @@ class TerritorialVec:
     def _ends(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return which games are over, and which are cut short instead, bool (E,) each."""
         self._cycles += 1
-        is_over = self.game.state.over != 0
+        is_over = self._is_over()
         if self.options.end_when == "no_agents":
             is_over |= ~self._is_alive().any(axis=1)
         limit = self.options.max_cycles
-        is_cut = np.zeros(self.num_envs, np.bool_) if limit is None else self._cycles >= limit
-        return is_over, is_cut & ~is_over
+        if limit is None:
+            return is_over, np.zeros(self.num_envs, np.bool_)
+        return is_over, (self._cycles >= limit) & ~is_over
+
+    def _flags(
+        self, terminated: npt.NDArray[np.bool_], is_over: npt.NDArray[np.bool_], is_cut: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return new bool (E, A) each: which agents are terminated, and which truncated, in this step.
+
+        ``terminated``: the engine's, (E, P). ``is_over``, ``is_cut``: games that ended now, and how.
+        """
+        if self.options.agent_death == "keep":
+            ends, cuts = (np.repeat(games[:, None], self.num_agents, axis=1) for games in (is_over, is_cut))
+            return ends, cuts
+        ends = self._of_agents(terminated)
+        if not is_cut.any():
+            return ends, np.zeros_like(ends)
+        return ends, is_cut[:, None] & self._is_alive() & ~ends
 
     def _begin_anew(self, games: npt.NDArray[np.intp]) -> None:
         for k in games.tolist():
@@ -369,6 +381,11 @@ class TerritorialVec:
     def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.reshape(-1, self.num_agents, *array.shape[1:])
 
+    def _is_over(self) -> npt.NDArray[np.bool_]:
+        """Return bool (E,): which games have ended in the engine, or stand still since."""
+        is_over: npt.NDArray[np.bool_] = self.game.state.over != 0
+        return is_over
+
     def _is_alive(self) -> npt.NDArray[np.bool_]:
         """Return bool (E, A)."""
         return self._of_agents(self.game.state.alive[:, 1:] != 0)
@@ -388,16 +405,12 @@ class TerritorialVec:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
         if array.dtype.kind not in "iu":
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
-        if not self._format.all_good(array):
-            k, i = np.argwhere(~self._format.are_good(array))[0].tolist()
+        numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
+        chosen = np.empty((self.num_envs, self.config.num_players, 2), np.int64)
+        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, chosen)
+        if bad != ALL_GOOD:
+            k, i = divmod(bad, self.num_agents)
             raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
-        pairs, is_alive = self._format.pairs(array), self._is_alive()
-        if not is_alive.all():
-            pairs = np.where(is_alive[..., None], pairs, 0)
-        if self.num_agents == self.config.num_players:
-            return pairs
-        chosen = np.zeros((self.num_envs, self.config.num_players, 2), np.int64)
-        chosen[self._games[:, None], self.agent_seats - 1] = pairs
         return chosen
 
     def _need_reset(self) -> None:

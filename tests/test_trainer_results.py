@@ -9,6 +9,8 @@ pytestmark = pytest.mark.checkout
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
+TRAINED = {"trained, sampled", "trained, greedy"}
+
 
 def result(name):
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -33,3 +35,22 @@ def test_agents_learn_through_every_adapter():
         for other in ("untrained", "always_hold"):
             assert best < one[other]["place"] - one[other]["half_interval"]
     assert found["adapters"]["maskable"]["trained"]["illegal_a_game"] == 0
+
+
+def test_the_example_of_ppo_learns_within_five_minutes():
+    found = result("learning_example")
+    assert found["seconds"] <= 300
+    assert found["games"] >= 100
+    assert found["settings"]["network"] == "encode-once"
+    places = found["mean_place"]
+    best = max(places[name]["mean"] + places[name]["half_interval"] for name in TRAINED)
+    others = places.keys() - TRAINED
+    assert others >= {"untrained, sampled", "untrained, greedy", "always hold"}
+    assert all(best < places[name]["mean"] - places[name]["half_interval"] for name in others)
+
+
+def test_the_search_is_better_than_its_rollout_policy():
+    found = result("search_example")
+    assert found["games"] >= 20
+    ours, other = (found["places"][name] for name in ("search", "rollout policy"))
+    assert ours["place"] + ours["half_interval"] < other["place"] - other["half_interval"]

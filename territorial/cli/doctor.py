@@ -106,8 +106,10 @@ def text_of(report: Report, seconds: float) -> str:
             )
     lines += [f"  skipped {name}: {why}" for name, why in report.skipped.items()]
     failed = len(report.failures)
-    ending = f"{failed} of {len(report.findings)} checks failed" if failed else "all checks passed"
-    return "\n".join([*lines, "", f"{ending}, in {seconds:.1f} s"])
+    made = len(report.findings)
+    ending = f"{failed} of {made} checks failed" if failed else f"all {made} checks passed"
+    skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
+    return "\n".join([*lines, "", f"{ending}{skipped}, in {seconds:.1f} s"])
 
 
 def _progress(name: str) -> None:

@@ -48,7 +48,7 @@ class Report(NamedTuple):
     kind: str
     findings: list[Finding]
     skipped: dict[str, str]
-    """Checks that could not be made, and why."""
+    """Checks that could not be made, and why: a package is missing, or there was nothing to look at."""
 
     @property
     def failures(self) -> list[Finding]:
@@ -81,12 +81,16 @@ class Setting:
         return min(self.max_steps, VECTOR_STEPS) if isinstance(stack, VectorStack) else self.max_steps
 
 
+class NothingToCheckError(Exception):
+    """What a check looks for did not come up; the message says what that would have been."""
+
+
 class Check(NamedTuple):
     """One thing to look for: its name, how to find what is wrong, and what to do then."""
 
     name: str
     find: Callable[[Setting], str | None]
-    """Returns what is wrong, or None; what it raises counts as wrong, too."""
+    """Returns what is wrong, or None; what it raises counts as wrong, too, but for NothingToCheckError."""
     advice: str
     kinds: tuple[type[Stack], ...] = (ParallelStack, SingleStack, VectorStack)
     package: str = ""
@@ -115,7 +119,10 @@ def diagnose(
             skipped[check.name] = f"it needs {check.package}, which is not installed"
             continue
         progress(check.name)
-        findings.append(_run(check, setting))
+        try:
+            findings.append(_run(check, setting))
+        except NothingToCheckError as reason:
+            skipped[check.name] = str(reason)
     stack.close()
     return Report(stack.kind, findings, skipped)
 
@@ -125,6 +132,8 @@ def _run(check: Check, setting: Setting) -> Finding:
         # Warnings are not what is asked for, and PettingZoo's tests print that they passed.
         with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
             problem = check.find(setting) or ""
+    except NothingToCheckError:
+        raise
     except Exception as error:  # whatever a stack does wrong is what we are here to tell
         problem = f"{type(error).__name__}: {error}"
     return Finding(check.name, not problem, problem, check.advice if problem else "")
@@ -205,30 +214,38 @@ def find_bad_ends(setting: Setting) -> str | None:
 def find_bad_masks(setting: Setting) -> str | None:
     """Masks fit the actions, hold int8 of 0 and 1, and something is always legal."""
     stack = setting.stack()
+    has_masks = False
     for count, (_, step) in enumerate(setting.episode(stack)):
         for agent in stack.agents:
             mask = mask_of(step.observations[agent], step.infos.get(agent))
             if mask is None:
                 continue
+            has_masks = True
             for part in mask_parts(stack.action_space(agent), mask):
                 if part.dtype != np.int8:
                     return f"{_at(count, agent)} the mask is of {part.dtype}"
                 if not np.isin(part, (0, 1)).all() or not part.any():
                     return f"{_at(count, agent)} the mask is not of 0 and 1, or allows nothing"
+    _need(has_masks, "no masks were shown")
     return None
 
 
 def find_illegal_launches(setting: Setting) -> str | None:
     """Whoever obeys the masks that are shown never does what is not legal, by the game's own count."""
     stack = setting.stack()
-    has_masks = False
+    has_masks = has_counts = False
     for count, (_, step) in enumerate(setting.episode(stack)):
         for agent, info in step.infos.items():
             has_masks |= mask_of(step.observations[agent], info) is not None
-            if has_masks and isinstance(info, Mapping) and info.get("illegal", 0) > 0:
+            if not isinstance(info, Mapping) or "illegal" not in info:
+                continue
+            has_counts = True
+            if has_masks and info["illegal"] > 0:
                 return (
                     f"{_at(count, agent)} {info['illegal']} launches were not legal though masks were obeyed"
                 )
+    _need(has_masks, "no masks were shown")
+    _need(has_counts, 'infos have no "illegal", the count of launches that were not legal')
     return None
 
 
@@ -236,16 +253,19 @@ def find_spoiled_dead(setting: Setting) -> str | None:
     """Agents that are dead and kept get no reward and can only hold."""
     stack = setting.stack()
     was_alive: dict[Any, bool] = {}
+    has_dead = False
     for count, (actions, step) in enumerate(setting.episode(stack)):
         for agent, info in step.infos.items():
             is_alive = bool(info.get("alive", 1)) if isinstance(info, Mapping) else True
             if actions is not None and not was_alive.get(agent, True) and not is_alive:
+                has_dead = True
                 if step.rewards[agent] != 0:
                     return f"{_at(count, agent)} the reward is {step.rewards[agent]} though it is dead"
                 mask = mask_of(step.observations[agent], info)
                 if mask is not None and mask_parts(stack.action_space(agent), mask)[0].sum() != 1:
                     return f"{_at(count, agent)} the mask allows more than one thing though it is dead"
             was_alive[agent] = is_alive
+    _need(has_dead, 'nobody stayed after its death, by the "alive" of infos')
     return None
 
 
@@ -371,8 +391,8 @@ CHECKS = (
     Check(
         "a seed gives one episode",
         find_chance,
-        "Something draws from a generator that the seed does not reach, or reads a clock: seed it in "
-        "reset().",
+        "A wrapper that drops `seed` on the way to reset() must hand it on; else something draws from a "
+        "generator that the seed does not reach, which has to be seeded in reset(), or reads a clock.",
     ),
     Check(
         "other seeds give other games",
@@ -405,6 +425,12 @@ CHECKS = (
 # ---- saying what is wrong --------------------------------------------------------------------------
 
 
+def _need(is_there: bool, otherwise: str) -> None:
+    """Raise NothingToCheckError unless what a check is about came up."""
+    if not is_there:
+        raise NothingToCheckError(otherwise)
+
+
 def _at(count: int, agent: Any) -> str:
     when = "after reset()" if count == 0 else f"step {count}"
     return f"{when}, {agent!r}:"
@@ -417,9 +443,15 @@ def _bad_end(step: Step, agent: Any, is_vector: bool) -> str:
         return f"the reward is {reward!r}, which is no finite number"
     for name in ("terminations", "truncations"):
         flag = getattr(step, name)[agent]
-        if not isinstance(flag, np.bool_ if is_vector else bool):
-            return f"{name} has {flag!r} of type {type(flag).__name__}, not bool"
+        wanted = np.bool_ if is_vector else bool
+        if not isinstance(flag, wanted):
+            return f"{name} has {flag!r}, a {_named(type(flag))}, not a {_named(wanted)}"
     return ""
+
+
+def _named(kind: type) -> str:
+    """Return the name of a type with its module: numpy's bool and Python's are both called bool."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _why_outside(space: spaces.Space[Any], observation: Any) -> str:

@@ -1,27 +1,14 @@
 """The switches that trainers need: what happens to the dead, where masks are, in which format agents act."""
 
 import copy
-import functools
 import itertools
-import types
-import warnings
 
 import numpy as np
 import pytest
-from pettingzoo.test import (
-    api_test,
-    max_cycles_test,
-    parallel_api_test,
-    parallel_seed_test,
-    seed_test,
-    state_test,
-)
 
 from territorial.agent_info import INFO_NAMES
-from territorial.env import env
 from territorial.env_options import CHOICES
-from territorial.testing import check_determinism
-from tests.env.support import SMALL, fingerprint, small_env
+from tests.env.support import fingerprint, small_env
 
 SWITCHES = ("agent_death", "action_mask", "action_format")
 MATRIX = [
@@ -31,25 +18,9 @@ MATRIX = [
 WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
 
-ON_DICT_OBSERVATIONS = {
-    "Observation is not a NumPy array",
-    "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
-}
-ON_TWO_PARTS = {
-    "Action space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete"
-}
-"""And of this one wherever actions are neither of the two."""
-
 
 def name_of(switches):
     return "-".join(map(str, switches.values()))
-
-
-@pytest.fixture
-def warned():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 def legal_actions(tested, rng):
@@ -72,53 +43,6 @@ def episode(tested, seed, rng_seed=0):
     while tested.agents:
         listed = list(tested.agents)
         yield listed, tested.step(legal_actions(tested, rng))
-
-
-@pytest.mark.parametrize("switches", MATRIX, ids=name_of)
-def test_every_combination_passes_the_parallel_tests_without_a_warning(switches, warned):
-    for seats in (None, BOTS):
-        tested = small_env(obs="features", seats=seats, **switches)
-        tested.action_space("player_0").seed(1)
-        parallel_api_test(tested, num_cycles=300)
-    parallel_seed_test(functools.partial(small_env, obs="features", **switches), num_cycles=20)
-    assert not warned
-
-
-@pytest.mark.parametrize("switches", MATRIX, ids=name_of)
-def test_every_combination_passes_the_turn_by_turn_tests_with_known_warnings_only(switches, warned):
-    make = functools.partial(env, **SMALL, max_ticks=1500, obs="features", **switches)
-    tested = make()
-    tested.action_space("player_0").seed(1)
-    api_test(tested, num_cycles=60)
-    seed_test(make, num_cycles=20)
-    expected = set(ON_DICT_OBSERVATIONS)
-    if switches["action_format"] == "multi_discrete":
-        expected |= ON_TWO_PARTS
-    assert {str(warning.message) for warning in warned} == expected
-
-
-@pytest.mark.parametrize("switches", MATRIX, ids=name_of)
-def test_every_combination_has_a_state_counts_cycles_and_can_be_looked_at(switches, warned):
-    make_turns = functools.partial(env, **SMALL, max_ticks=1500, obs="features", **switches)
-    make = functools.partial(small_env, obs="features", **switches)
-    state_test(make_turns(), make())
-    max_cycles_test(types.SimpleNamespace(env=make_turns, parallel_env=make))
-    check_determinism(make, seed=2)
-    for render_mode, kind in (("ansi", str), ("rgb_array", np.ndarray)):
-        tested = make(render_mode=render_mode)
-        tested.reset(seed=0)
-        assert isinstance(tested.render(), kind)
-    assert not warned
-
-
-@pytest.mark.parametrize("switches", MATRIX, ids=name_of)
-def test_an_episode_repeats_in_every_combination(switches):
-    runs = []
-    for _ in range(2):
-        tested = small_env(obs="features", **switches)
-        runs.append([repr(results[1:]) for _, results in episode(tested, seed=7)])
-    assert len(runs[0]) > 20
-    assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("switches", MATRIX, ids=name_of)

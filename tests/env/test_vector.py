@@ -93,7 +93,7 @@ def test_same_step_is_the_engines_own_autoreset(end_when, num_threads):
     ended = 0
     for _, actions, (_, rewards, terminated, _, info) in steps(vec, 150):
         full = np.zeros((NUM_ENVS, 4, 2), np.int64)
-        full[:, [0, 2]] = vec._format.pairs(actions)
+        full[:, [0, 2]] = territorial.actions.unflatten(actions)
         _, wanted, wanted_ends, _, told = engine.step(full)
         assert np.array_equal(rewards, wanted[:, [0, 2]])
         assert np.array_equal(terminated, wanted_ends[:, [0, 2]])

@@ -1,0 +1,129 @@
+"""PettingZoo's own tests over the full matrix of modes; whole episodes beside them, to the last bit."""
+
+import functools
+import itertools
+import types
+import warnings
+
+import pytest
+from pettingzoo.test import (
+    api_test,
+    max_cycles_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+    state_test,
+)
+
+from territorial.env import env, parallel_env
+from territorial.env_options import CHOICES
+from territorial.testing import check_determinism, play_episode
+
+SWITCHES = ("obs", "agent_death", "action_mask", "action_format")
+CYCLES = (None, 9)
+MATRIX = [
+    dict(zip((*SWITCHES, "max_cycles"), values, strict=True))
+    for values in itertools.product(*(CHOICES[name] for name in SWITCHES), CYCLES)
+]
+GAME = {
+    "height": 20,
+    "width": 17,
+    "num_players": 4,
+    "seats": ("agent", "metronome", "agent", "agent"),
+    "decision_every": 25,
+    "max_ticks": 1500,
+}
+
+ON_DICTS = {
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
+}
+"""What ``api_test`` says of every environment whose observations are dicts, as masks need."""
+
+ON_FOUR_DIMENSIONS = "Observation has more than 3 dimensions"
+"""Of boards as a stack of frames of bit planes."""
+
+ON_TWO_PARTS = (
+    "Action space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete"
+)
+"""Of actions that are neither of the two."""
+
+
+def known_warnings(modes):
+    """Return what ``api_test`` says of ``modes``, and nothing but that."""
+    four = {ON_FOUR_DIMENSIONS} if modes["obs"] == "packed" else set()
+    two = {ON_TWO_PARTS} if modes["action_format"] == "multi_discrete" else set()
+    return ON_DICTS | four | two
+
+
+def name_of(modes):
+    return "-".join(map(str, modes.values()))
+
+
+@pytest.fixture
+def warned():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+in_every_mode = pytest.mark.parametrize("modes", MATRIX, ids=name_of)
+
+
+@in_every_mode
+def test_the_parallel_form_passes_without_a_warning(modes, warned):
+    make = functools.partial(parallel_env, **GAME, **modes)
+    tested = make()
+    tested.action_space("player_0").seed(1)
+    parallel_api_test(tested, num_cycles=50)
+    parallel_seed_test(make, num_cycles=6)
+    assert not warned
+
+
+@in_every_mode
+def test_the_turn_by_turn_form_passes_with_the_known_warnings_only(modes, warned):
+    make = functools.partial(env, **GAME, **modes)
+    tested = make()
+    tested.action_space("player_0").seed(1)
+    api_test(tested, num_cycles=20)
+    seed_test(make, num_cycles=6)
+    assert {str(warning.message) for warning in warned} == known_warnings(modes)
+
+
+@in_every_mode
+def test_states_and_cycles_pass_without_a_warning(modes, warned):
+    state_test(env(**GAME, **modes), parallel_env(**GAME, **modes))
+    others = {name: value for name, value in modes.items() if name != "max_cycles"}
+    forms = (functools.partial(form, **GAME, **others) for form in (env, parallel_env))
+    max_cycles_test(types.SimpleNamespace(**dict(zip(("env", "parallel_env"), forms, strict=True))))
+    assert not warned
+
+
+@pytest.mark.parametrize(
+    "modes",
+    # Every ninth has all modes, and not always the same ones together.
+    [pytest.param(modes, marks=[] if i % 9 == 0 else pytest.mark.slow) for i, modes in enumerate(MATRIX)],
+    ids=name_of,
+)
+def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, warned, monkeypatch):
+    monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
+    render_test(functools.partial(env, **GAME, **modes))
+    about = {str(warning.message).partition(":")[0] for warning in warned}
+    assert about <= {'render_mode is "human", but there is neither a display nor a terminal'}
+
+
+@in_every_mode
+def test_whole_episodes_repeat_to_the_last_bit(modes):
+    make = functools.partial(parallel_env, **GAME, **modes)
+    check_determinism(make, seed=3)
+    dead = []
+    steps = play_episode(make(), 3, lambda actions, step: dead.extend(who_died(step)))
+    if modes["max_cycles"] is None:
+        assert set(dead), "somebody dies, so that what becomes of the dead is looked at"
+    else:
+        assert steps == modes["max_cycles"]
+
+
+def who_died(step):
+    return [agent for agent, info in step.infos.items() if info["alive"] == 0]

@@ -1,0 +1,72 @@
+"""Environments go to worker processes in mid-game, however those were started, and play on there alike."""
+
+import multiprocessing
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+import territorial
+from territorial.env import env
+from territorial.env_options import CHOICES
+from territorial.testing import stack_of
+from territorial.testing.episodes import difference, episode
+from tests.env.support import SMALL
+
+METHODS = [method for method in ("spawn", "forkserver") if method in multiprocessing.get_all_start_methods()]
+SEATS = ("agent", "metronome", "agent", "random")
+
+
+def land_twice(previous, state, info):
+    """Return a reward of a user's own, for every seat."""
+    return 2 * (state.land - previous.land)[:, 1:]
+
+
+GAME = SMALL | {"max_ticks": 900, "reward_fn": land_twice}
+INTERFACES = {
+    "parallel_env": lambda **options: territorial.parallel_env(seats=SEATS, **GAME, **options),
+    "turn by turn": lambda **options: env(seats=SEATS, **GAME, **options),
+    "make_vec": lambda **options: territorial.make_vec(3, seats=SEATS, **GAME, **options),
+    "one seat": lambda **options: gymnasium.make("territorial/Territorial-v0", **GAME, **options),
+    "vector": lambda **options: gymnasium.make_vec(
+        "territorial/Territorial-v0", num_envs=4, seats=SEATS, **GAME, **options
+    ),
+}
+
+
+def in_mid_game(make, **options):
+    """Return an environment some steps after its reset, as something that ``next_steps`` takes."""
+    made = make(**options)
+    if isinstance(made, territorial.TerritorialVec):
+        made.reset(seed=5)
+        for _ in range(6):
+            made.step(np.zeros((3, 2), int))
+        return made
+    stack = stack_of(made)
+    for _ in episode(stack, 5, max_steps=6):
+        pass
+    return stack
+
+
+def next_steps(played):
+    """Return all that six more steps of holding show."""
+    if isinstance(played, territorial.TerritorialVec):
+        return [played.step(np.zeros((3, 2), int)) for _ in range(6)]
+    return [tuple(played.step(dict.fromkeys(played.agents, 0))) for _ in range(6)]
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+@pytest.mark.parametrize("name", INTERFACES)
+def test_every_interface_can_be_pickled_in_mid_game_and_goes_on_alike(name, obs):
+    played = in_mid_game(INTERFACES[name], obs=obs)
+    twin = pickle.loads(pickle.dumps(played))
+    assert difference(next_steps(played), next_steps(twin)) is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_workers_play_on_what_is_sent_to_them(method):
+    played = [in_mid_game(make, obs="features") for make in INTERFACES.values()]
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        there = pool.map(next_steps, played)
+    assert difference(there, [next_steps(one) for one in played]) is None
