@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from territorial.actions import num_flat_actions, num_targets, unflatten
 from territorial.constants import NUM_FRACTIONS
-from territorial.legal import write_masks
+from territorial.legal import update_masks, write_masks
 
 Ints = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
@@ -45,12 +45,9 @@ class ActionFormat(ABC):
         """The space of ``for_sampling``."""
         return self.mask_space
 
-    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, out: Masks | None = None) -> Masks:
-        """Return int8 (N, width), ``out`` or new: what is legal for ``seats`` of ``games``.
-
-        ``bits`` are the engine's.
-        """
-        masks = np.empty((len(seats), self.width), np.int8) if out is None else out
+    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+        """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
+        masks = np.empty((len(seats), self.width), np.int8)
         write_masks(bits, games, seats, self.copies, masks)
         return masks
 
@@ -61,6 +58,23 @@ class ActionFormat(ABC):
     @abstractmethod
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
+
+
+class KeptMasks:
+    """Masks of the same agents step after step, in the same memory, where only what changes is written."""
+
+    def __init__(self, action_format: ActionFormat, count: int, num_players: int) -> None:
+        self._copies = action_format.copies
+        self._masks = np.zeros((count, action_format.width), np.int8)
+        self._bits = np.zeros((count, -(-num_targets(num_players) // 8)), np.uint8)
+        self._seats = np.zeros(count, np.int64)
+
+    def update(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+        """Return what ``ActionFormat.masks`` would, read-only: who wrote to it would change it for good."""
+        update_masks(bits, games, seats, self._copies, self._masks, self._bits, self._seats)
+        masks = self._masks.view()
+        masks.flags.writeable = False
+        return masks
 
 
 class Discrete(ActionFormat):

@@ -20,20 +20,61 @@ def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> Non
     Column 0 holds; then every other target in ego order has ``copies`` columns, one for each fraction where
     an action is one number. Columns beyond the targets are all legal.
     """
-    num_players = bits.shape[1]
-    end = 1 + copies * (num_players + 1)
     for i in range(len(seats)):
-        mask, legal = out[i], bits[games[i], seats[i] - 1]
-        for column in range(len(mask)):
-            mask[column] = column >= end
-        mask[0] = legal[0] & 1
-        for first in range(0, len(legal), BYTES_A_WORD):
-            # From one to the next: a test of every bit would be guessed wrong at each that is set.
-            word = word_at(legal, first)
-            word &= ~ONE if first == 0 else ~ZERO
-            while word != ZERO:
-                allow(mask, 8 * first + lowest_bit(word) - 1, seats[i], num_players, copies)
-                word &= word - ONE
+        write_mask(bits[games[i], seats[i] - 1], seats[i], bits.shape[1], copies, out[i])
+
+
+@kernel
+def update_masks(
+    bits: Any, games: Any, seats: Any, copies: int, out: Any, shown_bits: Any, shown_seats: Any
+) -> None:
+    """Make ``out`` what ``write_masks`` would write, where it shows ``shown_bits`` of ``shown_seats``.
+
+    From one step to the next few of the bits change, and hundreds of columns do not. ``shown_bits``: uint8
+    (N, ceil((P+2)/8)). ``shown_seats``: int64 (N,), 0 where nothing is shown yet. Both follow.
+    """
+    num_players = bits.shape[1]
+    for i in range(len(seats)):
+        p, mask, legal, shown = seats[i], out[i], bits[games[i], seats[i] - 1], shown_bits[i]
+        if shown_seats[i] == p:
+            update_mask(legal, shown, p, num_players, copies, mask)
+        else:
+            write_mask(legal, p, num_players, copies, mask)
+            shown_seats[i] = p
+        for byte in range(len(legal)):
+            shown[byte] = legal[byte]
+
+
+@njit
+def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
+    """Write the whole mask of player ``p``, whose bits are ``legal``."""
+    end = 1 + copies * (num_players + 1)
+    for column in range(len(mask)):
+        mask[column] = column >= end
+    mask[0] = legal[0] & 1
+    for first in range(0, len(legal), BYTES_A_WORD):
+        # From one to the next: a test of every bit would be guessed wrong at each that is set.
+        word = word_at(legal, first)
+        word &= ~ONE if first == 0 else ~ZERO
+        while word != ZERO:
+            allow(mask, 8 * first + lowest_bit(word) - 1, p, num_players, copies, 1)
+            word &= word - ONE
+
+
+@njit
+def update_mask(legal: Any, shown: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
+    """Change the mask of player ``p`` where ``legal`` is not as ``shown``."""
+    for first in range(0, len(legal), BYTES_A_WORD):
+        word = word_at(legal, first)
+        changed = word ^ word_at(shown, first)
+        if first == 0:
+            mask[0] = legal[0] & 1
+            changed &= ~ONE
+        while changed != ZERO:
+            bit = lowest_bit(changed)
+            value = (word >> np.uint64(bit)) & ONE
+            allow(mask, 8 * first + bit - 1, p, num_players, copies, value)
+            changed &= changed - ONE
 
 
 @njit
@@ -46,9 +87,9 @@ def word_at(legal: Any, first: int) -> Any:
 
 
 @njit
-def allow(mask: Any, owner: int, p: int, num_players: int, copies: int) -> None:
-    """Set the columns of player ``p``'s launches against ``owner``."""
+def allow(mask: Any, owner: int, p: int, num_players: int, copies: int, value: Any) -> None:
+    """Write ``value`` into the columns of player ``p``'s launches against ``owner``."""
     ego = owner - p + (num_players if owner < p else 0)
     start = 1 + copies * (0 if owner == NEUTRAL else TARGET_SELF + ego - TARGET_NEUTRAL)
     for column in range(start, start + copies):
-        mask[column] = 1
+        mask[column] = value

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.acting import ALL_GOOD, write_choices
-from territorial.action_formats import FORMATS
+from territorial.action_formats import FORMATS, KeptMasks
 from territorial.agent_info import INFO_NAMES, agent_info
 from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
@@ -142,8 +142,7 @@ class TerritorialVec:
         self.info_names = (*INFO_NAMES, *self._rewarding.names, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
-        room = np.zeros((self.num_envs * self.num_agents, self._format.width), np.int8)
-        self._mask_room = room if self.options.zero_copy else None
+        self._kept_masks = KeptMasks(self._format, self.num_envs * self.num_agents, players)
         self._cycles = np.zeros(self.num_envs, np.int64)
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
@@ -351,14 +350,12 @@ class TerritorialVec:
         own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._masks(games, self._mask_room if games is self._games else None)
+            shown["action_mask"] = self._masks(games, is_kept=self.options.zero_copy)
         return shown
 
-    def _masks(
-        self, games: npt.NDArray[np.intp], out: npt.NDArray[np.int8] | None = None
-    ) -> npt.NDArray[np.int8]:
-        masks = self._format.masks(self.game.observations.masks, *self._agents_of(games), out)
-        return self._by_game(masks)
+    def _masks(self, games: npt.NDArray[np.intp], *, is_kept: bool = False) -> npt.NDArray[np.int8]:
+        write = self._kept_masks.update if is_kept and games is self._games else self._format.masks
+        return self._by_game(write(self.game.observations.masks, *self._agents_of(games)))
 
     def _info(
         self,

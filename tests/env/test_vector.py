@@ -245,6 +245,39 @@ def test_views_without_a_copy_are_an_option():
     assert all(array.flags.writeable for array in copied.values())
 
 
+@pytest.mark.parametrize("action_format", ["discrete", "multi_discrete"])
+def test_masks_that_are_kept_are_those_that_are_written_anew(action_format):
+    """Through deaths, games that begin, a game that is put back, and agents who change their seats."""
+    line_ups = (["agent"] * 2 + ["metronome"] * 2, ["metronome", "agent"] * 2)
+    options = {"obs": "packed", "max_cycles": 60, "action_format": action_format, "seats": line_ups[0]}
+    kept, fresh = small_vec(zero_copy=True, **options), small_vec(**options)
+    for vec in (kept, fresh):
+        vec.set_seats(0, line_ups[0])
+        vec.set_seats(1, line_ups[1])
+        vec.set_seats(2, line_ups[0])
+    seen, other = kept.reset(seed=3)[0], fresh.reset(seed=3)[0]
+    rng, saved, changed = np.random.default_rng(5), None, 0
+    for step in range(150):
+        if step == 40:
+            saved = kept.save(1), fresh.save(1)
+        if step == 50:
+            kept.restore(1, saved[0])
+            fresh.restore(1, saved[1])
+            seen, other = kept.observe(), fresh.observe()
+        if step == 70:
+            for vec in (kept, fresh):
+                vec.set_seats(0, line_ups[1])
+        assert np.array_equal(seen["action_mask"], other["action_mask"])
+        before = seen["action_mask"].copy()
+        sampled = [kept.single_action_space.sample() for _ in range(6)]
+        actions = np.array(sampled).reshape(3, 2, *fresh.single_action_space.shape)
+        actions *= rng.random((3, 2, *[1] * (actions.ndim - 2))) < 0.3
+        seen, other = kept.step(actions)[0], fresh.step(actions)[0]
+        changed += (seen["action_mask"] != before).any(-1).sum()
+    assert changed > 50
+    assert not seen["action_mask"].flags.writeable
+
+
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
