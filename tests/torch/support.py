@@ -12,19 +12,20 @@ SMALL = GameConfig(height=32, width=40, num_players=5)
 
 
 class MeanTrunk(torch.nn.Module):
-    """Reads boards in any form and the features; as simple as can be."""
+    """Reads boards in any form, where there are any, and the features; as simple as can be."""
 
     embedding_size = 6
 
     def __init__(self, layout, config, form="owners"):
         super().__init__()
         self.form = form
-        planes = {"owners": layout.frames, "onehot": layout.frames * (layout.num_players + 1)}
+        planes = {"owners": layout.frames, "onehot": layout.frames * (layout.num_players + 1), "features": 0}
         channels = planes.get(form, 4 * layout.frames + 2)
         self.layer = torch.nn.Linear(channels + len(feature_names(config)), self.embedding_size)
 
     def forward(self, boards, features):
-        return self.layer(torch.cat([boards.float().mean((2, 3)), features], 1))
+        means = [] if boards is None else [boards.float().mean((2, 3))]
+        return self.layer(torch.cat([*means, features], 1))
 
 
 def seen_by(config, seats, frames=4, steps=20):
