@@ -11,20 +11,20 @@ from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 Portion = TypeVar("Portion")
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 def work_here(
-    make: Callable[[], Callable[[Portion], Outcome]], portions: Iterable[Portion]
-) -> Iterator[Outcome]:
+    make: Callable[[], Callable[[Portion], Result]], portions: Iterable[Portion]
+) -> Iterator[Result]:
     """Yield what comes of every portion, worked on in this process."""
     work = make()
     return map(work, portions)
 
 
 def work_on_all_cores(
-    make: Callable[[], Callable[[Portion], Outcome]], portions: Iterable[Portion], processes: int
-) -> Iterator[Outcome]:
+    make: Callable[[], Callable[[Portion], Result]], portions: Iterable[Portion], processes: int
+) -> Iterator[Result]:
     """Yield what comes of every portion, in the order in which they are finished.
 
     Every process calls ``make`` once, which must be possible to pickle, and what that returns for every
