@@ -759,6 +759,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/league.md", "evaluation", league_tables.evaluation),
     ("docs/league.md", "snapshots", league_tables.snapshots),
     ("docs/league.md", "capacity", league_tables.capacity),
+    ("docs/league.md", "hour", league_tables.hour),
     ("docs/trainers.md", "search", lambda: trainer_tables.search(must_load("search_example"))),
     ("docs/trainers.md", "trainers", lambda: trainer_tables.cost(must_load("vector_cost"))),
     (
