@@ -9,7 +9,7 @@ uint64[strip][group]: bit b % 64 of group b // 64. ``occupied``, uint64[owner][s
 block in which an owner has a cell. It may have more than that, never less. A border lies in few blocks,
 so what is done along it goes from block to block, and the size of the map does not matter.
 
-A set of cells (a reach, a front) is uint64[strip][row] like a plane, with the set of its blocks.
+A set of cells (a front, say) is uint64[strip][row] like a plane, with the set of its blocks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from territorial._jit import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in, total, with_counts
+from territorial.aligned import aligned_zeros
 
 TOP = ONE << TOP_BIT
 STRIP_BITS = 64
@@ -42,8 +43,16 @@ def num_groups(height: int) -> int:
 
 
 def num_rows(height: int) -> int:
-    """Return how many words a strip of a plane has: whole blocks, and a row of zeros on either side."""
-    return EIGHT * num_blocks(height) + 2
+    """Return how many words a strip of a plane has: a row of zeros, whole blocks, and seven rows of zeros.
+
+    One would do, but so all blocks begin a line of the cache if the first one does: ``zeroed_words``.
+    """
+    return EIGHT * (num_blocks(height) + 1)
+
+
+def zeroed_words(shape: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """Return planes or sets of cells, uint64 (..., strips, rows) of zeros."""
+    return aligned_zeros(shape, np.uint64, starts_at=1)
 
 
 def all_blocks(height: int) -> npt.NDArray[np.uint64]:
@@ -124,35 +133,20 @@ def beside(cells: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
 
 
 @njit
-def spread(planes: Any, occupied: Any, owner: int, where: Any, reach: Any, reach_blocks: Any) -> None:
-    """Fill ``reach`` with all cells that have a neighbour owned by ``owner`` (its own cells among them).
+def find_front(
+    own: Any, own_blocks: Any, cells: Any, cell_blocks: Any, front: Any, front_blocks: Any
+) -> None:
+    """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, which must be zero.
 
-    It is valid in ``reach_blocks``: those of the blocks ``where`` in which there can be such cells.
+    ``own`` and ``cells`` are uint64[strip][row], with the sets of the blocks in which they may have cells.
     """
-    own = planes[owner]
     for s in range(len(own)):
         edge = edges(s, len(own))
-        for group in range(occupied.shape[2]):
-            blocks = blocks_beside(occupied[owner], s, group) & where[s, group]
-            reach_blocks[s, group] = blocks
+        for group in range(own_blocks.shape[1]):
+            blocks = found = blocks_beside(own_blocks, s, group) & cell_blocks[s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                put(reach, s, r, beside(own, s, r, edge))
-                blocks &= blocks - ONE
-
-
-@njit
-def find_front(
-    planes: Any, occupied: Any, reach: Any, reach_blocks: Any, target: int, front: Any, front_blocks: Any
-) -> None:
-    """Write the cells of ``target`` within ``reach`` into ``front``, which must be zero."""
-    cells = planes[target]
-    for s in range(len(cells)):
-        for group in range(occupied.shape[2]):
-            blocks = found = reach_blocks[s, group] & occupied[target, s, group]
-            while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                within = eight(reach, s, r) & eight(cells, s, r)
+                within = beside(own, s, r, edge) & eight(cells, s, r)
                 put(front, s, r, within)
                 found ^= blocks & (~blocks + ONE) if rows_in(within) == ZERO else ZERO
                 blocks &= blocks - ONE
@@ -193,7 +187,7 @@ def lose_front(planes: Any, occupied: Any, target: int, front: Any, front_blocks
 
 @njit
 def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any) -> None:
-    """Give the cells of ``front`` to ``taker``."""
+    """Give the cells of ``front`` to ``taker``; the front is zero afterwards."""
     gains = planes[taker]
     for s in range(len(gains)):
         for group in range(occupied.shape[2]):
@@ -202,6 +196,7 @@ def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks:
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 put(gains, s, r, eight(gains, s, r) | eight(front, s, r))
+                put(front, s, r, no_cells())
                 blocks &= blocks - ONE
 
 
@@ -219,6 +214,28 @@ def move_all(planes: Any, occupied: Any, source: int, destination: int) -> None:
                 put(to_plane, s, r, eight(to_plane, s, r) | eight(from_plane, s, r))
                 put(from_plane, s, r, no_cells())
                 blocks &= blocks - ONE
+
+
+@njit
+def copy_cells(source: Any, blocks: Any, destination: Any) -> None:
+    """Copy a set of cells that lies in ``blocks``."""
+    for s in range(blocks.shape[0]):
+        for group in range(blocks.shape[1]):
+            rest = blocks[s, group]
+            while rest != ZERO:
+                r = first_row(block_of(group, rest))
+                put(destination, s, r, eight(source, s, r))
+                rest &= rest - ONE
+
+
+@njit
+def have_common(blocks: Any, others: Any) -> bool:
+    """Return whether two sets of blocks have any in common."""
+    common = ZERO
+    for s in range(blocks.shape[0]):
+        for group in range(blocks.shape[1]):
+            common |= blocks[s, group] & others[s, group]
+    return common != ZERO
 
 
 @njit
@@ -244,7 +261,7 @@ def occupy(planes: Any, occupied: Any, owner: int) -> None:
     """Find the blocks that ``owner`` occupies from its plane."""
     empty(occupied[owner])
     for s in range(planes.shape[1]):
-        for block in range((planes.shape[2] - 2) // EIGHT):
+        for block in range(planes.shape[2] // EIGHT - 1):
             if rows_in(eight(planes[owner], s, first_row(block))) != ZERO:
                 add_block(occupied[owner], s, block)
 

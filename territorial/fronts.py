@@ -24,12 +24,12 @@ from territorial.board import (
     beside,
     block_of,
     blocks_beside,
-    clear_cells,
     edges,
     empty,
     first_row,
     front_size,
     gain_front,
+    have_common,
     lose_front,
 )
 from territorial.changes import note_changes
@@ -61,12 +61,11 @@ def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
-                if q != taker:
+                if q != taker and have_common(work.others, game.occupied[q]):
                     follow_neighbour(game, work, taker, giver, q)
                 neighbours &= neighbours - ONE
-    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
     note_changes(work, work.front, work.front_blocks, giver, taker)
-    clear_cells(work.front, work.front_blocks)
+    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
 
 
 @njit
@@ -105,9 +104,10 @@ def add_zone(work: Work, s: int, group: int, blocks: Any) -> None:
 def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bool:
     """Change the fronts between ``taker`` and ``giver``; return whether others have cells beside the front.
 
-    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those
-    beside the front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the
-    giver will touch no more; and ``others``, the blocks with cells beside the front of neither of them.
+    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``gained``, those
+    beside the front that the taker does not touch yet; ``lost``, those beside it that the giver will touch
+    no more (nobody touches from neutral land); and ``others``, the blocks with cells beside the front of
+    neither of them.
     """
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
@@ -121,8 +121,7 @@ def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bo
                 taken, takers, givers = eight(work.front, s, r), eight(own, s, r), eight(given, s, r)
                 near = beside(work.front, s, r, edge)
                 gained = near & ~beside(own, s, r, edge)
-                touched = beside(given, s, r, edge)
-                put(work.near, s, r, near)
+                touched = beside(given, s, r, edge) if giver != NEUTRAL else near
                 put(work.gained, s, r, gained)
                 put(work.lost, s, r, near & ~touched)
                 newly_touched = with_counts(newly_touched, gained & givers)
@@ -145,12 +144,13 @@ def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> 
     own = game.planes[q]
     gained, lost, found = no_cells(), no_cells(), no_cells()
     for s in range(work.zone.shape[0]):
+        edge = edges(s, len(own))
         for group in range(work.zone.shape[1]):
             blocks = work.others[s, group] & game.occupied[q, s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 cells = eight(own, s, r)
-                found |= cells & eight(work.near, s, r)
+                found |= cells & beside(work.front, s, r, edge)
                 gained = with_counts(gained, cells & eight(work.gained, s, r))
                 lost = with_counts(lost, cells & eight(work.lost, s, r))
                 blocks &= blocks - ONE
