@@ -24,6 +24,7 @@ from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in,
 from territorial.aligned import aligned_zeros
 
 TOP = ONE << TOP_BIT
+LAST_ROW = np.uint64(1 << (EIGHT - 1))
 STRIP_BITS = 64
 
 
@@ -110,22 +111,15 @@ def blocks_beside(blocks: Any, s: int, group: int) -> Any:
 
 
 @njit
-def edges(s: int, num_strips: int) -> tuple[int, int, Any, Any]:
-    """Return the strips to the left and right of ``s``, and masks for what is carried over from them.
+def beside(cells: Any, s: int, r: int) -> Any:
+    """Return, for eight rows of strip ``s`` from ``r``, all cells that have a neighbour in ``cells``.
 
-    There is nothing beyond the outer strips: their masks are zero.
+    ``cells`` is uint64[strip][row]. Nothing is carried over from beyond the outer strips: what is loaded
+    there, the strip's own words, is masked out.
     """
-    left, right = max(s - 1, 0), min(s + 1, num_strips - 1)
-    return left, right, ONE if left < s else ZERO, TOP if right > s else ZERO
-
-
-@njit
-def beside(cells: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
-    """Return, for eight rows of strip ``s``, all cells that have a neighbour in ``cells``.
-
-    ``cells`` is uint64[strip][row], ``edge`` what ``edges`` returned for the strip.
-    """
-    left, right, has_left, has_right = edge
+    last = len(cells) - 1
+    left, right = max(s - 1, 0), min(s + 1, last)
+    has_left, has_right = ONE if s > 0 else ZERO, TOP if s < last else ZERO
     own = eight(cells, s, r)
     word = (own << ONE) | (own >> ONE) | eight(cells, s, r - 1) | eight(cells, s, r + 1)
     word |= (eight(cells, left, r) >> TOP_BIT) & has_left
@@ -141,12 +135,11 @@ def find_front(
     ``own`` and ``cells`` are uint64[strip][row], with the sets of the blocks in which they may have cells.
     """
     for s in range(len(own)):
-        edge = edges(s, len(own))
         for group in range(own_blocks.shape[1]):
             blocks = found = blocks_beside(own_blocks, s, group) & cell_blocks[s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                within = beside(own, s, r, edge) & eight(cells, s, r)
+                within = beside(own, s, r) & eight(cells, s, r)
                 put(front, s, r, within)
                 found ^= blocks & (~blocks + ONE) if rows_in(within) == ZERO else ZERO
                 blocks &= blocks - ONE
@@ -158,31 +151,54 @@ def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
     """Return the number of cells of ``target`` that have a neighbour owned by ``owner``."""
     own, cells, sizes = planes[owner], planes[target], no_cells()
     for s in range(len(own)):
-        edge = edges(s, len(own))
         for group in range(occupied.shape[2]):
             blocks = blocks_beside(occupied[owner], s, group) & occupied[target, s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                sizes = with_counts(sizes, beside(own, s, r, edge) & eight(cells, s, r))
+                sizes = with_counts(sizes, beside(own, s, r) & eight(cells, s, r))
                 blocks &= blocks - ONE
     return total(sizes)
 
 
 @njit
-def lose_front(planes: Any, occupied: Any, target: int, front: Any, front_blocks: Any) -> None:
-    """Take the cells of ``front`` away from ``target``, who has all of them."""
-    loses = planes[target]
-    for s in range(len(loses)):
-        for group in range(occupied.shape[2]):
+def lose_front(
+    cells: Any, cell_blocks: Any, front: Any, front_blocks: Any, zone: Any, all_blocks: Any
+) -> None:
+    """Take ``front`` out of ``cells``, which has all of it, and find its zone.
+
+    ``zone`` becomes the set of the blocks in which there are cells of the front or beside it.
+    """
+    empty(zone)
+    for s in range(len(cells)):
+        for group in range(front_blocks.shape[1]):
             blocks = front_blocks[s, group]
-            emptied = ZERO
+            zone[s, group] |= blocks
+            emptied = above = below = left = right = ZERO
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                left = eight(loses, s, r) ^ eight(front, s, r)
-                put(loses, s, r, left)
-                emptied |= blocks & (~blocks + ONE) if rows_in(left) == ZERO else ZERO
+                r, block = first_row(block_of(group, blocks)), blocks & (~blocks + ONE)
+                taken = eight(front, s, r)
+                rest = eight(cells, s, r) ^ taken
+                put(cells, s, r, rest)
+                rows, columns = rows_in(taken), columns_in(taken)
+                emptied |= block if rows_in(rest) == ZERO else ZERO
+                above |= block if rows & ONE != ZERO else ZERO
+                below |= block if rows & LAST_ROW != ZERO else ZERO
+                left |= block if columns & ONE != ZERO else ZERO
+                right |= block if columns & TOP != ZERO else ZERO
                 blocks &= blocks - ONE
-            occupied[target, s, group] &= ~emptied
+            cell_blocks[s, group] &= ~emptied
+            add_zone(zone, all_blocks, s, group, above >> ONE | below << ONE)
+            add_zone(zone, all_blocks, s, group - 1, above << TOP_BIT)
+            add_zone(zone, all_blocks, s, group + 1, below >> TOP_BIT)
+            add_zone(zone, all_blocks, s - 1, group, left)
+            add_zone(zone, all_blocks, s + 1, group, right)
+
+
+@njit
+def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> None:
+    """Put into the zone those of ``blocks`` that there are."""
+    if (0 <= s < zone.shape[0]) & (0 <= group < zone.shape[1]):
+        zone[s, group] |= blocks & all_blocks[group]
 
 
 @njit

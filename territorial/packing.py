@@ -105,7 +105,7 @@ def words_of_band(band: int, strips: int, num_words: int) -> tuple[int, int]:
 
 @njit
 def apply_changes(changes: Any, touched: Any, frames: Any, history: Any, b: int) -> None:
-    """Turn over the cells of plane ``b`` of the board that the log says, write the newest XOR, empty the log."""
+    """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
     strips, is_stacked = len(touched), len(frames) > 1
     for s in range(strips):
         for group in range(touched.shape[1]):

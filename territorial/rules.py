@@ -186,19 +186,21 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     """Every pool of ``p`` fights for one layer; what comes home is paid out at the end, up to the cap.
 
     All fronts are as they stood when the turn began. Taking cells from one target changes no other
-    target's cells, but ``p`` grows: with more than one pool, ``own`` is a copy of the plane.
+    target's cells, but ``p`` grows: with more than one pool, what was ``p``'s own is copied first.
     """
     has_many = count_targets(game, p) > 1
     if has_many:
         copy_cells(game.planes[p], game.occupied[p], work.own)
+        for target in range(np.uint64(len(work.sizes))):
+            work.sizes[target] = game.fronts[p, target]
     own = work.own if has_many else game.planes[p]
-    for target in range(np.uint64(len(work.sizes))):
-        work.sizes[target] = game.fronts[p, target]
+    sizes = work.sizes if has_many else game.fronts[p]
     refunds = 0
     for word in range(game.active.shape[1]):
         targets = game.active[p, word]
         while targets != ZERO:
-            refunds += attack(game, params, work, own, p, 64 * word + lowest_bit(targets))
+            target = 64 * word + lowest_bit(targets)
+            refunds += attack(game, params, work, own, p, target, sizes[target])
             targets &= targets - ONE
         game.fresh[p, word] = ZERO
     if has_many:
@@ -218,9 +220,9 @@ def count_targets(game: Game, p: int) -> int:
 
 
 @njit
-def attack(game: Game, params: Params, work: Work, own: Any, p: int, target: int) -> int:
-    """The pool of ``p`` against ``target`` fights for the whole front; return what comes home."""
-    size, pool = work.sizes[target], game.pools[p, target]
+def attack(game: Game, params: Params, work: Work, own: Any, p: int, target: int, size: int) -> int:
+    """The pool of ``p`` against ``target`` fights for the front, ``size`` cells; return what comes home."""
+    pool = game.pools[p, target]
     layers = pool // size if size > 0 else 0
     if layers < params.min_layers:
         game.bounced[p] += is_in_set(game.fresh, p, target)

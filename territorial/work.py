@@ -42,7 +42,7 @@ class Work(NamedTuple):
     changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (8, S, groups)
     takers: npt.NDArray[np.uint64]  # (S, blocks, K)
-    sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
+    sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat

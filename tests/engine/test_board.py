@@ -36,6 +36,7 @@ class Planes:
             more = rubbish(rng, self.occupied.shape) & rubbish(rng, self.occupied.shape)
             self.occupied |= more & board.all_blocks(height)
         self.front, self.front_blocks = np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups))
+        self.zone = rubbish(rng, (strips, groups))
 
     def exactly_occupied(self):
         """Return the blocks that hold cells: uint64 (owners, strips, groups)."""
@@ -72,7 +73,9 @@ class Planes:
         return int(np.bitwise_count(self.front).sum())
 
     def take_front(self, taker, target):
-        board.lose_front(self.planes, self.occupied, target, self.front, self.front_blocks)
+        cells, blocks = self.planes[target], self.occupied[target]
+        all_blocks = board.all_blocks(self.shape[0])
+        board.lose_front(cells, blocks, self.front, self.front_blocks, self.zone, all_blocks)
         board.gain_front(self.planes, self.occupied, taker, self.front, self.front_blocks)
         assert not self.front.any()
 
@@ -92,6 +95,14 @@ def blocks_of(words):
     padded = np.zeros((len(words), 64 * -(-used.shape[1] // 64)), np.uint8)
     padded[:, : used.shape[1]] = used
     return np.packbits(padded, axis=-1, bitorder="little").view("<u8")
+
+
+def words_in_strips(cells, shape):
+    """Return cells (H, W) as a set, uint64 (strips, rows) of ``shape``."""
+    words = np.zeros(shape, np.uint64)
+    for s in range(len(words)):
+        words[s, 1 : len(cells) + 1] = words_of(cells[:, 64 * s : 64 * s + 64])
+    return words
 
 
 def words_of(cells):
@@ -172,6 +183,15 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
             owner[(owner == target) & touching(owner, p)] = p
             planes.check()
             assert np.array_equal(planes.to_array(), owner)
+
+
+def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
+    for owner, planes, _ in boards:
+        planes.front_of(1, 0)
+        front = (owner == 0) & touching(owner, 1)
+        planes.take_front(1, 0)
+        expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
+        assert np.array_equal(planes.zone, blocks_of(expected))
 
 
 def test_everything_of_one_owner_can_be_given_to_another(boards):
