@@ -116,12 +116,13 @@ def apply_changes(changes: Any, touched: Any, frames: Any, history: Any, b: int)
             while blocks != ZERO:
                 row = EIGHT * block_of(group, blocks)
                 end = min(row * strips + s + EIGHT * strips, frames.shape[2])
-                i = row + 1
-                for place in range(row * strips + s, end, strips):
-                    frames[0, b, place] ^= changes[s, i]
+                i = np.uint64(row + 1)
+                for place in range(np.uint64(row * strips + s), np.uint64(end), np.uint64(strips)):
+                    word = changes[s, i]
+                    frames[0, b, place] ^= word
                     if is_stacked:
-                        frames[1, b, place] = changes[s, i]
-                    i += 1
+                        frames[1, b, place] = word
+                    i += ONE
                 put(changes, s, row + 1, no_cells())
                 blocks &= blocks - ONE
 
