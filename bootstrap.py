@@ -72,6 +72,7 @@ COMMANDS = {
             "python benchmarks/parts.py --json benchmarks/results/parts.json",
             "python benchmarks/counts.py",
             "python benchmarks/scaling.py",
+            "python benchmarks/threads.py",
             "python benchmarks/peers.py",
             "python benchmarks/readme_tables.py",
         ],

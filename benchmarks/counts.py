@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 import territorial
 from territorial._jit import ONE, ZERO, kernel, lowest_bit
-from territorial._words import eight, no_cells, put, rows_in, total, with_counts
-from territorial.board import beside, block_of, edges, first_row
+from territorial._words import EIGHT, eight, no_cells, put, rows_in, total, with_counts
+from territorial.board import beside, block_of, first_row
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 
@@ -145,8 +145,8 @@ def count_tick(
     gained = game.state.taken[0] - taken
     counts["captures"] += int((gained > 0).sum())
     counts["cells_taken"] += int(gained.sum())
-    changed = (game.state.planes[0] ^ planes)[:, :, 1:-1]  # each cell in two planes
-    counts["blocks_of_fronts"] += int(changed.reshape(*changed.shape[:2], -1, 8).any(axis=3).sum()) / 2
+    changed = (game.state.planes[0] ^ planes)[:, :, 1 : 1 - EIGHT]  # each cell in two planes
+    counts["blocks_of_fronts"] += int(changed.reshape(*changed.shape[:2], -1, EIGHT).any(axis=3).sum()) / 2
 
 
 def lines_of(game: territorial.VecGame) -> list[npt.NDArray[np.uint64]]:
@@ -194,11 +194,10 @@ def take_blocks(planes: Any, blocks: Any) -> int:
     for k in range(planes.shape[0]):
         own, given = planes[k, 0], planes[k, 1]
         for s in range(planes.shape[2]):
-            edge = edges(s, planes.shape[2])
             rest = blocks[s, 0]
             while rest != ZERO:
                 r = first_row(block_of(0, rest))
-                front = beside(own, s, r, edge) & eight(given, s, r)
+                front = beside(own, s, r) & eight(given, s, r)
                 sizes = with_counts(sizes, front)
                 put(own, s, r, eight(own, s, r) | front)
                 put(given, s, r, eight(given, s, r) ^ front)

@@ -67,6 +67,18 @@ def _heading(phase: str) -> str:
     return "all" if phase == "all" else f"ticks {phase}"
 
 
+def threads() -> str:
+    """Return what several threads gain, the engine's beside kernels that share nothing."""
+    found = load("threads")
+    lines = [
+        f"| {found['threads']} threads beside one | times as much | lowest and highest |",
+        "|---|--:|--:|",
+    ]
+    for what, gain in found["gains"].items():
+        lines.append(f"| {what} | {gain['median']:.2f} | {gain['lowest']:.2f} to {gain['highest']:.2f} |")
+    return "\n".join(lines)
+
+
 def peers() -> str:
     """Return the rates of the alternatives."""
     lines = ["| environment | environment steps/s | agent-steps/s, the living |", "|---|--:|--:|"]

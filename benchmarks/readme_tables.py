@@ -35,6 +35,7 @@ The results come from (`make verify` does all of it)
     python benchmarks/parts.py --json benchmarks/results/parts.json
     python benchmarks/counts.py
     python benchmarks/scaling.py
+    python benchmarks/threads.py
     python benchmarks/peers.py
 
 and, where Ray is installed, from benchmarks/where_memory_goes.py, league_memory.py, soak.py,
@@ -739,6 +740,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/performance.md", "parts", performance_tables.parts),
     ("docs/performance.md", "counts", performance_tables.counts),
     ("docs/performance.md", "scaling", performance_tables.scaling),
+    ("docs/performance.md", "threads", performance_tables.threads),
     ("docs/performance.md", "peers", performance_tables.peers),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),

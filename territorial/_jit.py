@@ -1,4 +1,5 @@
-"""The one place that knows numba: decorators, where compiled code is cached, and three word operations.
+"""The one place that knows numba: decorators, where compiled code is cached, three word operations
+and a queue.
 
 ``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
 are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
@@ -21,6 +22,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -205,6 +207,20 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.uint64), generate
 
+    @intrinsic  # type: ignore[untyped-decorator]
+    def take(_context: Any, queue: Any) -> Any:
+        """Take the next numbers of ``queue``, int64 (3,): next, end, how many at a time; return the first.
+
+        No other thread gets the same.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            size = builder.load(builder.gep(array.data, [ir.Constant(ir.IntType(64), 2)]))
+            return builder.atomic_rmw("add", array.data, size, "monotonic")
+
+        return numba.types.int64(queue), generate
+
 else:
 
     def popcount(word: Any) -> int:
@@ -219,6 +235,17 @@ else:
     def highest_bit(word: Any) -> int:
         """Return the index of the highest one in a uint64 that is not zero."""
         return int(word).bit_length() - 1
+
+    def take(queue: Any) -> int:
+        """Take the next numbers of ``queue``, int64 (3,): next, end, how many at a time; return the first.
+
+        No other thread gets the same.
+        """
+        with _one_takes:
+            queue[0] += queue[2]
+            return int(queue[0] - queue[2])
+
+    _one_takes = threading.Lock()
 
 
 ZERO: Any = np.uint64(0)

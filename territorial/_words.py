@@ -2,7 +2,6 @@
 
 A board is stored as words, uint64[strip][row]; ``eight(words, s, r)`` are those of the rows r to r + 7 of
 strip s. They take ``&``, ``|``, ``^``, ``~``, and with one word for all of them ``&``, ``<<`` and ``>>``.
-The same eight words of a packed board, uint64[row][strip], lie apart: ``eight_down`` and ``put_down``.
 With AVX-512 such a value is one register; elsewhere the compiler makes two or four of it.
 
 Compilers find such loops by themselves, but make them for boards of a thousand rows: with tests
@@ -95,15 +94,6 @@ if JIT_ENABLED:
         place = cgutils.get_item_pointer(context, builder, words_type, array, [s, r], wraparound=False)
         return builder.bitcast(place, VECTOR.as_pointer())
 
-    def _places_down(context: Any, builder: Any, board_type: Any, board: Any, row: Any, s: Any) -> list[Any]:
-        array = context.make_array(board_type)(context, builder, board)
-        place = cgutils.get_item_pointer(context, builder, board_type, array, [row, s], wraparound=False)
-        width, places = builder.extract_value(array.shape, 1), []
-        for _ in range(EIGHT):
-            places.append(place)
-            place = builder.gep(place, [width])
-        return places
-
     @intrinsic  # type: ignore[untyped-decorator]
     def eight(_context: Any, words: Any, s: Any, r: Any) -> Any:
         """Return the words of the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
@@ -123,30 +113,6 @@ if JIT_ENABLED:
 
         indices = numba.types.intp, numba.types.intp
         return numba.types.void(words, *indices, EIGHT_WORDS), generate
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def eight_down(_context: Any, board: Any, row: Any, s: Any) -> Any:
-        """Return the words ``row`` to ``row`` + 7 of column ``s`` of an array uint64[row][strip]."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            value = _same(0)
-            for i, place in enumerate(_places_down(context, builder, signature.args[0], *args)):
-                value = builder.insert_element(value, builder.load(place), ir.Constant(ir.IntType(32), i))
-            return value
-
-        return EIGHT_WORDS(board, numba.types.intp, numba.types.intp), generate
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def put_down(_context: Any, board: Any, row: Any, s: Any, value: Any) -> Any:
-        """Write ``value`` into the words ``row`` to ``row`` + 7 of column ``s``: see ``eight_down``."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            for i, place in enumerate(_places_down(context, builder, signature.args[0], *args[:3])):
-                builder.store(builder.extract_element(args[3], ir.Constant(ir.IntType(32), i)), place)
-            return context.get_dummy_value()
-
-        indices = numba.types.intp, numba.types.intp
-        return numba.types.void(board, *indices, EIGHT_WORDS), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
     def word_of(_context: Any, value: Any, i: Any) -> Any:
@@ -218,14 +184,6 @@ else:
     def put(words: Any, s: int, r: int, value: Any) -> None:
         """Write ``value`` into the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
         words[s, r : r + EIGHT] = value
-
-    def eight_down(board: Any, row: int, s: int) -> Any:
-        """Return the words ``row`` to ``row`` + 7 of column ``s`` of an array uint64[row][strip]."""
-        return board[row : row + EIGHT, s].copy()
-
-    def put_down(board: Any, row: int, s: int, value: Any) -> None:
-        """Write ``value`` into the words ``row`` to ``row`` + 7 of column ``s``: see ``eight_down``."""
-        board[row : row + EIGHT, s] = value
 
     def word_of(value: Any, i: int) -> Any:
         """Return word ``i`` of eight."""

@@ -9,7 +9,7 @@ uint64[strip][group]: bit b % 64 of group b // 64. ``occupied``, uint64[owner][s
 block in which an owner has a cell. It may have more than that, never less. A border lies in few blocks,
 so what is done along it goes from block to block, and the size of the map does not matter.
 
-A set of cells (a reach, a front) is uint64[strip][row] like a plane, with the set of its blocks.
+A set of cells (a front, say) is uint64[strip][row] like a plane, with the set of its blocks.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ import numpy.typing as npt
 
 from territorial._jit import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in, total, with_counts
+from territorial.aligned import aligned_zeros
 
 TOP = ONE << TOP_BIT
+LAST_ROW = np.uint64(1 << (EIGHT - 1))
 STRIP_BITS = 64
 
 
@@ -42,8 +44,16 @@ def num_groups(height: int) -> int:
 
 
 def num_rows(height: int) -> int:
-    """Return how many words a strip of a plane has: whole blocks, and a row of zeros on either side."""
-    return EIGHT * num_blocks(height) + 2
+    """Return how many words a strip of a plane has: a row of zeros, whole blocks, and seven rows of zeros.
+
+    One would do, but so all blocks begin a line of the cache if the first one does: ``zeroed_words``.
+    """
+    return EIGHT * (num_blocks(height) + 1)
+
+
+def zeroed_words(shape: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """Return planes or sets of cells, uint64 (..., strips, rows) of zeros."""
+    return aligned_zeros(shape, np.uint64, starts_at=1)
 
 
 def all_blocks(height: int) -> npt.NDArray[np.uint64]:
@@ -101,22 +111,15 @@ def blocks_beside(blocks: Any, s: int, group: int) -> Any:
 
 
 @njit
-def edges(s: int, num_strips: int) -> tuple[int, int, Any, Any]:
-    """Return the strips to the left and right of ``s``, and masks for what is carried over from them.
+def beside(cells: Any, s: int, r: int) -> Any:
+    """Return, for eight rows of strip ``s`` from ``r``, all cells that have a neighbour in ``cells``.
 
-    There is nothing beyond the outer strips: their masks are zero.
+    ``cells`` is uint64[strip][row]. Nothing is carried over from beyond the outer strips: what is loaded
+    there, the strip's own words, is masked out.
     """
-    left, right = max(s - 1, 0), min(s + 1, num_strips - 1)
-    return left, right, ONE if left < s else ZERO, TOP if right > s else ZERO
-
-
-@njit
-def beside(cells: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
-    """Return, for eight rows of strip ``s``, all cells that have a neighbour in ``cells``.
-
-    ``cells`` is uint64[strip][row], ``edge`` what ``edges`` returned for the strip.
-    """
-    left, right, has_left, has_right = edge
+    last = len(cells) - 1
+    left, right = max(s - 1, 0), min(s + 1, last)
+    has_left, has_right = ONE if s > 0 else ZERO, TOP if s < last else ZERO
     own = eight(cells, s, r)
     word = (own << ONE) | (own >> ONE) | eight(cells, s, r - 1) | eight(cells, s, r + 1)
     word |= (eight(cells, left, r) >> TOP_BIT) & has_left
@@ -124,35 +127,19 @@ def beside(cells: Any, s: int, r: int, edge: tuple[int, int, Any, Any]) -> Any:
 
 
 @njit
-def spread(planes: Any, occupied: Any, owner: int, where: Any, reach: Any, reach_blocks: Any) -> None:
-    """Fill ``reach`` with all cells that have a neighbour owned by ``owner`` (its own cells among them).
-
-    It is valid in ``reach_blocks``: those of the blocks ``where`` in which there can be such cells.
-    """
-    own = planes[owner]
-    for s in range(len(own)):
-        edge = edges(s, len(own))
-        for group in range(occupied.shape[2]):
-            blocks = blocks_beside(occupied[owner], s, group) & where[s, group]
-            reach_blocks[s, group] = blocks
-            while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                put(reach, s, r, beside(own, s, r, edge))
-                blocks &= blocks - ONE
-
-
-@njit
 def find_front(
-    planes: Any, occupied: Any, reach: Any, reach_blocks: Any, target: int, front: Any, front_blocks: Any
+    own: Any, own_blocks: Any, cells: Any, cell_blocks: Any, front: Any, front_blocks: Any
 ) -> None:
-    """Write the cells of ``target`` within ``reach`` into ``front``, which must be zero."""
-    cells = planes[target]
-    for s in range(len(cells)):
-        for group in range(occupied.shape[2]):
-            blocks = found = reach_blocks[s, group] & occupied[target, s, group]
+    """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, which must be zero.
+
+    ``own`` and ``cells`` are uint64[strip][row], with the sets of the blocks in which they may have cells.
+    """
+    for s in range(len(own)):
+        for group in range(own_blocks.shape[1]):
+            blocks = found = blocks_beside(own_blocks, s, group) & cell_blocks[s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                within = eight(reach, s, r) & eight(cells, s, r)
+                within = beside(own, s, r) & eight(cells, s, r)
                 put(front, s, r, within)
                 found ^= blocks & (~blocks + ONE) if rows_in(within) == ZERO else ZERO
                 blocks &= blocks - ONE
@@ -164,36 +151,59 @@ def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
     """Return the number of cells of ``target`` that have a neighbour owned by ``owner``."""
     own, cells, sizes = planes[owner], planes[target], no_cells()
     for s in range(len(own)):
-        edge = edges(s, len(own))
         for group in range(occupied.shape[2]):
             blocks = blocks_beside(occupied[owner], s, group) & occupied[target, s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                sizes = with_counts(sizes, beside(own, s, r, edge) & eight(cells, s, r))
+                sizes = with_counts(sizes, beside(own, s, r) & eight(cells, s, r))
                 blocks &= blocks - ONE
     return total(sizes)
 
 
 @njit
-def lose_front(planes: Any, occupied: Any, target: int, front: Any, front_blocks: Any) -> None:
-    """Take the cells of ``front`` away from ``target``, who has all of them."""
-    loses = planes[target]
-    for s in range(len(loses)):
-        for group in range(occupied.shape[2]):
+def lose_front(
+    cells: Any, cell_blocks: Any, front: Any, front_blocks: Any, zone: Any, all_blocks: Any
+) -> None:
+    """Take ``front`` out of ``cells``, which has all of it, and find its zone.
+
+    ``zone`` becomes the set of the blocks in which there are cells of the front or beside it.
+    """
+    empty(zone)
+    for s in range(len(cells)):
+        for group in range(front_blocks.shape[1]):
             blocks = front_blocks[s, group]
-            emptied = ZERO
+            zone[s, group] |= blocks
+            emptied = above = below = left = right = ZERO
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                left = eight(loses, s, r) ^ eight(front, s, r)
-                put(loses, s, r, left)
-                emptied |= blocks & (~blocks + ONE) if rows_in(left) == ZERO else ZERO
+                r, block = first_row(block_of(group, blocks)), blocks & (~blocks + ONE)
+                taken = eight(front, s, r)
+                rest = eight(cells, s, r) ^ taken
+                put(cells, s, r, rest)
+                rows, columns = rows_in(taken), columns_in(taken)
+                emptied |= block if rows_in(rest) == ZERO else ZERO
+                above |= block if rows & ONE != ZERO else ZERO
+                below |= block if rows & LAST_ROW != ZERO else ZERO
+                left |= block if columns & ONE != ZERO else ZERO
+                right |= block if columns & TOP != ZERO else ZERO
                 blocks &= blocks - ONE
-            occupied[target, s, group] &= ~emptied
+            cell_blocks[s, group] &= ~emptied
+            add_zone(zone, all_blocks, s, group, above >> ONE | below << ONE)
+            add_zone(zone, all_blocks, s, group - 1, above << TOP_BIT)
+            add_zone(zone, all_blocks, s, group + 1, below >> TOP_BIT)
+            add_zone(zone, all_blocks, s - 1, group, left)
+            add_zone(zone, all_blocks, s + 1, group, right)
+
+
+@njit
+def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> None:
+    """Put into the zone those of ``blocks`` that there are."""
+    if (0 <= s < zone.shape[0]) & (0 <= group < zone.shape[1]):
+        zone[s, group] |= blocks & all_blocks[group]
 
 
 @njit
 def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any) -> None:
-    """Give the cells of ``front`` to ``taker``."""
+    """Give the cells of ``front`` to ``taker``; the front is zero afterwards."""
     gains = planes[taker]
     for s in range(len(gains)):
         for group in range(occupied.shape[2]):
@@ -202,6 +212,7 @@ def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks:
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 put(gains, s, r, eight(gains, s, r) | eight(front, s, r))
+                put(front, s, r, no_cells())
                 blocks &= blocks - ONE
 
 
@@ -219,6 +230,28 @@ def move_all(planes: Any, occupied: Any, source: int, destination: int) -> None:
                 put(to_plane, s, r, eight(to_plane, s, r) | eight(from_plane, s, r))
                 put(from_plane, s, r, no_cells())
                 blocks &= blocks - ONE
+
+
+@njit
+def copy_cells(source: Any, blocks: Any, destination: Any) -> None:
+    """Copy a set of cells that lies in ``blocks``."""
+    for s in range(blocks.shape[0]):
+        for group in range(blocks.shape[1]):
+            rest = blocks[s, group]
+            while rest != ZERO:
+                r = first_row(block_of(group, rest))
+                put(destination, s, r, eight(source, s, r))
+                rest &= rest - ONE
+
+
+@njit
+def have_common(blocks: Any, others: Any) -> bool:
+    """Return whether two sets of blocks have any in common."""
+    common = ZERO
+    for s in range(blocks.shape[0]):
+        for group in range(blocks.shape[1]):
+            common |= blocks[s, group] & others[s, group]
+    return common != ZERO
 
 
 @njit
@@ -244,7 +277,7 @@ def occupy(planes: Any, occupied: Any, owner: int) -> None:
     """Find the blocks that ``owner`` occupies from its plane."""
     empty(occupied[owner])
     for s in range(planes.shape[1]):
-        for block in range((planes.shape[2] - 2) // EIGHT):
+        for block in range(planes.shape[2] // EIGHT - 1):
             if rows_in(eight(planes[owner], s, first_row(block))) != ZERO:
                 add_block(occupied[owner], s, block)
 

@@ -58,13 +58,7 @@ def note_block(work: Work, s: int, r: int, cells: Any, old: int, new: int) -> No
 @njit
 def forget_changes(work: Work) -> None:
     """Empty the log."""
-    clear_changes(work)
-    work.takers[:] = ZERO
-
-
-@njit
-def clear_changes(work: Work) -> None:
-    """Empty the log but for the takers."""
     for b in range(work.changes.shape[0]):
         clear_cells(work.changes[b], work.touched[b])
         empty(work.touched[b])
+    work.takers[:] = ZERO

@@ -301,7 +301,7 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        self._run(lambda work, first, end: self._begin(game_seeds, episodes, work, first, end))
+        self._run(lambda work, queue: self._begin(game_seeds, episodes, work, queue))
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset(range(self.num_games))
@@ -321,7 +321,7 @@ class VecGame:
         if self._atlas.has_own_maps:
             self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
         self._owner_is_current = False
-        self._begin(seeds, episodes, self._works[0], k, k + 1)
+        self._begin(seeds, episodes, self._works[0], stepping.queue_of(k, k + 1))
         if self._watcher is not None:
             self._watcher.after_reset([k])
 
@@ -372,7 +372,7 @@ class VecGame:
         )
         step_games = entry_of(stepping.step_games)
         self._run(
-            lambda work, first, end: step_games(
+            lambda work, queue: step_games(
                 self.blocks,
                 self._params,
                 work,
@@ -383,8 +383,7 @@ class VecGame:
                 self._results,
                 self._tape,
                 options,
-                first,
-                end,
+                queue,
             )
         )
         if self._watcher is not None:
@@ -704,27 +703,26 @@ class VecGame:
         seeds: npt.NDArray[np.uint64],
         episodes: npt.NDArray[np.int64],
         work: Work,
-        first: int,
-        end: int,
+        queue: npt.NDArray[np.int64],
     ) -> None:
-        """Begin new games in [first, end); ``seeds`` and ``episodes`` have an entry for every game."""
+        """Begin the games in ``queue`` anew; ``seeds`` and ``episodes`` have an entry for every game."""
         is_observed = int(self.observes)
         arrays = self.blocks, self._params, work, self._atlas.bank, self._buffers
-        stepping.reset_games(*arrays, seeds, episodes, is_observed, first, end)
+        stepping.reset_games(*arrays, seeds, episodes, is_observed, queue)
 
-    def _run(self, call: Callable[[Any, int, int], None]) -> None:
-        """Call ``call(work, first, end)`` so that every game is covered, on all threads."""
+    def _run(self, call: Callable[[Work, npt.NDArray[np.int64]], None]) -> None:
+        """Call ``call(work, queue)`` on all threads; they take every game once: territorial.stepping."""
         threads = min(self.num_threads, self.num_games)
+        queue = stepping.queue_of(0, self.num_games, threads)
         if threads == 1:
-            call(self._works[0], 0, self.num_games)
+            call(self._works[0], queue)
             return
         if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
             self._pool = ThreadPoolExecutor(threads, thread_name_prefix="territorial")
             self._pool_process = os.getpid()
-        bounds = [self.num_games * i // threads for i in range(threads + 1)]
-        jobs = [self._pool.submit(call, self._works[i], bounds[i], bounds[i + 1]) for i in range(1, threads)]
+        jobs = [self._pool.submit(call, work, queue) for work in self._works[1:threads]]
         try:
-            call(self._works[0], bounds[0], bounds[1])
+            call(self._works[0], queue)
         finally:
             for job in jobs:
                 job.result()

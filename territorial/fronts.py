@@ -17,27 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, TOP_BIT, ZERO, lowest_bit, njit
-from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in, total, with_counts
+from territorial._jit import ONE, ZERO, lowest_bit, njit
+from territorial._words import eight, no_cells, put, rows_in, total, with_counts
 from territorial.board import (
-    TOP,
     beside,
     block_of,
     blocks_beside,
-    clear_cells,
-    edges,
-    empty,
     first_row,
     front_size,
     gain_front,
+    have_common,
     lose_front,
 )
 from territorial.changes import note_changes
 from territorial.constants import NEUTRAL
 from territorial.state import Game
 from territorial.work import Work
-
-LAST_ROW = np.uint64(1 << (EIGHT - 1))
 
 
 @njit
@@ -53,76 +48,42 @@ def count_fronts(game: Game) -> None:
 @njit
 def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int) -> None:
     """Move ``work.front``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
-    find_zone(work)
-    lose_front(game.planes, game.occupied, giver, work.front, work.front_blocks)
+    cells, blocks = game.planes[giver], game.occupied[giver]
+    lose_front(cells, blocks, work.front, work.front_blocks, work.zone, work.all_blocks)
     has_others = follow_both(game, work, taker, giver, size)
     if has_others:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
-                if q != taker:
+                if q != taker and have_common(work.others, game.occupied[q]):
                     follow_neighbour(game, work, taker, giver, q)
                 neighbours &= neighbours - ONE
-    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
     note_changes(work, work.front, work.front_blocks, giver, taker)
-    clear_cells(work.front, work.front_blocks)
-
-
-@njit
-def find_zone(work: Work) -> None:
-    """Fill ``work.zone``: the blocks in which there are cells of the front or beside it."""
-    zone = work.zone
-    empty(zone)
-    for s in range(zone.shape[0]):
-        for group in range(zone.shape[1]):
-            blocks = work.front_blocks[s, group]
-            zone[s, group] |= blocks
-            above = below = left = right = ZERO
-            while blocks != ZERO:
-                cells = eight(work.front, s, first_row(block_of(group, blocks)))
-                rows, columns, block = rows_in(cells), columns_in(cells), blocks & (~blocks + ONE)
-                above |= block if rows & ONE != ZERO else ZERO
-                below |= block if rows & LAST_ROW != ZERO else ZERO
-                left |= block if columns & ONE != ZERO else ZERO
-                right |= block if columns & TOP != ZERO else ZERO
-                blocks &= blocks - ONE
-            add_zone(work, s, group, above >> ONE | below << ONE)
-            add_zone(work, s, group - 1, above << TOP_BIT)
-            add_zone(work, s, group + 1, below >> TOP_BIT)
-            add_zone(work, s - 1, group, left)
-            add_zone(work, s + 1, group, right)
-
-
-@njit
-def add_zone(work: Work, s: int, group: int, blocks: Any) -> None:
-    """Put into the zone those of ``blocks`` that there are."""
-    if (0 <= s < work.zone.shape[0]) & (0 <= group < work.zone.shape[1]):
-        work.zone[s, group] |= blocks & work.all_blocks[group]
+    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
 
 
 @njit
 def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bool:
     """Change the fronts between ``taker`` and ``giver``; return whether others have cells beside the front.
 
-    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``near``, those
-    beside the front; ``gained``, those of them that the taker does not touch yet; ``lost``, those that the
-    giver will touch no more; and ``others``, the blocks with cells beside the front of neither of them.
+    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``gained``, those
+    beside the front that the taker does not touch yet; ``lost``, those beside it that the giver will touch
+    no more (nobody touches from neutral land); and ``others``, the blocks with cells beside the front of
+    neither of them.
     """
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
     has_others = False
     for s in range(work.zone.shape[0]):
-        edge = edges(s, len(own))
         for group in range(work.zone.shape[1]):
             blocks, found = work.zone[s, group], ZERO
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 taken, takers, givers = eight(work.front, s, r), eight(own, s, r), eight(given, s, r)
-                near = beside(work.front, s, r, edge)
-                gained = near & ~beside(own, s, r, edge)
-                touched = beside(given, s, r, edge)
-                put(work.near, s, r, near)
+                near = beside(work.front, s, r)
+                gained = near & ~beside(own, s, r)
+                touched = beside(given, s, r) if giver != NEUTRAL else near
                 put(work.gained, s, r, gained)
                 put(work.lost, s, r, near & ~touched)
                 newly_touched = with_counts(newly_touched, gained & givers)
@@ -150,7 +111,7 @@ def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> 
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
                 cells = eight(own, s, r)
-                found |= cells & eight(work.near, s, r)
+                found |= cells & beside(work.front, s, r)
                 gained = with_counts(gained, cells & eight(work.gained, s, r))
                 lost = with_counts(lost, cells & eight(work.lost, s, r))
                 blocks &= blocks - ONE
@@ -171,12 +132,11 @@ def touches_of(game: Game, work: Work, q: int) -> int:
     """Return how many cells of the front have a neighbour owned by ``q``."""
     own, touches = game.planes[q], no_cells()
     for s in range(work.zone.shape[0]):
-        edge = edges(s, len(own))
         for group in range(work.zone.shape[1]):
             blocks = work.front_blocks[s, group] & blocks_beside(game.occupied[q], s, group)
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                touches = with_counts(touches, beside(own, s, r, edge) & eight(work.front, s, r))
+                touches = with_counts(touches, beside(own, s, r) & eight(work.front, s, r))
                 blocks &= blocks - ONE
     return total(touches)
 

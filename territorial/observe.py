@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from territorial._jit import ONE, ZERO, highest_bit, lowest_bit, njit
 from territorial._words import EIGHT
+from territorial.aligned import aligned_zeros
 from territorial.board import num_groups, num_strips
 from territorial.changes import forget_changes
 from territorial.config import Params
@@ -58,10 +59,10 @@ class Observations(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """The memory behind ``Observations``: boards in words, and which blocks of older frames are not zero."""
+    """The memory behind ``Observations``: boards in words, and which bands of older frames are not zero."""
 
     boards: npt.NDArray[np.uint64]  # (E, F, B, H, S), see territorial.packing
-    history: npt.NDArray[np.uint64]  # (E, F, B, S, groups)
+    history: npt.NDArray[np.uint64]  # (E, F, B, groups)
     delta_index: npt.NDArray[np.uint32]
     delta_code: npt.NDArray[np.uint8]
     delta_count: npt.NDArray[np.int32]
@@ -76,8 +77,8 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
     strips = num_strips(layout.width)
     boards = (num_games, layout.frames, layout.num_planes, layout.height, strips)
     return Buffers(
-        boards=np.zeros(boards, np.uint64),
-        history=np.zeros((*boards[:3], strips, num_groups(layout.height)), np.uint64),
+        boards=aligned_zeros(boards, np.uint64),
+        history=np.zeros((*boards[:3], num_groups(layout.height)), np.uint64),
         delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
         delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
         delta_count=np.full(num_games, NEW_GAME, np.int32),
@@ -133,9 +134,11 @@ _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
     """Put ``older``, the XORs of a stack (F-1, B, H, S), below the board of game ``k``."""
     buffers.boards[k, 1:] = older
-    blocks = np.bitwise_or.reduceat(older, np.arange(0, older.shape[2], EIGHT), axis=2) != 0
-    padded = np.zeros((*older.shape[:2], older.shape[3], 64 * buffers.history.shape[-1]), np.bool_)
-    padded[..., : blocks.shape[2]] = blocks.swapaxes(2, 3)
+    entries, num_planes, height, strips = older.shape
+    words = older.reshape(entries, num_planes, height * strips)
+    bands = np.bitwise_or.reduceat(words, np.arange(0, height * strips, EIGHT * strips), axis=2) != 0
+    padded = np.zeros((entries, num_planes, 64 * buffers.history.shape[-1]), np.bool_)
+    padded[..., : bands.shape[2]] = bands
     buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
 
 

@@ -3,7 +3,8 @@
 The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, B, H, S): frame, bit of the
 code, row, strip; in memory a row is its cells in order, lowest bit first, which is the format's row of
 bytes. Entry 0 is the board, entry i > 0 the XOR of the frames i - 1 and i steps back. The XORs are zero
-nearly everywhere: ``history``, uint64 (F, B, S, groups), has the blocks (territorial.board) that may not be.
+nearly everywhere: ``history``, uint64 (F, B, groups), has the *bands* that may not be. A band is eight whole
+rows of a plane, so its words lie in a row, and sets of bands are like those of the blocks of one strip.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, lowest_bit, njit, popcount
-from territorial._words import EIGHT, eight, eight_down, no_cells, put_down, rows_in, word_of
+from territorial._words import EIGHT, eight, no_cells, put, rows_in, word_of
 from territorial.board import STRIP_BITS, block_of, first_row
-from territorial.changes import clear_changes
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
@@ -68,64 +68,62 @@ def pack_changes(
     how many there are, or NOT_LISTED if they are more than fit. Goes through one plane after the other:
     the same words of all planes lie so far apart that they drive each other out of the cache.
     """
-    for b in range(boards.shape[1]):
-        for entry in range(len(boards) - 1, 1, -1):
-            copy_blocks(boards[entry - 1, b], history[entry - 1, b], boards[entry, b], history[entry, b])
-        if len(boards) > 1:
-            write_changes(work.changes[b], work.touched[b], boards[1, b], history[1, b])
-        apply_changes(work.changes[b], work.touched[b], boards[0, b])
     count = list_changes(game, params, work, index, code, boards.shape[1])
-    clear_changes(work)
+    frames = boards.reshape(boards.shape[0], boards.shape[1], -1)
+    for b in range(boards.shape[1]):
+        age(frames, history, b, boards.shape[3])
+        apply_changes(work.changes[b], work.touched[b], frames, history, b)
     return count if count <= len(index) else NOT_LISTED
 
 
 @njit
-def copy_blocks(source: Any, source_blocks: Any, target: Any, target_blocks: Any) -> None:
-    """Make a plane of one frame that of the next older one; both are zero but for their blocks."""
-    for s in range(source_blocks.shape[0]):
-        for group in range(source_blocks.shape[1]):
-            blocks = source_blocks[s, group] | target_blocks[s, group]
-            target_blocks[s, group] = source_blocks[s, group]
-            while blocks != ZERO:
-                row = EIGHT * block_of(group, blocks)
-                if row + EIGHT <= len(target):
-                    put_down(target, row, s, eight_down(source, row, s))
-                else:
-                    for r in range(row, len(target)):
-                        target[r, s] = source[r, s]
-                blocks &= blocks - ONE
+def age(frames: Any, history: Any, b: int, strips: int) -> None:
+    """Make plane ``b`` of every XOR that of the next older one, and the newest zero."""
+    for entry in range(len(frames) - 1, 0, -1):
+        for group in range(history.shape[2]):
+            newer = history[entry - 1, b, group] if entry > 1 else ZERO
+            bands = newer | history[entry, b, group]
+            history[entry, b, group] = newer
+            while bands != ZERO:
+                first, end = words_of_band(block_of(group, bands), strips, frames.shape[2])
+                for i in range(first, end, EIGHT):
+                    put(frames[entry], b, i, eight(frames[entry - 1], b, i) if entry > 1 else no_cells())
+                bands &= bands - ONE
 
 
 @njit
-def write_changes(changes: Any, touched: Any, target: Any, target_blocks: Any) -> None:
-    """Make a plane of the newest XOR, which is zero but for its blocks, what the log has in that bit."""
-    for s in range(touched.shape[0]):
-        for group in range(touched.shape[1]):
-            blocks = touched[s, group] | target_blocks[s, group]
-            target_blocks[s, group] = touched[s, group]
-            while blocks != ZERO:
-                row = EIGHT * block_of(group, blocks)
-                if row + EIGHT <= len(target):
-                    put_down(target, row, s, eight(changes, s, row + 1))
-                else:
-                    for r in range(row, len(target)):
-                        target[r, s] = changes[s, r + 1]
-                blocks &= blocks - ONE
+def words_of_band(band: int, strips: int, num_words: int) -> tuple[int, int]:
+    """Return where in a plane the words of ``band`` begin and end.
+
+    The last band may have fewer than eight rows: it is taken to begin so much earlier, as to what is done
+    to bands it makes no difference whether it is done twice.
+    """
+    size = EIGHT * strips
+    first = min(band * size, num_words - size)
+    return first, first + size
 
 
 @njit
-def apply_changes(changes: Any, touched: Any, board: Any) -> None:
-    """Turn over the bits of a plane of the board that the log says."""
-    for s in range(touched.shape[0]):
+def apply_changes(changes: Any, touched: Any, frames: Any, history: Any, b: int) -> None:
+    """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
+    strips, is_stacked = len(touched), len(frames) > 1
+    for s in range(strips):
         for group in range(touched.shape[1]):
             blocks = touched[s, group]
+            touched[s, group] = ZERO
+            if is_stacked:
+                history[1, b, group] |= blocks
             while blocks != ZERO:
                 row = EIGHT * block_of(group, blocks)
-                if row + EIGHT <= len(board):
-                    put_down(board, row, s, eight_down(board, row, s) ^ eight(changes, s, row + 1))
-                else:
-                    for r in range(row, len(board)):
-                        board[r, s] ^= changes[s, r + 1]
+                end = min(row * strips + s + EIGHT * strips, frames.shape[2])
+                i = np.uint64(row + 1)
+                for place in range(np.uint64(row * strips + s), np.uint64(end), np.uint64(strips)):
+                    word = changes[s, i]
+                    frames[0, b, place] ^= word
+                    if is_stacked:
+                        frames[1, b, place] = word
+                    i += ONE
+                put(changes, s, row + 1, no_cells())
                 blocks &= blocks - ONE
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, int64, lowest_bit, njit
-from territorial.board import empty, find_front, move_all, spread
+from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
+from territorial.board import clear_cells, copy_cells, find_front, move_all
 from territorial.changes import note_changes
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
@@ -185,43 +185,44 @@ def earliest_step(game: Game) -> int:
 def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     """Every pool of ``p`` fights for one layer; what comes home is paid out at the end, up to the cap.
 
-    The reach of ``p`` and the sizes are those from before the first of them, and taking cells from one
-    target changes no other target's cells, so all fronts are as they stood when the turn began.
+    All fronts are as they stood when the turn began. Taking cells from one target changes no other
+    target's cells, but ``p`` grows: with more than one pool, what was ``p``'s own is copied first.
     """
-    find_targets(game, work, p)
-    spread(game.planes, game.occupied, p, work.wanted, work.reach, work.reach_blocks)
-    for target in range(np.uint64(len(work.sizes))):
-        work.sizes[target] = game.fronts[p, target]
+    has_many = count_targets(game, p) > 1
+    if has_many:
+        copy_cells(game.planes[p], game.occupied[p], work.own)
+        for target in range(np.uint64(len(work.sizes))):
+            work.sizes[target] = game.fronts[p, target]
+    own = work.own if has_many else game.planes[p]
+    sizes = work.sizes if has_many else game.fronts[p]
     refunds = 0
     for word in range(game.active.shape[1]):
         targets = game.active[p, word]
         while targets != ZERO:
-            refunds += attack(game, params, work, p, 64 * word + lowest_bit(targets))
+            target = 64 * word + lowest_bit(targets)
+            refunds += attack(game, params, work, own, p, target, sizes[target])
             targets &= targets - ONE
         game.fresh[p, word] = ZERO
+    if has_many:
+        clear_cells(work.own, game.occupied[p])
     paid = min(refunds, room_under_cap(game.troops[p], game.land[p], params))
     game.troops[p] += paid
     game.ledger[CAPPED, p] += refunds - paid
 
 
 @njit
-def find_targets(game: Game, work: Work, p: int) -> None:
-    """Fill ``work.wanted`` with the blocks in which those have cells against whom ``p`` has pools."""
-    empty(work.wanted)
+def count_targets(game: Game, p: int) -> int:
+    """Return against how many owners ``p`` has pools."""
+    count = 0
     for word in range(game.active.shape[1]):
-        targets = game.active[p, word]
-        while targets != ZERO:
-            target = 64 * word + lowest_bit(targets)
-            for s in range(work.wanted.shape[0]):
-                for group in range(work.wanted.shape[1]):
-                    work.wanted[s, group] |= game.occupied[target, s, group]
-            targets &= targets - ONE
+        count += popcount(game.active[p, word])
+    return count
 
 
 @njit
-def attack(game: Game, params: Params, work: Work, p: int, target: int) -> int:
-    """The pool of ``p`` against ``target`` fights for the whole front; return what comes home."""
-    size, pool = work.sizes[target], game.pools[p, target]
+def attack(game: Game, params: Params, work: Work, own: Any, p: int, target: int, size: int) -> int:
+    """The pool of ``p`` against ``target`` fights for the front, ``size`` cells; return what comes home."""
+    pool = game.pools[p, target]
     layers = pool // size if size > 0 else 0
     if layers < params.min_layers:
         game.bounced[p] += is_in_set(game.fresh, p, target)
@@ -239,7 +240,7 @@ def attack(game: Game, params: Params, work: Work, p: int, target: int) -> int:
         game.ledger[PAID_ATTACK, p] += price
         hit_defender(game, params, p, target, price - params.attack_cost * size)
     if is_won:
-        conquer(game, work, p, target, size)
+        conquer(game, work, own, p, target, size)
     set_pool(game, p, target, pool - price if is_won else 0)
     return 0 if is_won else pool - price
 
@@ -258,11 +259,10 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 
 
 @njit
-def conquer(game: Game, work: Work, p: int, target: int, size: int) -> None:
-    """``p`` takes the whole front, ``size`` cells, from ``target``."""
-    find_front(
-        game.planes, game.occupied, work.reach, work.reach_blocks, target, work.front, work.front_blocks
-    )
+def conquer(game: Game, work: Work, own: Any, p: int, target: int, size: int) -> None:
+    """``p`` takes the whole front of the cells ``own``, ``size`` cells, from ``target``."""
+    cells, blocks = game.planes[target], game.occupied[target]
+    find_front(own, game.occupied[p], cells, blocks, work.front, work.front_blocks)
     take_front_counted(game, work, p, target, size)
     game.land[p] += size
     game.land[target] -= size

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ZERO, njit
+from territorial._words import EIGHT
 from territorial.board import (
     STRIP_BITS,
     all_blocks,
@@ -23,6 +24,7 @@ from territorial.board import (
     num_rows,
     num_strips,
     write_owner_codes,
+    zeroed_words,
 )
 from territorial.constants import BLOCKED
 
@@ -216,7 +218,7 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
         ledger=np.zeros((num_games, len(LEDGER), owners), np.int64),
         pairs=np.zeros((num_games, len(PAIRS), owners, owners), np.int64),
         targets=np.zeros((num_games, len(TARGETS), owners, words), np.uint64),
-        planes=np.zeros((num_games, owners, strips, num_rows(height)), np.uint64),
+        planes=zeroed_words((num_games, owners, strips, num_rows(height))),
         occupied=np.zeros((num_games, owners, strips, num_groups(height)), np.uint64),
         seating=np.zeros((num_games, len(SEATING), owners), np.int64),
         memory=np.zeros((num_games, owners, BOT_MEMORY + owners), np.int32),
@@ -306,7 +308,7 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             raise ValueError(
                 f"the saved game's {name} hold {values.min()} to {values.max()}, not {low} to {high}"
             )
-    height = state.planes.shape[-1] - 2
+    height = state.planes.shape[-1] - EIGHT
     if (saved.occupied & ~all_blocks(height)).any():
         raise ValueError(f"the saved game's occupied blocks reach beyond the {num_blocks(height)} there are")
     # What is stale is masked where it is read, and may have all bits set.

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.board import STRIP_BITS, all_blocks, num_blocks, num_groups, num_rows, num_strips
+from territorial.board import (
+    STRIP_BITS,
+    all_blocks,
+    num_blocks,
+    num_groups,
+    num_rows,
+    num_strips,
+    zeroed_words,
+)
 from territorial.config import GameConfig, interest_rates
 from territorial.reward_parts import kinds_of
 
@@ -21,21 +29,20 @@ class Work(NamedTuple):
     S strips, P seats, K words for a set of owners; see territorial.board for strips, rows, blocks and groups.
     """
 
-    reach: npt.NDArray[np.uint64]  # (S, rows) cells next to the player whose turn it is
-    reach_blocks: npt.NDArray[np.uint64]  # (S, groups) where reach is valid
-    wanted: npt.NDArray[np.uint64]  # (S, groups) where the player's targets are
+    own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
     front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
     front_blocks: npt.NDArray[np.uint64]  # (S, groups)
-    near: npt.NDArray[np.uint64]  # (S, rows) cells beside the front, see territorial.fronts
-    gained: npt.NDArray[np.uint64]  # (S, rows) those of them that the taker newly touches
-    lost: npt.NDArray[np.uint64]  # (S, rows) those of them that the giver touches no more
-    zone: npt.NDArray[np.uint64]  # (S, groups) where these three are valid
-    others: npt.NDArray[np.uint64]  # (S, groups) those of them where third players may touch the front
+    gained: npt.NDArray[np.uint64]  # (S, rows) cells beside the front that the taker newly touches
+    lost: npt.NDArray[np.uint64]  # (S, rows) cells beside the front that the giver touches no more
+    zone: npt.NDArray[np.uint64]  # (S, groups) where these two are valid
+    others: npt.NDArray[
+        np.uint64
+    ]  # (S, groups) those of these blocks where third players may touch the front
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
     touched: npt.NDArray[np.uint64]  # (8, S, groups)
     takers: npt.NDArray[np.uint64]  # (S, blocks, K)
-    sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is, as the turn began
+    sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
@@ -61,18 +68,15 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     words, sets = (strips, rows), (strips, num_groups(config.height))
     logged = (rows, num_groups(config.height), num_blocks(config.height)) if logs_changes else (0, 0, 0)
     return Work(
-        reach=np.zeros(words, np.uint64),
-        reach_blocks=np.zeros(sets, np.uint64),
-        wanted=np.zeros(sets, np.uint64),
-        front=np.zeros(words, np.uint64),
+        own=zeroed_words(words),
+        front=zeroed_words(words),
         front_blocks=np.zeros(sets, np.uint64),
-        near=np.zeros(words, np.uint64),
-        gained=np.zeros(words, np.uint64),
-        lost=np.zeros(words, np.uint64),
+        gained=zeroed_words(words),
+        lost=zeroed_words(words),
         zone=np.zeros(sets, np.uint64),
         others=np.zeros(sets, np.uint64),
         all_blocks=all_blocks(config.height),
-        changes=np.zeros((CODE_BITS, strips, logged[0]), np.uint64),
+        changes=zeroed_words((CODE_BITS, strips, logged[0])),
         touched=np.zeros((CODE_BITS, strips, logged[1]), np.uint64),
         takers=np.zeros((strips, logged[2], -(-owners // STRIP_BITS)), np.uint64),
         sizes=np.zeros(owners, np.int64),

@@ -4,7 +4,6 @@ Widths lie around the borders of the strips of 64 columns; boards go from empty 
 After every operation that changes a board, ``occupied`` must still have all blocks with cells of every owner.
 """
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,20 +18,6 @@ HEIGHTS = (1, 8, 21, 520)
 WIDTHS = (1, 63, 64, 65, 128, 130, 200)
 NUM_OWNERS = 4
 SEEDS = range(12)
-
-
-# The operations are compiled into the engine's calls; for the tests, each gets a call of its own.
-
-
-@numba.njit
-def spread(planes, occupied, owner, where, reach, reach_blocks):
-    board.spread(planes, occupied, owner, where, reach, reach_blocks)
-
-
-@numba.njit
-def front_of(planes, occupied, owner, target, reach, reach_blocks, front, front_blocks):
-    board.spread(planes, occupied, owner, occupied[target], reach, reach_blocks)
-    board.find_front(planes, occupied, reach, reach_blocks, target, front, front_blocks)
 
 
 class Planes:
@@ -50,8 +35,8 @@ class Planes:
         if slack:
             more = rubbish(rng, self.occupied.shape) & rubbish(rng, self.occupied.shape)
             self.occupied |= more & board.all_blocks(height)
-        self.reach, self.reach_blocks = rubbish(rng, (strips, rows)), rubbish(rng, (strips, groups))
         self.front, self.front_blocks = np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups))
+        self.zone = rubbish(rng, (strips, groups))
 
     def exactly_occupied(self):
         """Return the blocks that hold cells: uint64 (owners, strips, groups)."""
@@ -79,20 +64,20 @@ class Planes:
         assert not (self.exactly_occupied() & ~self.occupied).any()
         assert not (self.occupied & ~board.all_blocks(height)).any()
 
-    def spread(self, owner, where):
-        spread(self.planes, self.occupied, owner, where, self.reach, self.reach_blocks)
-
     def front_of(self, owner, target):
         """Find the front in zeroed memory and return how many cells it has; its blocks are exact."""
         self.front.fill(0)
-        arrays = self.reach, self.reach_blocks, self.front, self.front_blocks
-        front_of(self.planes, self.occupied, owner, target, *arrays)
+        own, cells = ((self.planes[code], self.occupied[code]) for code in (owner, target))
+        board.find_front(*own, *cells, self.front, self.front_blocks)
         assert np.array_equal(self.front_blocks, blocks_of(self.front))
         return int(np.bitwise_count(self.front).sum())
 
     def take_front(self, taker, target):
-        board.lose_front(self.planes, self.occupied, target, self.front, self.front_blocks)
+        cells, blocks = self.planes[target], self.occupied[target]
+        all_blocks = board.all_blocks(self.shape[0])
+        board.lose_front(cells, blocks, self.front, self.front_blocks, self.zone, all_blocks)
         board.gain_front(self.planes, self.occupied, taker, self.front, self.front_blocks)
+        assert not self.front.any()
 
     def size_of(self, owner, target):
         return board.front_size(self.planes, self.occupied, owner, target)
@@ -106,10 +91,18 @@ class Planes:
 
 def blocks_of(words):
     """Return the blocks of a set of cells, uint64 (strips, groups)."""
-    used = words[:, 1:-1].reshape(len(words), -1, EIGHT).any(axis=2)
+    used = words[:, 1 : 1 - EIGHT].reshape(len(words), -1, EIGHT).any(axis=2)
     padded = np.zeros((len(words), 64 * -(-used.shape[1] // 64)), np.uint8)
     padded[:, : used.shape[1]] = used
     return np.packbits(padded, axis=-1, bitorder="little").view("<u8")
+
+
+def words_in_strips(cells, shape):
+    """Return cells (H, W) as a set, uint64 (strips, rows) of ``shape``."""
+    words = np.zeros(shape, np.uint64)
+    for s in range(len(words)):
+        words[s, 1 : len(cells) + 1] = words_of(cells[:, 64 * s : 64 * s + 64])
+    return words
 
 
 def words_of(cells):
@@ -165,22 +158,6 @@ def test_a_board_survives_the_way_to_planes_and_back(boards):
         assert np.array_equal(planes.to_array(), owner)
 
 
-def test_spread_reaches_all_cells_beside_an_owner(boards):
-    for owner, planes, _ in boards:
-        everywhere = np.broadcast_to(board.all_blocks(owner.shape[0]), planes.reach_blocks.shape).copy()
-        for p in OWNERS:
-            planes.spread(p, everywhere)
-            reached = planes.front_cells(planes.reach, planes.reach_blocks)[:, : owner.shape[1]]
-            assert np.array_equal(reached, touching(owner, p))
-
-
-def test_spread_reaches_no_further_than_it_is_asked_to(boards):
-    for _, planes, rng in boards:
-        where = planes.occupied[0] & rubbish(rng, planes.reach_blocks.shape)
-        planes.spread(1, where)
-        assert not (planes.reach_blocks & ~where).any()
-
-
 def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
     for owner, planes, _ in boards:
         for p, target in PAIRS:
@@ -206,6 +183,15 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
             owner[(owner == target) & touching(owner, p)] = p
             planes.check()
             assert np.array_equal(planes.to_array(), owner)
+
+
+def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
+    for owner, planes, _ in boards:
+        planes.front_of(1, 0)
+        front = (owner == 0) & touching(owner, 1)
+        planes.take_front(1, 0)
+        expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
+        assert np.array_equal(planes.zone, blocks_of(expected))
 
 
 def test_everything_of_one_owner_can_be_given_to_another(boards):
