@@ -31,7 +31,9 @@ COMMANDS = {
     "run": Command(
         "", ["python -m territorial play --animation --page --replay"], "play one whole game of bots"
     ),
-    "test": Command("dev", ["python -m pytest -q -o testpaths=tests"], "run the core tests"),
+    "test": Command(
+        "dev", ["python -m pytest -q -n auto --maxprocesses 4 -o testpaths=tests"], "run the core tests"
+    ),
     "lint": Command(
         "dev",
         ["ruff check .", "ruff format --check .", "mypy", "lint-imports"],

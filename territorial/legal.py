@@ -36,13 +36,24 @@ def update_masks(
     num_players = bits.shape[1]
     for i in range(len(seats)):
         p, mask, legal, shown = seats[i], out[i], bits[games[i], seats[i] - 1], shown_bits[i]
-        if shown_seats[i] == p:
-            update_mask(legal, shown, p, num_players, copies, mask)
-        else:
+        if shown_seats[i] != p:
             write_mask(legal, p, num_players, copies, mask)
             shown_seats[i] = p
+        elif is_same(legal, shown):
+            continue
+        else:
+            update_mask(legal, shown, p, num_players, copies, mask)
         for byte in range(len(legal)):
             shown[byte] = legal[byte]
+
+
+@njit
+def is_same(legal: Any, shown: Any) -> bool:
+    """Return whether two rows of mask bits are equal."""
+    difference = 0
+    for byte in range(len(legal)):
+        difference |= legal[byte] ^ shown[byte]
+    return difference == 0
 
 
 @njit
