@@ -108,6 +108,8 @@ class FramesOnce(ConnectorV2):
                 bank.add_record(episode.observations.record)
         has_records = any(map(_is_recorded, own))
         for episode in own:
+            if has_records and not _is_recorded(episode):
+                _stack_actions(episode)
             rows, count = self._rows(bank, episode)
             if has_records and isinstance(rows, list):  # RLlib batches rows or columns, not both
                 rows = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
@@ -124,6 +126,16 @@ class FramesOnce(ConnectorV2):
         if _is_recorded(episode):
             return bank.recorded_rows(episode.observations, count), count
         return [bank.row_of(seen) for seen in _observations_of(episode, slice(0, count))], count
+
+
+def _stack_actions(episode: Any) -> None:
+    """Make arrays of an episode's actions and of what its module gave, as they are in recorded ones.
+
+    RLlib takes episodes apart to deal them to several learners; pieces have lists. It batches arrays or
+    lists, not both.
+    """
+    for buffer in (episode.actions, *episode.extra_model_outputs.values()):
+        buffer.finalize()
 
 
 def _is_recorded(episode: Any) -> bool:

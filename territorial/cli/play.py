@@ -34,7 +34,7 @@ EXAMPLES = """\
   territorial play --set launch_delay=0 --set deaths=false --json game.json
 """
 
-POSTER_BOARDS, ANIMATION_BOARDS = 64, 128
+BOARDS = 128
 """Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
 ANIMATION_FPS = 12
 ANIMATION_SIDE = 512
@@ -99,7 +99,7 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
         recorder = None if files.replay is None else Recorder(game)
-        album = Album(POSTER_BOARDS if files.animation is None else ANIMATION_BOARDS)
+        album = Album(BOARDS)
         match = _play(game, seats, album, sys.stderr)
     lineup = options.lineup_name(seats)
     if files.picture is not None:

@@ -55,6 +55,19 @@ def count_frames(module):
     return calls
 
 
+def frames_valued(module):
+    """The numbers of distinct frames in the batches that ``module`` is asked the values of."""
+    batches, compute = [], module.compute_values
+
+    def watched(batch, embeddings=None):
+        if embeddings is None:
+            batches.append(len(torch.unique(batch[Columns.OBS]["frame"])))
+        return compute(batch, embeddings)
+
+    module.compute_values = watched
+    return batches
+
+
 def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
     config = small_ppo()
     runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
@@ -71,13 +84,13 @@ def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(together):
     algorithm = config.build_algo()
     try:
         module = algorithm.learner_group._learner.module[MAIN].unwrapped()
-        calls = count_frames(module)
+        calls, batches = count_frames(module), frames_valued(module)
         before = {name: part.clone() for name, part in module.state_dict().items()}
         algorithm.train()
-        frames = len(module.frames["observations"])
     finally:
         algorithm.stop()
     assert any((part != before[name]).any() for name, part in module.state_dict().items())
+    (frames,) = batches
     values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
     assert sum(values) == frames  # advantages: each frame of the batch once, five at a time
     assert max(values) == 5
@@ -92,9 +105,10 @@ def test_values_frame_by_frame_are_those_row_by_row():
     config = small_ppo(value_chunk=2)
     runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     runner.sample()
-    module, seen = runner.module[MAIN], runner._rollout.last_seen
-    rows = runner._rows(seen, runner.env.learners)
-    module.frames = {name: torch.from_numpy(part) for name, part in seen.frames.items()}
+    module = runner.module[MAIN]
+    shared, masks = runner._rollout.acts_on(runner.env.game.observations)
+    rows = runner._rows(masks, runner.env.learners)
+    module.frames = {name: torch.tensor(part) for name, part in shared.items()}
     mixed = {name: part.flip(0) for name, part in rows.items()}
     values = module.compute_values({Columns.OBS: mixed})
     with torch.no_grad():
