@@ -46,6 +46,10 @@ class Record:
         self._legal = Legal(layout.num_players)
         self._known: dict[tuple[int, int], Frames] = {}
         self._is_changed = np.zeros(num_games, np.bool_)
+        self._num_odd = np.zeros(num_games, np.int64)
+        """Moments still to come whose stacks begin before a change."""
+        self._odd_stacks: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
+        """Those stacks, by game and moment: no board of the store is the one after the change."""
 
     @property
     def first(self) -> int:
@@ -63,10 +67,15 @@ class Record:
 
     def append(self, observations: Any) -> None:
         """Remember the next moment; ``observations``: of ``VecGame``."""
+        self._num_odd[observations.delta_count == NEW_GAME] = 0
         if self._is_changed.any():
             counts = np.where(self._is_changed, NEW_GAME, observations.delta_count)
             observations = observations._replace(delta_count=counts.astype(np.int32))
+            self._num_odd[self._is_changed] = self.layout.frames - 1
             self._is_changed[:] = False
+        for k in np.flatnonzero(self._num_odd).tolist():
+            self._odd_stacks[k, self.end] = observations.planes[k].copy()
+            self._num_odd[k] -= 1
         self._boards.append(observations)
         tables = [getattr(observations, name).reshape(self.num_games, -1) for name in TABLES]
         self._tables.append(np.concatenate(tables, axis=1))
@@ -76,7 +85,7 @@ class Record:
         """Go on from what is observed now, which somebody may have changed since the last moment.
 
         ``VecGame.set_position`` and ``restore`` do that. What was seen at the last moment remains; the next
-        board of such a game is taken as that of a new one, and so are the boards before it in its stack.
+        board of such a game is taken as that of a new one.
         """
         begun = np.flatnonzero(observations.delta_count == NEW_GAME)
         if len(begun):
@@ -100,6 +109,8 @@ class Record:
         oldest = max(self._boards.first, moment - self.layout.frames + 1)
         record._boards, record._tables = self._boards.since(oldest), self._tables.since(moment)
         record._masks = self._masks[moment - self.first :]
+        record._num_odd = self._num_odd.copy()
+        record._odd_stacks = {at: stack for at, stack in self._odd_stacks.items() if at[1] >= moment}
         return record
 
     def frames(self, games: Ints, moments: Ints) -> Frames:
@@ -110,7 +121,15 @@ class Record:
             name: np.ascontiguousarray(part).reshape(len(rows), *shape)
             for (name, shape), part in zip(self._shapes.items(), parts, strict=True)
         }
-        return {"observations": self._boards.planes(games, moments), **tables}
+        return {"observations": self._stacks(games, moments), **tables}
+
+    def _stacks(self, games: Ints, moments: Ints) -> npt.NDArray[np.uint8]:
+        stacks: npt.NDArray[np.uint8] = self._boards.planes(games, moments)
+        if self._odd_stacks:
+            for i, at in enumerate(zip(games.tolist(), moments.tolist(), strict=True)):
+                if at in self._odd_stacks:
+                    stacks[i] = self._odd_stacks[at]
+        return stacks
 
     def legal(self, games: Ints, moments: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return int8 (n, P + 12): what ``seats`` (n,), 1..P, might do in games (n,) at moments (n,)."""
