@@ -7,6 +7,7 @@ import pytest
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 KB_A_GAME_STEP = 24
+pytestmark = pytest.mark.checkout
 
 
 def result(name):
