@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from torch import distributed
 
+from rllib_adapters.episode_ends import EpisodeEnds
 from rllib_adapters.frames import ModuleFrames
 
 
@@ -19,6 +21,12 @@ class TerritorialPPOLearner(PPOTorchLearner):
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
     for gradients would wait for the others for ever.
     """
+
+    def build(self) -> None:
+        """As RLlib's, with the ends of episodes marked rightly in every release."""
+        super().build()
+        if self._learner_connector is not None and self.config.add_default_connectors_to_learner_pipeline:
+            self._learner_connector.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
 
     def _uncompiled_update(self, batch: Any, **kwargs: Any) -> Any:
         if self.config.num_learners < 2:

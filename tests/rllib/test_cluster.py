@@ -69,7 +69,7 @@ def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, two_m
     config.env_runners(
         num_env_runners=2, rollout_fragment_length=6, custom_resources_per_env_runner={"runner": 1}
     )
-    config.learners(num_learners=2, num_cpus_per_learner=1, custom_resources_per_learner={"learner": 1})
+    config.learners(num_learners=2, num_cpus_per_learner=2)
     config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
     config.fault_tolerance(
         restart_failed_env_runners=True,
