@@ -16,6 +16,7 @@ from territorial.agent_info import INFO_NAMES, agent_info
 from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
 from territorial.engine import Snapshot, VecGame
+from territorial.engine_views import EngineViews
 from territorial.env_options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.landmask import LandMask
 from territorial.modes import Observation
@@ -76,9 +77,10 @@ class TerritorialVec:
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``: then the shared arrays of "packed" are read-only
-    views of the engine's memory, masks in observations have memory of their own that stays where it is, and
-    both show what is new after the next step.
+    All arrays are new in every step, but with ``zero_copy``: then the arrays of "packed" are read-only views
+    of the engine's memory, and so is the info of agents, but ``place``, where all seats are agents; masks in
+    observations have memory of their own that stays where it is. All of these show what is new after the next
+    step.
 
     Args:
         num_envs: E, games.
@@ -143,7 +145,9 @@ class TerritorialVec:
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self._format, self.num_envs * self.num_agents, players)
+        self._views: EngineViews | None = None
         self._cycles = np.zeros(self.num_envs, np.int64)
+        self._stands = np.zeros(self.num_envs, np.bool_)
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -170,23 +174,23 @@ class TerritorialVec:
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
         checked = self._check_actions(actions)
-        was_standing = self._is_over()
         self._rewarding.remember(self.game)
         _, rewards, terminated, _, told = self.game.step(checked)
         rewards, all_parts = self._rewarding.collect(self.game, rewards, terminated, told)
-        is_over, is_cut = self._ends()
-        ended = (is_over | is_cut) & ~was_standing
-        ends, cuts = self._flags(terminated, is_over & ended, is_cut & ended)
+        is_over, is_cut = self._ends(told["ended"])
+        ends, cuts = self._flags(terminated, is_over, is_cut)
         parts = {name: self._of_agents(array) for name, array in all_parts.items()}
-        gained, was_reset = self._of_agents(rewards), np.zeros(self.num_envs, np.bool_)
+        gained, ended, stood = self._of_agents(rewards), is_over | is_cut, self._stands
+        nowhere = np.zeros(self.num_envs, np.bool_)
+        was_reset = {"same_step": ended, "next_step": stood, "disabled": nowhere}[self.autoreset]
         final: tuple[Observation | None, Info | None] = None, None
-        for k in np.flatnonzero(ended):
-            self.game.stop_game(int(k))
-        if self.autoreset == "same_step":
-            was_reset, final = ended, self._final(np.flatnonzero(ended))
-        elif self.autoreset == "next_step":
-            was_reset = was_standing
-        self._begin_anew(np.flatnonzero(was_reset))
+        if ended.any() or was_reset.any():
+            self._stands = stood | ended
+            for k in np.flatnonzero(ended):
+                self.game.stop_game(int(k))
+            if self.autoreset == "same_step":
+                final = self._final(np.flatnonzero(ended))
+            self._begin_anew(np.flatnonzero(was_reset))
         self._show()
         return self.observe(), gained, ends, cuts, self._info(parts, ended, was_reset, *final)
 
@@ -211,7 +215,10 @@ class TerritorialVec:
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
-        return self._look(self._games, self._mode.per_game(self.game.observations, self._terrain))
+        if not self.options.zero_copy:
+            return self._look(self._games, self._mode.per_game(self.game.observations, self._terrain))
+        masks = {"action_mask": self._masks(self._games, is_kept=True)} if self.options.masks_obs else {}
+        return self._engine_views().observation | masks
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
@@ -284,6 +291,10 @@ class TerritorialVec:
         self.game.close()
         self._drawers.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but views: those of a copy would be views of nothing."""
+        return self.__dict__ | {"_views": None}
+
     def __repr__(self) -> str:
         return f"TerritorialVec({self.num_envs} x {self.num_agents} agents, {self.game!r})"
 
@@ -293,16 +304,19 @@ class TerritorialVec:
         if self.render_mode == "human":
             self.render()
 
-    def _ends(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which games are over, and which are cut short instead, bool (E,) each."""
+    def _ends(self, ended: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return new bool (E,) each: which games are over now, and which are cut short instead.
+
+        ``ended``: the engine's; games that stand still have not ended again.
+        """
         self._cycles += 1
-        is_over = self._is_over()
+        is_over = ended.copy()
         if self.options.end_when == "no_agents":
-            is_over |= ~self._is_alive().any(axis=1)
+            is_over |= ~self._is_alive().any(axis=1) & ~self._stands
         limit = self.options.max_cycles
         if limit is None:
             return is_over, np.zeros(self.num_envs, np.bool_)
-        return is_over, (self._cycles >= limit) & ~is_over
+        return is_over, (self._cycles >= limit) & ~is_over & ~self._stands
 
     def _flags(
         self, terminated: npt.NDArray[np.bool_], is_over: npt.NDArray[np.bool_], is_cut: npt.NDArray[np.bool_]
@@ -316,7 +330,7 @@ class TerritorialVec:
             return ends, cuts
         ends = self._of_agents(terminated)
         if not is_cut.any():
-            return ends, np.zeros_like(ends)
+            return ends, np.zeros(ends.shape, np.bool_)
         return ends, is_cut[:, None] & self._is_alive() & ~ends
 
     def _begin_anew(self, games: npt.NDArray[np.intp]) -> None:
@@ -328,6 +342,8 @@ class TerritorialVec:
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note what stays the same all through the games that now stand at ``games``."""
         self._cycles[games] = 0
+        self._stands[games] = self.game.state.over[games] != 0
+        self._views = None
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
@@ -350,11 +366,20 @@ class TerritorialVec:
         own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._masks(games, is_kept=self.options.zero_copy)
+            shown["action_mask"] = self._masks(games)
         return shown
 
+    def _engine_views(self) -> EngineViews:
+        """Return the arrays that stay as long as all agents keep their seats."""
+        if self._views is None:
+            shared = self._mode.per_game(self.game.observations, self._terrain)
+            own = self._mode.per_agent(self.game.observations, *self._all_agents)
+            own = {key: self._by_game(array) for key, array in own.items()}
+            self._views = EngineViews(self.game, shared | own, self.agent_seats)
+        return self._views
+
     def _masks(self, games: npt.NDArray[np.intp], *, is_kept: bool = False) -> npt.NDArray[np.int8]:
-        write = self._kept_masks.update if is_kept and games is self._games else self._format.masks
+        write = self._kept_masks.update if is_kept else self._format.masks
         return self._by_game(write(self.game.observations.masks, *self._agents_of(games)))
 
     def _info(
@@ -365,7 +390,9 @@ class TerritorialVec:
         final_obs: Observation | None = None,
         final_info: Info | None = None,
     ) -> Info:
-        info: Info = agent_info(self.game, self.agent_seats) | parts
+        zero_copy = self.options.zero_copy
+        told = self._engine_views().info() if zero_copy else agent_info(self.game, self.agent_seats)
+        info: Info = told | parts
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
         return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
 
@@ -377,11 +404,6 @@ class TerritorialVec:
 
     def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.reshape(-1, self.num_agents, *array.shape[1:])
-
-    def _is_over(self) -> npt.NDArray[np.bool_]:
-        """Return bool (E,): which games have ended in the engine, or stand still since."""
-        is_over: npt.NDArray[np.bool_] = self.game.state.over != 0
-        return is_over
 
     def _is_alive(self) -> npt.NDArray[np.bool_]:
         """Return bool (E, A)."""

@@ -21,7 +21,7 @@ from territorial.constants import RULES_VERSION
 from territorial.league import tensor_file
 from territorial.league.errors import DamagedSnapshotError, UnknownSnapshotError
 from territorial.league.manifest import Manifest
-from territorial.league.mapped import mapped
+from territorial.league.mapped import forget_pages, mapped
 from territorial.locking import locked, sync_folder
 from territorial.obs_layout import OBS_VERSION
 
@@ -59,6 +59,7 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
         self.dtypes: Mapping[str, str] = MappingProxyType(tensors.dtypes)
         """The dtype of every tensor, by the names in ``tensor_file.NUMPY_DTYPES``."""
         self._arrays = tensors.arrays
+        self._file = tensors.file
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self._arrays[name]
@@ -76,6 +77,10 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     def nbytes(self) -> int:
         """Bytes of all tensors together."""
         return sum(array.nbytes for array in self._arrays.values())
+
+    def forget_pages(self) -> None:
+        """Free what this process notes of the file's pages, see ``mapped.forget_pages``; nothing changes."""
+        forget_pages(self._file)
 
 
 class SnapshotStore:

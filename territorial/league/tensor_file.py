@@ -67,6 +67,8 @@ class Tensors(NamedTuple):
     """Read-only views of the mapped file."""
     dtypes: dict[str, str]
     """The dtype of each by the format's names, the keys of ``NUMPY_DTYPES``."""
+    file: npt.NDArray[np.uint8]
+    """All bytes of the mapped file."""
 
 
 # ---- writing -----------------------------------------------------------------------------------------
@@ -163,12 +165,13 @@ def read(file: IO[bytes]) -> Tensors:
         raise FormatError(f"its header has {length:,} bytes; the file has {size:,} in all")
     entries = _parsed(file.read(length))
     _check_places(entries, size - 8 - length)
-    data = mapped(file, size)[8 + length :]
+    whole = mapped(file, size)
+    data = whole[8 + length :]
     try:
         arrays = {name: _array(data, entry) for name, entry in entries.items()}
     except ValueError as error:  # more axes, or longer ones, than numpy can have
         raise FormatError(f"one of its tensors has a shape that cannot be: {error}") from None
-    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()})
+    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, whole)
 
 
 class _Entry(NamedTuple):

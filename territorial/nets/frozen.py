@@ -21,8 +21,10 @@ OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
 """What a ``Policy`` reads and gives, by the names in manifests."""
 
 MAX_OPEN = 128
-"""Snapshots that are kept open; opening another closes the one that has not acted for longest. An open one of
-5 million parameters takes some 50 KB of a process that nobody else can have, most of it tables of pages."""
+"""Snapshots that are kept open; opening another closes the one that has not acted for longest."""
+MAX_MAPPED = 256 * 2**20
+"""Bytes of open snapshots whose pages a process keeps tables of: half a MB that nobody else can have. One of
+5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
 
 
 def manifest_of(
@@ -47,6 +49,7 @@ class _Frozen(NamedTuple):
 
     network: Policy
     weights: dict[str, Tensor]
+    saved: Weights
 
 
 class FrozenPolicies:
@@ -81,6 +84,7 @@ class FrozenPolicies:
         self.max_open = self._room = max_open
         self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
         self._networks: dict[str, Policy] = {}
+        self._mapped: OrderedDict[tuple[str, torch.device], int] = OrderedDict()  # bytes
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
 
@@ -103,6 +107,7 @@ class FrozenPolicies:
             with torch.no_grad():
                 logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
             actions[rows] = frozen.network.draw(logits, None if numbers is None else numbers[rows])
+            self._note_mapped(name, device, frozen.saved)
         return actions
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
@@ -117,6 +122,7 @@ class FrozenPolicies:
         wanted = {*playing, *others}
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]
+            self._mapped.pop(key, None)
 
     @property
     def names(self) -> list[str]:
@@ -130,6 +136,7 @@ class FrozenPolicies:
     def close(self) -> None:
         """Let go of all snapshots."""
         self._open.clear()
+        self._mapped.clear()
         self._networks.clear()
 
     def _frozen(self, name: str, device: torch.device) -> _Frozen:
@@ -138,9 +145,18 @@ class FrozenPolicies:
         if key not in self._open:
             self._open[key] = self._load(name, device)
             if len(self._open) > self._room:
-                self._open.popitem(last=False)
+                oldest, _ = self._open.popitem(last=False)
+                self._mapped.pop(oldest, None)
         self._open.move_to_end(key)
         return self._open[key]
+
+    def _note_mapped(self, name: str, device: torch.device, saved: Weights) -> None:
+        """Note that a snapshot has just acted; forget the pages of those that have not for longest."""
+        self._mapped[name, device] = saved.nbytes
+        self._mapped.move_to_end((name, device))
+        while sum(self._mapped.values()) > MAX_MAPPED and len(self._mapped) > 1:
+            oldest, _ = self._mapped.popitem(last=False)
+            self._open[oldest].saved.forget_pages()
 
     def _load(self, name: str, device: torch.device) -> _Frozen:
         wanted = manifest_of(self.layout, "any", {})
@@ -152,7 +168,7 @@ class FrozenPolicies:
         self._verified.add(name)
         tensors = _tensors(saved)
         network = self._network(name, saved.manifest, tensors)
-        return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()})
+        return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
 
     def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy:
         """Return a network of the kind of ``tensors``, without any weights of its own."""

@@ -9,6 +9,7 @@ import pytest
 
 import territorial
 from territorial import GameConfig, VecGame, make_vec
+from territorial.agent_info import INFO_NAMES
 from territorial.env_options import CHOICES
 from territorial.vector import AUTORESETS
 from tests.env.support import SMALL, small_env
@@ -243,6 +244,31 @@ def test_views_without_a_copy_are_an_option():
     assert np.shares_memory(seen["observation"], planes)
     copied, _ = small_vec(obs="packed").reset(seed=0)
     assert all(array.flags.writeable for array in copied.values())
+
+
+def test_infos_of_views_are_those_of_new_arrays_and_a_copy_has_its_own():
+    options = {"obs": "packed", "max_cycles": 20}
+    vec, fresh = small_vec(zero_copy=True, **options), small_vec(**options)
+    told, wanted = vec.reset(seed=3)[1], fresh.reset(seed=3)[1]
+    rng = np.random.default_rng(5)
+    for step in range(50):
+        if step == 25:
+            vec = vec.clone()
+        for name, array in wanted.items():
+            if name.startswith("final_"):
+                assert (told[name] is None) == (array is None), name
+            else:
+                assert np.array_equal(told[name], array), name
+                assert told[name].dtype == array.dtype, name
+        for name in INFO_NAMES:
+            assert told[name].flags.writeable == (name == "place")
+        actions = rng.integers(0, vec.single_action_space.n, (3, 4)) * (rng.random((3, 4)) < 0.3)
+        told, wanted = vec.step(actions)[-1], fresh.step(actions)[-1]
+    copied = vec.clone()
+    land, shown = told["land"].copy(), copied.observe()["observation"].copy()
+    vec.step(actions)
+    assert not np.array_equal(told["land"], land), "a view shows what is new"
+    assert np.array_equal(copied.observe()["observation"], shown)
 
 
 @pytest.mark.parametrize("action_format", ["discrete", "multi_discrete"])
