@@ -35,7 +35,8 @@ def unit_costs() -> dict[str, float]:
     """
     cases, scale = read("league_memory")["cases"], read("snapshots_at_scale")["rows"]
     pool, packed = cases["pool, 300 snapshots"], cases["packed"]
-    sampling, sample = read("rllib_sampling"), read("rllib_learner_memory")["by_learning_seats"]["32"]
+    sampling, lengths = read("rllib_sampling"), read("rllib_learner_memory")["by_steps"]["64"]
+    sample = lengths["by_learning_seats"]["32"]
     return {
         "runner": pool["runner_private"],
         "services_a_node": packed["idle"]["services"],
