@@ -591,8 +591,8 @@ def learner_memory() -> str:
     times = " and ".join(f"{length['times']:.2f}" for length in found["by_steps"].values())
     about = (
         f"{times} times the memory: 256 x 256, 32 players, stacks of {found['frames']}, one game, key frame "
-        f"and all, minibatches of {found['minibatch']}, {found['network']}, medians of {found['repeats']}; Ray "
-        f"{found['versions']['ray']} (`benchmarks/rllib_learner_memory.py`)."
+        f"and all, minibatches of {found['minibatch']}, {found['network']}, medians of {found['repeats']}; "
+        f"Ray {found['versions']['ray']} (`benchmarks/rllib_learner_memory.py`)."
     )
     header = (
         "game steps",

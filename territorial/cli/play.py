@@ -97,7 +97,7 @@ def run(parsed: argparse.Namespace) -> int:
     files = _files(parsed)
     options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = begin(config, seats, parsed.seed)
+        game = begin(config, seats, parsed.seed, is_recorded=files.replay is not None)
         recorder = None if files.replay is None else Recorder(game)
         album = Album(BOARDS)
         match = _play(game, seats, album, sys.stderr)
@@ -177,8 +177,8 @@ class Match:
     standings: list[Standing]
 
 
-def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
-    """Return a game at its first tick, with everything compiled that playing it needs."""
+def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: bool = False) -> VecGame:
+    """Return a game at its first tick, with everything compiled that playing, or recording, it needs."""
     try:
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
     except ValueError as error:  # such as a map that has no room for all spawns
@@ -187,6 +187,11 @@ def begin(config: GameConfig, seats: Sequence[str], seed: int) -> VecGame:
         game.reset(seeds=[seed])
         game.step()
         _ = game.state.owner
+        if is_recorded:
+            with Recorder(game) as recorder:
+                game.reset(seeds=[seed])
+                game.step()
+                recorder.replay()
         game.reset(seeds=[seed])
     return game
 
