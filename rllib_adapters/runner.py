@@ -148,7 +148,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._needs_initial_reset = num_episodes is not None
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
-                module.eval()  # or RLlib would switch all its parts there and back at every step
+                module.eval()  # once for all steps, see _forward
         rollout, steps, agent_steps = self._rollout, 0, 0
         with _no_collection():
             while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
@@ -246,12 +246,14 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     ) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
+        # What modules override. Around it RLlib only makes the module one that evaluates, part by part, which
+        # takes longer than a small network.
         if explore:
             runners = self.config.num_env_runners or 1
             now = (self.num_env_steps_sampled_lifetime // runners + steps) * runners
-            outputs = module.forward_exploration(batch, t=now)
+            outputs = module._forward_exploration(batch, t=now)
         else:
-            outputs = module.forward_inference(batch)
+            outputs = module._forward_inference(batch)
         outputs = {**outputs, **self._choose(module, outputs, explore)}
         return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
 

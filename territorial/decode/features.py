@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import kernel
 from territorial.actions import ego_owners
 from territorial.config import GameConfig
 from territorial.decode.layout import (
@@ -60,11 +59,16 @@ class FeatureDecoder:
         """intp (A, N): where in ``state`` each feature of each seat decoded for lies."""
         self.scale: Floats = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
+        self.reverse = np.array(REVERSE, np.int64)
+        """int64: the columns of borders that are told in both directions."""
         exact = per_number(scales(config), config) * per_number(limits(config), config)
         self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
         # Every seat's vector has the same columns in the same places.
-        self.high: Floats = self.state_high[_gather_index(players, np.ones(1, np.intp))[0]]
+        of_one = _gather_index(players, np.ones(1, np.intp))[0]
+        self.feature_scale: Floats = self.scale[of_one]
+        """float32 (N,): the factors of the features."""
+        self.high: Floats = self.state_high[of_one]
         """float32 (N,): what the features cannot exceed; the least of all is 0."""
 
     @property
@@ -112,16 +116,3 @@ def _gather_index(num_players: int, seats: npt.NDArray[np.intp]) -> npt.NDArray[
     pairs = np.concatenate([there, back], axis=-1)
     parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
     return np.concatenate(parts, axis=1).astype(np.intp)
-
-
-@kernel
-def gather(state: Any, index: Any, games: Any, seats: Any, out: Any) -> None:
-    """Write the numbers of ``state``, (E, S), that ``index`` (P, N) lists for each seat into ``out``, (K, N).
-
-    ``games`` and ``seats`` (1..P): int64 (K,). Indexing in numpy copies rows of ``index`` first, which took
-    ten times as long for 32 seats.
-    """
-    for i in range(len(seats)):
-        row, order = state[games[i]], index[seats[i] - 1]
-        for j in range(out.shape[1]):
-            out[i, j] = row[order[j]]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
-from territorial.decode.features import FeatureDecoder, gather
+from territorial.decode.feature_kernels import read_only, write_features
+from territorial.decode.features import FeatureDecoder
 from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
 
 Array = npt.NDArray[Any]
@@ -159,9 +160,17 @@ class Decoder:
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
             self._check(name, table, len(globals_))
         entries = self._entries(len(globals_), seats, games)
-        state = decoder.state(players, borders, globals_)
         features = np.empty((len(entries.seats), decoder.num_features), np.float32)
-        gather(state, decoder.index, entries.games, entries.seats, features)
+        write_features(
+            read_only(players),
+            read_only(borders),
+            read_only(globals_),
+            decoder.reverse,
+            decoder.feature_scale,
+            entries.seats,
+            entries.games,
+            features,
+        )
         return features
 
     def action_mask(

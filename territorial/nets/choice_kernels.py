@@ -7,6 +7,9 @@ from typing import Any
 
 from territorial._jit import kernel, njit
 
+LEAST_EXPONENT = -746.0
+"""Where exp() is 0 even among the numbers that are too small to be exact."""
+
 
 @kernel
 def draw_choices(logits: Any, heads: Any, chances: Any, weights: Any, choices: Any, logps: Any) -> None:
@@ -39,7 +42,9 @@ def draw_one(logits: Any, weights: Any, first: int, end: int, chance: float) -> 
         highest = max(highest, logits[i])
     total = 0.0
     for i in range(first, end):
-        weights[i] = math.exp(logits[i] - highest)
+        above = logits[i] - highest
+        # Most of what could be done is not legal, and exp() takes more than all the rest.
+        weights[i] = math.exp(above) if above > LEAST_EXPONENT else 0.0
         total += weights[i]
     # What is added up again is the same to the bit, so that the sum gets beyond the bound; that the bound is
     # rounded up to the total itself is why the last one with any weight is remembered.
@@ -51,6 +56,28 @@ def draw_one(logits: Any, weights: Any, first: int, end: int, chance: float) -> 
             if reached > bound:
                 break
     return choice, logits[choice] - highest - math.log(total)
+
+
+@kernel
+def write_masked(raw: Any, legal: Any, raised: Any, num_targets: int, masked: float, out: Any) -> None:
+    """Write masked logits; see ``Policy.masked``.
+
+    Args:
+        raw: float32 (N, K).
+        legal: int8 (N, K).
+        raised: float32 (num_targets,), by how many launches are legal what is added to holding.
+        num_targets: how many of the K are targets, of which the first one holds.
+        masked: the logit of what is not legal.
+        out: float32 (N, K), written.
+
+    """
+    for n in range(len(raw)):
+        launches = 0
+        for i in range(raw.shape[1]):
+            launches += int(i > 0 and i < num_targets and legal[n, i] > 0)
+            out[n, i] = raw[n, i] if legal[n, i] > 0 else masked
+        if legal[n, 0] > 0:
+            out[n, 0] = raw[n, 0] + raised[launches]
 
 
 @kernel

@@ -13,6 +13,7 @@ from territorial.actions import num_targets
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.torch import Decoder
+from territorial.nets.choice_kernels import write_masked
 from territorial.obs_layout import ObsLayout
 
 MASKED = -1e9
@@ -49,6 +50,7 @@ class Policy(nn.Module):
         self.layout, self.config = layout, config
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
+        self._raised = torch.arange(self.num_targets).clamp(min=1).log()
 
     @abstractmethod
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
@@ -68,11 +70,25 @@ class Policy(nn.Module):
         That of holding is raised by the logarithm of how many launches are legal, so that how likely
         it is at the start does not depend on how many neighbours a seat has.
         """
-        legal = action_mask > 0
-        launches = legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
+        if self._is_plain(raw, action_mask):
+            logits = torch.empty_like(raw)
+            legal, raised = action_mask.numpy(), self._raised.numpy()
+            write_masked(raw.numpy(), legal, raised, self.num_targets, MASKED, logits.numpy())
+            return logits
+        is_legal = action_mask > 0
+        launches = is_legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
         shift = torch.zeros_like(raw, dtype=torch.float32)
         shift[:, HOLD] = launches.log()
-        return torch.where(legal, raw.float() + shift, MASKED)
+        return torch.where(is_legal, raw.float() + shift, MASKED)
+
+    @staticmethod
+    def _is_plain(raw: Tensor, action_mask: Tensor) -> bool:
+        """Return whether a kernel of the processor can read these, and no gradients are asked for."""
+        is_on_processor = raw.device.type == action_mask.device.type == "cpu"
+        is_read = (raw.dtype, action_mask.dtype) == (torch.float32, torch.int8)
+        is_whole = raw.is_contiguous() and action_mask.is_contiguous()
+        needs_torch = torch.is_grad_enabled() or torch.compiler.is_compiling()
+        return is_on_processor and is_read and is_whole and not needs_torch
 
     def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): an action drawn for every row of ``logits``.

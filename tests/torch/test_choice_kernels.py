@@ -5,10 +5,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
-from territorial.actions import pair_mask  # noqa: E402 - only where torch is there
+from territorial import GameConfig, VecGame  # noqa: E402 - only where torch is there
+from territorial.actions import pair_mask  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.decode.tables import mask_bits  # noqa: E402
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.choice_kernels import draw_choices, write_legal  # noqa: E402
+from territorial.nets.features import FeatureTrunk  # noqa: E402
 from territorial.obs_layout import ObsLayout  # noqa: E402
 
 HEADS = np.array([5, 3])
@@ -55,6 +58,21 @@ def test_the_ends_of_the_interval_are_the_first_and_the_last_legal_choice(chance
     logits = np.array([[MASKED, 1, 2, MASKED, MASKED, 0, MASKED, MASKED]], np.float32)
     choices, _ = draw(logits, np.full((1, 2), chance))
     assert choices.tolist() == [[1 if chance == 0 else 2, 0]]
+
+
+def test_masked_logits_are_the_same_with_gradients_and_without():
+    config = GameConfig(height=16, width=16, num_players=4)
+    layout = VecGame(config, 1, frames=1).layout
+    policy = BoardPolicy(layout, config, FeatureTrunk(layout, config))
+    rng = np.random.default_rng(4)
+    raw = torch.from_numpy(rng.normal(size=(200, 16)).astype(np.float32))
+    mask = torch.from_numpy((rng.random((200, 16)) < 0.4).astype(np.int8))
+    with torch.no_grad():
+        found = policy.masked(raw, mask)
+    wanted = policy.masked(raw.requires_grad_(), mask)
+    assert torch.equal(found, wanted.detach())
+    assert (found == MASKED).any()
+    assert wanted.requires_grad
 
 
 @pytest.mark.parametrize("players", [2, 6, 32])
