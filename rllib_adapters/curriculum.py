@@ -183,6 +183,7 @@ def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
     entries = dict(env_config)
     config.env_config.clear()
     config.env_config.update(entries)
-    for spec in config.rl_module_spec.rl_module_specs.values():
+    # Not the property of that name, which is a copy in every release.
+    for spec in config._rl_module_spec.rl_module_specs.values():
         if "layout" in (spec.model_config or {}) and spec.model_config["layout"] != options.layout.to_dict():
             spec.model_config.update(layout=options.layout.to_dict(), config=options.config)

@@ -15,11 +15,11 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
-from rllib_adapters.configure import MAIN, configure, league_of, set_league  # noqa: E402
+from rllib_adapters.configure import MAIN, configure, freeze, league_of, set_league  # noqa: E402
 from rllib_adapters.curriculum import Curriculum, env_of, set_env  # noqa: E402
 from rllib_adapters.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
+from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
 from tests.rllib.support import SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
 
 FIRST = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
@@ -37,7 +37,7 @@ FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first
 OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
 
 GOES_ON = """
-import json, sys
+import json, os, sys
 from ray.rllib.algorithms.algorithm import Algorithm
 from rllib_adapters.curriculum import env_of
 from tests.rllib.support import start_ray
@@ -48,9 +48,14 @@ configs = algorithm.env_runner_group.foreach_env_runner(
     lambda runner: runner.env.game.config, local_env_runner=False
 )
 found = {"players": configs[0].num_players, "height": configs[0].height, "seats": env_of(algorithm).seats}
+pids = algorithm.env_runner_group.foreach_env_runner(lambda runner: os.getpid(), local_env_runner=False)
 weights = algorithm.learner_group.get_weights(["main"])["main"]
 found["sum"] = sum(float(array.sum()) for array in weights.values())
-algorithm.train()
+result = algorithm.train()
+found["steps"] = result["env_runners"]["num_env_steps_sampled"]
+found["has_died"] = pids != algorithm.env_runner_group.foreach_env_runner(
+    lambda runner: os.getpid(), local_env_runner=False
+)
 found["iteration"] = algorithm.training_iteration
 algorithm.stop()
 print(json.dumps(found))
@@ -134,6 +139,9 @@ def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learne
         assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
         after = algorithm.learner_group.get_weights([MAIN])[MAIN]
         assert any((array != before[name]).any() for name, array in after.items())
+        freeze(algorithm, str(tmp_path / "store"), "larger")
+        frozen = SnapshotStore(tmp_path / "store").manifest("larger")
+        assert (frozen.num_players, frozen.height) == (9, 40)
         path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
     finally:
         algorithm.stop()
@@ -145,7 +153,8 @@ def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learne
     found = json.loads(ended.stdout.splitlines()[-1])
     assert (found["players"], found["height"], found["seats"]) == (9, 40, LARGER["seats"])
     assert found["sum"] == sum(float(array.sum()) for array in after.values())
-    assert found["iteration"] == 3
+    assert (found["iteration"], found["has_died"]) == (3, False)
+    assert found["steps"] > 0
 
 
 def _pid(runner):
