@@ -14,11 +14,8 @@ benchmarks/results/rllib_boards.json. Exit code 1 below the goal of 5 times.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +23,10 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import Tensor
 
+from benchmarks import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.encode_once import EncodeOnceModule
 from territorial import GameConfig
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.nets import EncodeOncePolicy
 
 GOAL = 5
@@ -72,17 +68,10 @@ def main(argv: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     game, frames, steps = SIZES[parsed.size]
     runners = {name: make_runner(name, game, frames, parsed, steps[name]) for name in MODULES}
-    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in MODULES}
-    for number in range(parsed.rounds + 1):  # the first round warms up
-        for name, runner in runners.items():
-            speed = agent_steps_per_second(runner)
-            speeds[name] += [speed] if number else []
-            print(f"round {number}: {name} {speed[0]:,.0f} agent steps/s", flush=True)
-    result = report(parsed, game, frames, speeds)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"{result['times_as_fast']:.1f} times as fast, goal {GOAL}; written to {parsed.out}")
-    return 0 if result["times_as_fast"] >= GOAL else 1
+    speeds = sampling_turns.take_turns(runners, parsed.rounds, begin_anew=False)
+    network = f"EncodeOncePolicy, {parsed.network}"
+    about = {"games": parsed.games, "agents": game.num_players, "frames": frames, "network": network}
+    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.out)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -92,9 +81,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
     parser.add_argument("--network", default="small", help="of EncodeOncePolicy: small, medium or large")
-    parser.add_argument("--games", type=options.whole(1, 1024), default=4, help="games of a runner")
-    parser.add_argument("--rounds", type=options.whole(1, 1000), default=ROUNDS, help="samples of each")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    sampling_turns.add_options(parser, games=4, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)
 
 
@@ -107,41 +94,6 @@ def make_runner(name: str, game: GameConfig, frames: int, parsed: argparse.Names
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=parsed.games, rollout_fragment_length=steps)
     config.debugging(seed=0)
     return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-
-
-def agent_steps_per_second(runner: Any) -> tuple[float, float]:
-    """Return the speed of one sample: by the wall, and by the time of this process."""
-    wall, own = time.perf_counter(), time.process_time()
-    episodes = runner.sample()
-    wall, own = time.perf_counter() - wall, time.process_time() - own
-    steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
-    return steps / wall, steps / own
-
-
-def report(
-    parsed: argparse.Namespace, game: GameConfig, frames: int, speeds: dict[str, list[tuple[float, float]]]
-) -> dict[str, Any]:
-    """Return the result as plain data."""
-    wall, own = (
-        {name: statistics.median(pair[i] for pair in pairs) for name, pairs in speeds.items()} for i in (0, 1)
-    )
-    return {
-        "games": parsed.games,
-        "agents": game.num_players,
-        "height": game.height,
-        "width": game.width,
-        "players": game.num_players,
-        "frames": frames,
-        "network": f"EncodeOncePolicy, {parsed.network}",
-        "agent_steps_per_second": {name: round(value) for name, value in wall.items()},
-        "agent_steps_per_process_second": {name: round(value) for name, value in own.items()},
-        "all_rounds": {name: [round(value) for value, _ in pairs] for name, pairs in speeds.items()},
-        "times_as_fast": round(own["encode-once"] / own["per agent"], 2),
-        "times_as_fast_by_the_wall": round(wall["encode-once"] / wall["per agent"], 2),
-        "goal": GOAL,
-        "machine": machine(),
-        "versions": versions() | {name: version(name) for name in ("ray", "torch")},
-    }
 
 
 if __name__ == "__main__":

@@ -14,22 +14,18 @@ the goal of 15 times.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import Tensor, nn
 
+from benchmarks import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.modules import BoardModule
 from territorial import GameConfig
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy
 from territorial.obs_layout import ObsLayout
@@ -78,17 +74,10 @@ def main(argv: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     game, agents, steps = SIZES[parsed.size]
     runners = {name: make_runner(name, game, agents, parsed.games, steps[name]) for name in steps}
-    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in runners}
-    for number in range(parsed.rounds + 1):  # the first round warms up
-        for name, runner in runners.items():
-            speed = agent_steps_per_second(runner)
-            speeds[name] += [speed] if number else []
-            print(f"round {number}: {name} {speed[0]:,.0f} agent steps/s", flush=True)
-    result = report(parsed, game, agents, speeds)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"{result['times_as_fast']:.1f} times as fast, goal {GOAL}; written to {parsed.out}")
-    return 0 if result["times_as_fast"] >= GOAL else 1
+    speeds = sampling_turns.take_turns(runners, parsed.rounds, begin_anew=True)
+    network = "MLP 64-64 on the features"
+    about = {"games": parsed.games, "agents": agents, "network": network, "steps_of_a_sample": steps}
+    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.out)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -97,9 +86,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
-    parser.add_argument("--games", type=options.whole(1, 1024), default=16, help="games of a runner")
-    parser.add_argument("--rounds", type=options.whole(1, 1000), default=ROUNDS, help="samples of each")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    sampling_turns.add_options(parser, games=16, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)
 
 
@@ -111,43 +98,6 @@ def make_runner(name: str, game: GameConfig, agents: int, games: int, steps: int
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=games, rollout_fragment_length=steps)
     config.debugging(seed=0)
     return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-
-
-def agent_steps_per_second(runner: Any) -> tuple[float, float]:
-    """Return the speed of one sample by the wall and by the processor, of games that have just begun."""
-    runner.sample(num_timesteps=runner.num_envs, force_reset=True)
-    started = time.perf_counter(), time.process_time()
-    episodes = runner.sample()
-    wall, processor = time.perf_counter() - started[0], time.process_time() - started[1]
-    steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
-    return steps / wall, steps / processor
-
-
-def report(
-    parsed: argparse.Namespace, game: GameConfig, agents: int, speeds: dict[str, list[tuple[float, float]]]
-) -> dict[str, Any]:
-    """Return the result as plain data."""
-    wall, own = (
-        {name: statistics.median(values[i] for values in both) for name, both in speeds.items()}
-        for i in (0, 1)
-    )
-    return {
-        "games": parsed.games,
-        "agents": agents,
-        "height": game.height,
-        "width": game.width,
-        "players": game.num_players,
-        "network": "MLP 64-64 on the features",
-        "steps_of_a_sample": SIZES[parsed.size][2],
-        "agent_steps_per_second": {name: round(value) for name, value in wall.items()},
-        "agent_steps_per_process_second": {name: round(value) for name, value in own.items()},
-        "all_rounds": {name: [round(values[0]) for values in both] for name, both in speeds.items()},
-        "times_as_fast": round(own["batched"] / own["stock"], 2),
-        "times_as_fast_by_the_wall": round(wall["batched"] / wall["stock"], 2),
-        "goal": GOAL,
-        "machine": machine(),
-        "versions": {**versions(), "ray": ray.__version__, "torch": torch.__version__},
-    }
 
 
 if __name__ == "__main__":

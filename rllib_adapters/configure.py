@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -19,6 +18,7 @@ from rllib_adapters.curriculum import EnvForNewRunners
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
+from rllib_adapters.new_runners import ForNewRunners
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.rows import OnlyTrained
@@ -157,25 +157,12 @@ def league_of(algorithm: Algorithm) -> LeagueTable:
     return EnvOptions.from_config(algorithm.config.env_config).table
 
 
-class LeagueForNewRunners(RLlibCallback):
+class LeagueForNewRunners(ForNewRunners):
     """Gives runners that RLlib starts in the place of others the league that is in force."""
 
-    def on_env_runners_recreated(
-        self,
-        *,
-        algorithm: Any,
-        env_runner_group: Any,
-        env_runner_indices: list[int],
-        is_evaluation: bool,
-        **_: Any,
-    ) -> None:
-        """Hand it over."""
-        config = algorithm.evaluation_config if is_evaluation else algorithm.config
-        env_runner_group.foreach_env_runner(
-            partial(_hand_over, league=EnvOptions.from_config(config.env_config).table),
-            remote_worker_ids=env_runner_indices,
-            local_env_runner=False,
-        )
+    def hand_over(self, config: Any) -> Callable[[Any], None]:
+        """Return what has a runner draw from it."""
+        return partial(_hand_over, league=EnvOptions.from_config(config.env_config).table)
 
 
 def _hand_over(runner: Any, league: LeagueTable) -> None:

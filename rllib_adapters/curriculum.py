@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
-from ray.rllib.callbacks.callbacks import RLlibCallback
 
 from rllib_adapters.modules import BoardModule
+from rllib_adapters.new_runners import ForNewRunners
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.pool import FrozenPool
 from rllib_adapters.runner import TerritorialEnvRunner
@@ -80,25 +80,12 @@ class Curriculum:
             set_env(algorithm, **changes)
 
 
-class EnvForNewRunners(RLlibCallback):
+class EnvForNewRunners(ForNewRunners):
     """Gives runners that RLlib starts in the place of others the settings that are in force."""
 
-    def on_env_runners_recreated(
-        self,
-        *,
-        algorithm: Any,
-        env_runner_group: Any,
-        env_runner_indices: list[int],
-        is_evaluation: bool,
-        **_: Any,
-    ) -> None:
-        """Hand them over."""
-        config = algorithm.evaluation_config if is_evaluation else algorithm.config
-        env_runner_group.foreach_env_runner(
-            partial(_play, env_config=dict(config.env_config)),
-            remote_worker_ids=env_runner_indices,
-            local_env_runner=False,
-        )
+    def hand_over(self, config: Any) -> Callable[[Any], None]:
+        """Return what has a runner play by them."""
+        return partial(_play, env_config=dict(config.env_config))
 
 
 def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
