@@ -96,6 +96,7 @@ COMMANDS = {
             "python benchmarks/rllib_boards.py",
             "python benchmarks/rllib_learner_memory.py",
             "python benchmarks/learning.py",
+            "python benchmarks/learning.py --seed 1 --out benchmarks/results/learning_rllib_seed_1.json",
             "python benchmarks/learning.py --trainer example",
             "python benchmarks/readme_tables.py",
         ],

@@ -626,7 +626,7 @@ def boards_once() -> str:
 
 def learning() -> str:
     """Return the places of what was trained and of what was not."""
-    results = [load(f"learning_{trainer}") for trainer in ("rllib", "example")]
+    results = [load(f"learning_{run}") for run in ("rllib", "rllib_seed_1", "example")]
     names = {
         "trained, sampled": "trained, as it draws",
         "trained, greedy": "trained, greedily",
@@ -660,7 +660,7 @@ def game_learned(result: dict[str, Any]) -> str:
     seats = Counter(result["seats"])
     others = " and ".join(f"{count} `{name}`" for name, count in seats.items() if name != "agent")
     return (
-        f"{trainer}: {result['height']} x {result['width']}, {seats['agent']} agents, {others}, "
+        f"{trainer}, seed {result['seed']}: {result['height']} x {result['width']}, {seats['agent']} agents, {others}, "
         f"a decision every {result['decision_every']} ticks"
     )
 

@@ -180,12 +180,12 @@ class TerritorialVec:
         is_over, is_cut = self._ends(told["ended"])
         ends, cuts = self._flags(terminated, is_over, is_cut)
         parts = {name: self._of_agents(array) for name, array in all_parts.items()}
-        gained, ended, stood = self._of_agents(rewards), is_over | is_cut, self._stands
+        gained, ended, stood = self._of_agents(rewards), is_over | is_cut, self._stands.copy()
         nowhere = np.zeros(self.num_envs, np.bool_)
         was_reset = {"same_step": ended, "next_step": stood, "disabled": nowhere}[self.autoreset]
         final: tuple[Observation | None, Info | None] = None, None
         if ended.any() or was_reset.any():
-            self._stands = stood | ended
+            self._stands |= ended
             for k in np.flatnonzero(ended):
                 self.game.stop_game(int(k))
             if self.autoreset == "same_step":

@@ -49,16 +49,17 @@ def test_four_who_learn_get_their_rows_and_memory_stays_flat():
     assert found["growth"] <= 1.02
 
 
-def test_within_a_quarter_of_an_hour_a_network_learns_to_win_against_bots():
-    found = result("learning_rllib")
+@pytest.mark.parametrize("run", ["rllib", "rllib_seed_1"])
+def test_within_a_quarter_of_an_hour_a_network_learns_to_win_against_bots(run):
+    found = result(f"learning_{run}")
     assert (found["height"], found["width"], len(found["seats"])) == (64, 64, 8)
     assert set(found["seats"]) == {"agent", "metronome", "novice"}
     assert found["seconds"] <= 15 * 60
 
 
-@pytest.mark.parametrize("trainer", ["rllib", "example"])
-def test_what_was_trained_comes_in_before_what_was_not(trainer):
-    found = result(f"learning_{trainer}")
+@pytest.mark.parametrize("run", ["rllib", "rllib_seed_1", "example"])
+def test_what_was_trained_comes_in_before_what_was_not(run):
+    found = result(f"learning_{run}")
     assert found["games"] == 200
     assert found["better_than_all"]
     places = found["mean_place"]
