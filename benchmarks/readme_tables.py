@@ -657,10 +657,11 @@ def learning() -> str:
 def game_learned(result: dict[str, Any]) -> str:
     """Return what was played, in words."""
     trainer = {"rllib": "RLlib's PPO", "example": "`examples/ppo.py`"}[result["trainer"]]
+    run = f"{trainer}, seed {result['seed']}"
     seats = Counter(result["seats"])
     others = " and ".join(f"{count} `{name}`" for name, count in seats.items() if name != "agent")
     return (
-        f"{trainer}, seed {result['seed']}: {result['height']} x {result['width']}, {seats['agent']} agents, {others}, "
+        f"{run}: {result['height']} x {result['width']}, {seats['agent']} agents, {others}, "
         f"a decision every {result['decision_every']} ticks"
     )
 
