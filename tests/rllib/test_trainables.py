@@ -102,11 +102,11 @@ def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
     for name in LEARNERS:
         module = batched.module[name]
 
-        def count(batch, name=name, forward=module.forward_exploration, **kwargs):
+        def count(batch, name=name, forward=module._forward_exploration, **kwargs):
             calls[name] += 1
             return forward(batch, **kwargs)
 
-        object.__setattr__(module, "forward_exploration", count)
+        object.__setattr__(module, "_forward_exploration", count)
     steps, acted = 0, Counter()
     step_of = batched.env.step
 
