@@ -16,6 +16,7 @@ from rllib_adapters.agents import MAIN, POOL, module_of
 from rllib_adapters.algorithms import check_stack, learner_of
 from rllib_adapters.curriculum import EnvForNewRunners
 from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.equal_batches import EqualBatches
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.new_runners import ForNewRunners
@@ -57,8 +58,8 @@ def configure(
         settings: further entries of the ``model_config`` of all modules that learn.
 
     It sets the environment, the modules and their mapping, ``policies_to_train``, the class of the learners,
-    the callbacks ``OnlyTrained``, ``EnvForNewRunners`` and ``LeagueForNewRunners`` (name them too if you set
-    ``callbacks_class`` yourself), both ``FramesOnce`` connectors and what they need,
+    the callbacks ``OnlyTrained``, ``EnvForNewRunners``, ``LeagueForNewRunners`` and ``EqualBatches`` (name
+    them too if you set ``callbacks_class`` yourself), both ``FramesOnce`` connectors and what they need,
     ``episodes_to_numpy=False``, and the runner.
 
     ValueError for an algorithm that cannot learn from these games, and for modules that are not those of
@@ -91,7 +92,7 @@ def configure(
         env_to_module_connector=frames_for_runners,
     )
     config.learners(learner_class=learner, learner_connector=frames_for_learners)
-    config.callbacks([OnlyTrained, EnvForNewRunners, LeagueForNewRunners])
+    config.callbacks([OnlyTrained, EnvForNewRunners, LeagueForNewRunners, EqualBatches])
     return config
 
 
