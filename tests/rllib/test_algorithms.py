@@ -1,7 +1,5 @@
 """PPO and IMPALA on no, one and two learners of their own; and why other algorithms are refused."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -80,40 +78,6 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
             assert {kind.get() for kind in wrapped} == {"TorchDDPRLModule"}
     finally:
         built.stop()
-
-
-def test_a_slow_learner_of_two_keeps_nobody_waiting_for_ever(tmp_path):
-    """RLlib drops what it has no room for; dropped for one alone, it left the other without a partner."""
-    config = mixed_config(fill(tmp_path), config=IMPALAConfig(), env={"max_steps": 9})
-    config.learners(num_learners=2, num_cpus_per_learner=1)
-    config.training(train_batch_size_per_learner=12)
-    config.env_runners(num_env_runners=1, rollout_fragment_length=6)
-    config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=1)
-    built = config.build_algo()
-    try:
-        before = weights_of(built)
-        built.learner_group.foreach_learner(_slow_down_the_first)
-        for _ in range(40):
-            built.train()
-            if built.learner_group._ts_dropped > 0:
-                break
-        assert built.learner_group._ts_dropped > 0, "there was room for everything"
-        for _ in range(3):
-            built.train()
-        assert has_learned(before, weights_of(built), "main")
-    finally:
-        built.stop()
-
-
-def _slow_down_the_first(learner):
-    if learner._learner_index == 0:
-        make = learner._make_batch_if_necessary
-
-        def slowly(**given):
-            time.sleep(0.3)
-            return make(**given)
-
-        learner._make_batch_if_necessary = slowly
 
 
 @pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
