@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
+from territorial._held import Held
 from territorial._jit import entry_of
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
@@ -48,7 +49,7 @@ from territorial.state import (
     state_bytes,
     view,
 )
-from territorial.stepping import Options, Results, allocate_results
+from territorial.stepping import Batch, Options, Results, allocate_results
 from territorial.tape import Tape, make_tape
 from territorial.work import Work, make_work
 
@@ -202,7 +203,7 @@ class VecGame:
         self.config, assigned = (config, None) if maps is None else _assign(config, maps, self.num_games)
         config, self._config_digest = self.config, self.config.hexdigest
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
-        self._batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        self._seed = np.array([whole_number("seed", seed, 0, LARGEST_SEED)], np.uint64)
         self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
         self.observes = true_or_false("observe", observe)
@@ -216,7 +217,8 @@ class VecGame:
             height=config.height, width=config.width, num_players=config.num_players, frames=frames
         )
         logs = self.observes and frames > 0
-        self._works = [make_work(config, logs_changes=logs) for _ in range(self.num_threads)]
+        threads = min(self.num_threads, self.num_games)
+        self._works = [make_work(config, logs_changes=logs) for _ in range(threads)]
         try:
             self._allocate()
         except MemoryError:
@@ -224,6 +226,7 @@ class VecGame:
                 f"num_games is {self.num_games}: there is not enough memory for so many"
             ) from None
         self._seat(slice(None), codes, self._starting_troops(seats))
+        self._queue = stepping.queue_of(0, self.num_games)
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
@@ -253,6 +256,7 @@ class VecGame:
         """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True."""
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
+        self._batches: list[Held[Batch]] | None = None
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -286,7 +290,7 @@ class VecGame:
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
-        batch_seed = self._batch_seed if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
+        batch_seed = self._seed[0] if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
@@ -297,11 +301,12 @@ class VecGame:
             stepping.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
         if self._watcher is not None and self._has_begun:
             self._watcher.before_reset(range(self.num_games))
-        self._batch_seed = batch_seed
+        self._seed[0] = batch_seed
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        self._run(lambda work, queue: self._begin(game_seeds, episodes, work, queue))
+        queue = stepping.queue_of(0, self.num_games, len(self._works))
+        self._share(lambda work: self._begin(game_seeds, episodes, work, queue), self._works)
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset(range(self.num_games))
@@ -313,7 +318,7 @@ class VecGame:
         self._need_reset()
         k = self._check_game(k)
         episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
-        stepping.episode_seeds(np.uint64(self._batch_seed), episodes, seeds)
+        stepping.episode_seeds(self._seed[0], episodes, seeds)
         if seed is not None:
             seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
         if self._watcher is not None:
@@ -364,28 +369,7 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps and self.autoreset == "same_step":
             self._provide_next_maps()
-        options = Options(
-            np.uint64(self._batch_seed),
-            int(self.autoreset == "same_step"),
-            int(self.end_when == "no_agents"),
-            int(self.observes),
-        )
-        step_games = entry_of(stepping.step_games)
-        self._run(
-            lambda work, queue: step_games(
-                self.blocks,
-                self._params,
-                work,
-                self._atlas.bank,
-                checked,
-                self._buffers,
-                self._final_buffers,
-                self._results,
-                self._tape,
-                options,
-                queue,
-            )
-        )
+        self._step_all()
         if self._watcher is not None:
             self._watcher.after_step()
         results = self._results
@@ -648,7 +632,7 @@ class VecGame:
         state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = state["_position"] = None
         state["_owner_is_current"] = False
-        state["_watcher"] = state["_tape"] = None  # a copy is not recorded
+        state["_watcher"] = state["_tape"] = state["_batches"] = None  # a copy is not recorded
         del state["state"]
         return state
 
@@ -659,7 +643,8 @@ class VecGame:
         self._buffers, self._final_buffers = (
             Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
         )
-        self._results, (self._actions,) = Results(*_writable(self._results)), _writable([self._actions])
+        self._results = Results(*_writable(self._results))
+        self._actions, self._seed = _writable([self._actions, self._seed])
         self._works = [Work(*_writable(work)) for work in self._works]
         self._lock = threading.RLock()
         self._record_games(np.zeros(self.num_games, np.bool_))
@@ -710,19 +695,44 @@ class VecGame:
         arrays = self.blocks, self._params, work, self._atlas.bank, self._buffers
         stepping.reset_games(*arrays, seeds, episodes, is_observed, queue)
 
-    def _run(self, call: Callable[[Work, npt.NDArray[np.int64]], None]) -> None:
-        """Call ``call(work, queue)`` on all threads; they take every game once: territorial.stepping."""
-        threads = min(self.num_threads, self.num_games)
-        queue = stepping.queue_of(0, self.num_games, threads)
-        if threads == 1:
-            call(self._works[0], queue)
+    def _step_all(self) -> None:
+        """Play one step of all games with ``self._actions``."""
+        if self._batches is None:
+            self._queue = stepping.queue_of(0, self.num_games, len(self._works))
+            self._batches = [Held(self._batch(work, self._queue)) for work in self._works]
+        self._queue[stepping.NEXT] = 0
+        self._share(entry_of(stepping.step_games), self._batches)
+
+    def _batch(self, work: Work, queue: npt.NDArray[np.int64]) -> Batch:
+        """Return what a thread has to know to step the games in ``queue``."""
+        return Batch(
+            state=self.blocks,
+            params=self._params,
+            work=work,
+            bank=self._atlas.bank,
+            seed=self._seed,
+            actions=self._actions,
+            buffers=self._buffers,
+            final_buffers=self._final_buffers,
+            results=self._results,
+            tape=self._tape,
+            options=Options(
+                int(self.autoreset == "same_step"), int(self.end_when == "no_agents"), int(self.observes)
+            ),
+            queue=queue,
+        )
+
+    def _share(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
+        """Call ``call`` with each of ``arguments``, one for each thread; they take the games from a queue."""
+        if len(arguments) == 1:
+            call(arguments[0])
             return
         if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
-            self._pool = ThreadPoolExecutor(threads, thread_name_prefix="territorial")
+            self._pool = ThreadPoolExecutor(len(arguments), thread_name_prefix="territorial")
             self._pool_process = os.getpid()
-        jobs = [self._pool.submit(call, work, queue) for work in self._works[1:threads]]
+        jobs = [self._pool.submit(call, argument) for argument in arguments[1:]]
         try:
-            call(self._works[0], queue)
+            call(arguments[0])
         finally:
             for job in jobs:
                 job.result()
@@ -735,7 +745,7 @@ class VecGame:
     def _provide_next_maps(self) -> None:
         """Have the maps ready on which games are played that may begin within the next step."""
         seeds = np.zeros(self.num_games, np.uint64)
-        stepping.episode_seeds(np.uint64(self._batch_seed), view(self.blocks, "episode") + 1, seeds)
+        stepping.episode_seeds(self._seed[0], view(self.blocks, "episode") + 1, seeds)
         self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
 
     def _refresh(self, k: int) -> None:

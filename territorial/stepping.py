@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial._held import Held, arguments_of
 from territorial._jit import int64, kernel, njit, take
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_owner, set_cell, write_owner_codes
@@ -87,12 +88,28 @@ class Results(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How a batch runs, as numbers: 0 or 1 each but for the seed."""
+    """How a batch runs: 0 or 1 each."""
 
-    batch_seed: Any  # uint64
     is_autoreset: int
     ends_without_agents: int
     is_observed: int
+
+
+class Batch(NamedTuple):
+    """All that a thread has to know to step the games of a batch; it stays where it is from step to step."""
+
+    state: State
+    params: Params
+    work: Work
+    bank: MapBank
+    seed: npt.NDArray[np.uint64]  # (1,) the batch's
+    actions: npt.NDArray[np.int64]  # (E, P, 2)
+    buffers: Buffers
+    final_buffers: Buffers
+    results: Results
+    tape: Tape
+    options: Options
+    queue: npt.NDArray[np.int64]  # shared by all threads
 
 
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> Results:
@@ -123,20 +140,11 @@ def queue_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64
 
 
 @kernel
-def step_games(
-    state: State,
-    params: Params,
-    work: Work,
-    bank: MapBank,
-    actions: Any,
-    buffers: Buffers,
-    final_buffers: Buffers,
-    results: Results,
-    tape: Tape,
-    options: Options,
-    queue: Any,
-) -> None:
-    """Play one environment step of the games in ``queue``; ``actions``: int64 (E, P, 2)."""
+def step_games(held: Held[Batch]) -> None:
+    """Play one environment step of the games in the queue."""
+    batch = arguments_of(held)
+    state, params, work, actions, tape = batch.state, batch.params, batch.work, batch.actions, batch.tape
+    buffers, results, options, queue = batch.buffers, batch.results, batch.options, batch.queue
     end = queue[END]
     while queue[NEXT] < end:
         first = take(queue)
@@ -159,10 +167,10 @@ def step_games(
                 observe_step(game, params, work, buffers, k)
             if options.is_autoreset != 0 and (results.ended[k] or is_left):
                 if options.is_observed != 0:
-                    copy_observation(buffers, final_buffers, k)
+                    copy_observation(buffers, batch.final_buffers, k)
                 game.clock[EPISODE] += 1
-                seed = draw(options.batch_seed, STREAM_EPISODE, k, game.clock[EPISODE])
-                start(game, params, work, bank, state.seating[k], state.memory[k], seed, k)
+                seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
+                start(game, params, work, batch.bank, state.seating[k], state.memory[k], seed, k)
                 results.was_reset[k] = True
                 if options.is_observed != 0:
                     observe_anew(game, params, work, buffers, k)
