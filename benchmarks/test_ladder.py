@@ -32,4 +32,5 @@ def test_a_rung_packs_what_the_twin_packs(played, rung):
         packing.run(rung, stack, changes[step : step + 5])
         assert packing.seen(stack, game.layout) == packing.expected(game.layout, boards[: step + 6])
     assert not stack.changes.any()
+    assert not stack.work.log_changes.any()
     assert stack.boards[1:].any()

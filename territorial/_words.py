@@ -1,7 +1,9 @@
 """Eight words at a time: what the loops over a board are made of, as one value of eight uint64.
 
-A board is stored as words, uint64[strip][row]; ``eight(words, s, r)`` are those of the rows r to r + 7 of
-strip s. They take ``&``, ``|``, ``^``, ``~``, and with one word for all of them ``&``, ``<<`` and ``>>``.
+A board is stored as words, uint64[strip][row]; ``eight(words, place)`` are eight rows of a strip, ``place``
+being where they begin, counted through all strips. They take ``&``, ``|``, ``^``, ``~``, and with one word
+for all of them ``&``, ``|``, ``^``, ``<<`` and ``>>``. Places are not negative, and nothing looks whether
+they are: to do so, and to find places from strips and rows, would take longer than what is done there.
 With AVX-512 such a value is one register; elsewhere the compiler makes two or four of it.
 
 Compilers find such loops by themselves, but make them for boards of a thousand rows: with tests
@@ -89,30 +91,48 @@ if JIT_ENABLED:
     def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.not_(args[0])
 
-    def _pointer(context: Any, builder: Any, words_type: Any, words: Any, s: Any, r: Any) -> Any:
-        array = context.make_array(words_type)(context, builder, words)
-        place = cgutils.get_item_pointer(context, builder, words_type, array, [s, r], wraparound=False)
-        return builder.bitcast(place, VECTOR.as_pointer())
+    def _pointer(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def eight(_context: Any, words: Any, s: Any, r: Any) -> Any:
-        """Return the words of the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+    def at(_context: Any, array: Any, i: Any) -> Any:
+        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.load(_pointer(context, builder, signature.args[0], *args), align=8)
+            return builder.load(_pointer(context, builder, signature.args[0], *args))
 
-        return EIGHT_WORDS(words, numba.types.intp, numba.types.intp), generate
+        return array.dtype(array, numba.types.intp), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def put(_context: Any, words: Any, s: Any, r: Any, value: Any) -> Any:
-        """Write ``value`` into the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
+    def put_at(_context: Any, array: Any, i: Any, value: Any) -> Any:
+        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            builder.store(args[3], _pointer(context, builder, signature.args[0], *args[:3]), align=8)
+            builder.store(args[2], _pointer(context, builder, signature.args[0], *args[:2]))
             return context.get_dummy_value()
 
-        indices = numba.types.intp, numba.types.intp
-        return numba.types.void(words, *indices, EIGHT_WORDS), generate
+        return numba.types.void(array, numba.types.intp, array.dtype), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def eight(_context: Any, words: Any, place: Any) -> Any:
+        """Return the eight words from entry ``place`` on, which must all be within the array."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _pointer(context, builder, signature.args[0], *args)
+            return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+
+        return EIGHT_WORDS(words, numba.types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def put(_context: Any, words: Any, place: Any, value: Any) -> Any:
+        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _pointer(context, builder, signature.args[0], *args[:2])
+            builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+            return context.get_dummy_value()
+
+        return numba.types.void(words, numba.types.intp, EIGHT_WORDS), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
     def word_of(_context: Any, value: Any, i: Any) -> Any:
@@ -122,6 +142,24 @@ if JIT_ENABLED:
             return builder.extract_element(*args)
 
         return numba.types.uint64(EIGHT_WORDS, numba.types.intp), generate
+
+    def _moved(places: list[int]) -> Any:
+        """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def move(_context: Any, value: Any, word: Any) -> Any:
+            def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                number = ir.IntType(32)
+                mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
+                return builder.shuffle_vector(args[0], _spread(builder, args[1]), mask)
+
+            return EIGHT_WORDS(EIGHT_WORDS, numba.types.uint64), generate
+
+        return move
+
+    # The words one row further down, with ``word`` for the first; one row further up, with it for the last.
+    rows_above = _moved([8, 0, 1, 2, 3, 4, 5, 6])
+    rows_below = _moved([1, 2, 3, 4, 5, 6, 7, 8])
 
     @intrinsic  # type: ignore[untyped-decorator]
     def no_cells(_context: Any) -> Any:
@@ -177,17 +215,34 @@ if JIT_ENABLED:
 
 else:
 
-    def eight(words: Any, s: int, r: int) -> Any:
-        """Return the words of the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
-        return words[s, r : r + EIGHT].copy()
+    def at(array: Any, i: int) -> Any:
+        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
+        return array.reshape(-1)[i]
 
-    def put(words: Any, s: int, r: int, value: Any) -> None:
-        """Write ``value`` into the rows ``r`` to ``r`` + 7 of strip ``s``; all must be within the array."""
-        words[s, r : r + EIGHT] = value
+    def put_at(array: Any, i: int, value: Any) -> None:
+        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
+        array.reshape(-1)[i] = value
+
+    def eight(words: Any, place: int) -> Any:
+        """Return the eight words from entry ``place`` on, which must all be within the array."""
+        return words.reshape(-1)[place : place + EIGHT].copy()
+
+    def put(words: Any, place: int, value: Any) -> None:
+        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
+        entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
+        words.reshape(-1)[place : place + len(entries)] = entries
 
     def word_of(value: Any, i: int) -> Any:
         """Return word ``i`` of eight."""
         return value[i]
+
+    def rows_above(value: Any, word: Any) -> Any:
+        """Return the words one row further down, with ``word`` for the first."""
+        return np.concatenate(([word], value[:-1]))
+
+    def rows_below(value: Any, word: Any) -> Any:
+        """Return the words one row further up, with ``word`` for the last."""
+        return np.concatenate((value[1:], [word]))
 
     def no_cells() -> Any:
         """Return eight zeros."""

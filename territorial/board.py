@@ -9,7 +9,9 @@ uint64[strip][group]: bit b % 64 of group b // 64. ``occupied``, uint64[owner][s
 block in which an owner has a cell. It may have more than that, never less. A border lies in few blocks,
 so what is done along it goes from block to block, and the size of the map does not matter.
 
-A set of cells (a front, say) is uint64[strip][row] like a plane, with the set of its blocks.
+A set of cells (a front, say) is uint64[strip][row] like a plane, with the set of its blocks. The *place* of
+a block is where its first row is in such an array, counted through all strips; its *number* is where its bit
+is in a set of blocks, 64 to a word.
 """
 
 from __future__ import annotations
@@ -20,7 +22,20 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
-from territorial._words import EIGHT, columns_in, eight, no_cells, put, rows_in, total, with_counts
+from territorial._words import (
+    EIGHT,
+    at,
+    columns_in,
+    eight,
+    no_cells,
+    put,
+    put_at,
+    rows_above,
+    rows_below,
+    rows_in,
+    total,
+    with_counts,
+)
 from territorial.aligned import aligned_zeros
 
 TOP = ONE << TOP_BIT
@@ -78,6 +93,18 @@ def first_row(block: int) -> int:
 
 
 @njit
+def place_of(cells: Any, s: int, group: int, blocks: Any) -> int:
+    """Return the place of the first block in ``blocks``, the word (s, group) of a set that is not zero."""
+    return s * cells.shape[1] + STRIP_BITS * EIGHT * group + EIGHT * lowest_bit(blocks) + 1
+
+
+@njit
+def number_of(sets: Any, s: int, group: int, blocks: Any) -> int:
+    """Return the number of the first block in ``blocks``, the word (s, group) of a set that is not zero."""
+    return STRIP_BITS * (s * sets.shape[1] + group) + lowest_bit(blocks)
+
+
+@njit
 def add_block(blocks: Any, s: int, block: int) -> None:
     """Put ``block`` into a set of blocks."""
     blocks[s, block >> 6] |= ONE << np.uint64(block & 63)
@@ -111,39 +138,57 @@ def blocks_beside(blocks: Any, s: int, group: int) -> Any:
 
 
 @njit
-def beside(cells: Any, s: int, r: int) -> Any:
-    """Return, for eight rows of strip ``s`` from ``r``, all cells that have a neighbour in ``cells``.
+def beside(cells: Any, place: int) -> Any:
+    """Return, for the eight rows at ``place``, all cells that have a neighbour in ``cells``.
 
     ``cells`` is uint64[strip][row]. Nothing is carried over from beyond the outer strips: what is loaded
-    there, the strip's own words, is masked out.
+    there, the strip's own words, is masked out. The rows above and below are those of the block moved by one:
+    eight words that lie across lines of the cache take twice as long to load, and far longer if they
+    have just been written.
     """
-    last = len(cells) - 1
-    left, right = max(s - 1, 0), min(s + 1, last)
-    has_left, has_right = ONE if s > 0 else ZERO, TOP if s < last else ZERO
-    own = eight(cells, s, r)
-    word = (own << ONE) | (own >> ONE) | eight(cells, s, r - 1) | eight(cells, s, r + 1)
-    word |= (eight(cells, left, r) >> TOP_BIT) & has_left
-    return word | ((eight(cells, right, r) << TOP_BIT) & has_right)
+    strip = cells.shape[1]
+    has_left, has_right = place >= strip, place < cells.size - strip
+    own = eight(cells, place)
+    left = eight(cells, place - strip if has_left else place)
+    right = eight(cells, place + strip if has_right else place)
+    near = (own << ONE) | (own >> ONE)
+    near |= rows_above(own, at(cells, place - 1)) | rows_below(own, at(cells, place + EIGHT))
+    near |= (left >> TOP_BIT) & (ONE if has_left else ZERO)
+    return near | ((right << TOP_BIT) & (TOP if has_right else ZERO))
 
 
 @njit
 def find_front(
-    own: Any, own_blocks: Any, cells: Any, cell_blocks: Any, front: Any, front_blocks: Any
-) -> None:
+    own: Any,
+    own_blocks: Any,
+    cells: Any,
+    cell_blocks: Any,
+    front: Any,
+    front_blocks: Any,
+    places: Any,
+    numbers: Any,
+) -> int:
     """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, which must be zero.
 
     ``own`` and ``cells`` are uint64[strip][row], with the sets of the blocks in which they may have cells.
+    Writes the set of the front's blocks, and lists their places and numbers; returns how many they are.
     """
+    count = 0
     for s in range(len(own)):
         for group in range(own_blocks.shape[1]):
             blocks = found = blocks_beside(own_blocks, s, group) & cell_blocks[s, group]
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                within = beside(own, s, r) & eight(cells, s, r)
-                put(front, s, r, within)
-                found ^= blocks & (~blocks + ONE) if rows_in(within) == ZERO else ZERO
+                place = place_of(cells, s, group, blocks)
+                within = beside(own, place) & eight(cells, place)
+                put(front, place, within)
+                is_empty = rows_in(within) == ZERO
+                put_at(places, count, place)
+                put_at(numbers, count, number_of(cell_blocks, s, group, blocks))
+                count += not is_empty
+                found ^= blocks & (~blocks + ONE) if is_empty else ZERO
                 blocks &= blocks - ONE
             front_blocks[s, group] = found
+    return count
 
 
 @njit
@@ -154,37 +199,47 @@ def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
         for group in range(occupied.shape[2]):
             blocks = blocks_beside(occupied[owner], s, group) & occupied[target, s, group]
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                sizes = with_counts(sizes, beside(own, s, r) & eight(cells, s, r))
+                place = place_of(cells, s, group, blocks)
+                sizes = with_counts(sizes, beside(own, place) & eight(cells, place))
                 blocks &= blocks - ONE
     return total(sizes)
 
 
 @njit
 def lose_front(
-    cells: Any, cell_blocks: Any, front: Any, front_blocks: Any, zone: Any, all_blocks: Any
-) -> None:
-    """Take ``front`` out of ``cells``, which has all of it, and find its zone.
+    cells: Any,
+    cell_blocks: Any,
+    front: Any,
+    front_blocks: Any,
+    zone: Any,
+    all_blocks: Any,
+    places: Any,
+    numbers: Any,
+    count: int,
+) -> int:
+    """Take ``front`` out of ``cells``, which has all of it, and find its *zone*.
 
-    ``zone`` becomes the set of the blocks in which there are cells of the front or beside it.
+    That are the blocks in which there are cells of the front or beside it. Those that are not among the first
+    ``count`` blocks of the list, in which it lies, are appended to it; returns how many the zone has.
+    ``zone`` must be empty, and is again afterwards.
     """
-    empty(zone)
     for s in range(len(cells)):
         for group in range(front_blocks.shape[1]):
             blocks = front_blocks[s, group]
-            zone[s, group] |= blocks
+            if blocks == ZERO:
+                continue
             emptied = above = below = left = right = ZERO
             while blocks != ZERO:
-                r, block = first_row(block_of(group, blocks)), blocks & (~blocks + ONE)
-                taken = eight(front, s, r)
-                rest = eight(cells, s, r) ^ taken
-                put(cells, s, r, rest)
-                rows, columns = rows_in(taken), columns_in(taken)
+                place, block = place_of(cells, s, group, blocks), blocks & (~blocks + ONE)
+                taken = eight(front, place)
+                rest = eight(cells, place) ^ taken
+                put(cells, place, rest)
+                rows = rows_in(taken)
                 emptied |= block if rows_in(rest) == ZERO else ZERO
                 above |= block if rows & ONE != ZERO else ZERO
                 below |= block if rows & LAST_ROW != ZERO else ZERO
-                left |= block if columns & ONE != ZERO else ZERO
-                right |= block if columns & TOP != ZERO else ZERO
+                left |= block if rows_in(taken & ONE) != ZERO else ZERO
+                right |= block if rows_in(taken & TOP) != ZERO else ZERO
                 blocks &= blocks - ONE
             cell_blocks[s, group] &= ~emptied
             add_zone(zone, all_blocks, s, group, above >> ONE | below << ONE)
@@ -192,6 +247,16 @@ def lose_front(
             add_zone(zone, all_blocks, s, group + 1, below >> TOP_BIT)
             add_zone(zone, all_blocks, s - 1, group, left)
             add_zone(zone, all_blocks, s + 1, group, right)
+    for s in range(len(cells)):
+        for group in range(front_blocks.shape[1]):
+            blocks = zone[s, group] & ~front_blocks[s, group]
+            zone[s, group] = ZERO
+            while blocks != ZERO:
+                put_at(places, count, place_of(cells, s, group, blocks))
+                put_at(numbers, count, number_of(zone, s, group, blocks))
+                count += 1
+                blocks &= blocks - ONE
+    return count
 
 
 @njit
@@ -202,18 +267,32 @@ def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> Non
 
 
 @njit
-def gain_front(planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any) -> None:
-    """Give the cells of ``front`` to ``taker``; the front is zero afterwards."""
-    gains = planes[taker]
-    for s in range(len(gains)):
-        for group in range(occupied.shape[2]):
-            blocks = front_blocks[s, group]
-            occupied[taker, s, group] |= blocks
+def gain_front(
+    planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any, places: Any, count: int
+) -> None:
+    """Give the cells of ``front``, whose ``count`` blocks are listed, to ``taker``; it is zero afterwards."""
+    gains, blocks = planes[taker], occupied[taker]
+    for i in range(count):
+        place = places[i]
+        put(gains, place, eight(gains, place) | eight(front, place))
+        put(front, place, no_cells())
+    for word in range(blocks.size):
+        put_at(blocks, word, at(blocks, word) | at(front_blocks, word))
+
+
+@njit
+def list_blocks(cells: Any, sets: Any, places: Any, numbers: Any) -> int:
+    """List the blocks of a set, in which ``cells`` lie, by place and number; return how many they are."""
+    count = 0
+    for s in range(sets.shape[0]):
+        for group in range(sets.shape[1]):
+            blocks = sets[s, group]
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                put(gains, s, r, eight(gains, s, r) | eight(front, s, r))
-                put(front, s, r, no_cells())
+                put_at(places, count, place_of(cells, s, group, blocks))
+                put_at(numbers, count, number_of(sets, s, group, blocks))
+                count += 1
                 blocks &= blocks - ONE
+    return count
 
 
 @njit
@@ -226,9 +305,9 @@ def move_all(planes: Any, occupied: Any, source: int, destination: int) -> None:
             occupied[destination, s, group] |= blocks
             occupied[source, s, group] = ZERO
             while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                put(to_plane, s, r, eight(to_plane, s, r) | eight(from_plane, s, r))
-                put(from_plane, s, r, no_cells())
+                place = place_of(to_plane, s, group, blocks)
+                put(to_plane, place, eight(to_plane, place) | eight(from_plane, place))
+                put(from_plane, place, no_cells())
                 blocks &= blocks - ONE
 
 
@@ -239,19 +318,18 @@ def copy_cells(source: Any, blocks: Any, destination: Any) -> None:
         for group in range(blocks.shape[1]):
             rest = blocks[s, group]
             while rest != ZERO:
-                r = first_row(block_of(group, rest))
-                put(destination, s, r, eight(source, s, r))
+                place = place_of(source, s, group, rest)
+                put(destination, place, eight(source, place))
                 rest &= rest - ONE
 
 
 @njit
-def have_common(blocks: Any, others: Any) -> bool:
-    """Return whether two sets of blocks have any in common."""
-    common = ZERO
-    for s in range(blocks.shape[0]):
-        for group in range(blocks.shape[1]):
-            common |= blocks[s, group] & others[s, group]
-    return common != ZERO
+def has_any(sets: Any, numbers: Any, count: int) -> bool:
+    """Return whether any of the first ``count`` blocks of a list, by ``numbers``, is in a set of blocks."""
+    found = ZERO
+    for i in range(count):
+        found |= at(sets, numbers[i] >> 6) >> np.uint64(numbers[i] & 63)
+    return found & ONE != ZERO
 
 
 @njit
@@ -261,7 +339,7 @@ def clear_cells(cells: Any, blocks: Any) -> None:
         for group in range(blocks.shape[1]):
             rest = blocks[s, group]
             while rest != ZERO:
-                put(cells, s, first_row(block_of(group, rest)), no_cells())
+                put(cells, place_of(cells, s, group, rest), no_cells())
                 rest &= rest - ONE
 
 
@@ -278,7 +356,7 @@ def occupy(planes: Any, occupied: Any, owner: int) -> None:
     empty(occupied[owner])
     for s in range(planes.shape[1]):
         for block in range(planes.shape[2] // EIGHT - 1):
-            if rows_in(eight(planes[owner], s, first_row(block))) != ZERO:
+            if rows_in(eight(planes[owner, s], first_row(block))) != ZERO:
                 add_block(occupied[owner], s, block)
 
 
@@ -337,7 +415,7 @@ def bounding_box(planes: Any, occupied: Any, owner: int) -> tuple[int, int, int,
             blocks = occupied[owner, s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                cells = eight(planes[owner], s, r)
+                cells = eight(planes[owner, s], r)
                 rows = rows_in(cells)
                 if rows != ZERO:
                     top, bottom = min(top, r - 1 + lowest_bit(rows)), max(bottom, r - 1 + highest_bit(rows))

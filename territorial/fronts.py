@@ -3,7 +3,7 @@
 ``game.fronts[p, t]`` is the number of cells of owner t beside cells of player p; neutral land has no
 fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver``, only this changes:
 
-- The taker now also touches the cells beside F that it did not touch before: ``gained``.
+- The taker now also touches the cells beside F that it did not touch before.
 - The giver no longer touches the cells beside F that it touched through F alone.
 - Whoever touches a cell of F touched the giver there and touches the taker now.
 
@@ -18,17 +18,8 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, lowest_bit, njit
-from territorial._words import eight, no_cells, put, rows_in, total, with_counts
-from territorial.board import (
-    beside,
-    block_of,
-    blocks_beside,
-    first_row,
-    front_size,
-    gain_front,
-    have_common,
-    lose_front,
-)
+from territorial._words import EIGHT, eight, no_cells, put, put_at, rows_in, total, with_counts
+from territorial.board import beside, find_front, front_size, gain_front, has_any, lose_front
 from territorial.changes import note_changes
 from territorial.constants import NEUTRAL
 from territorial.state import Game
@@ -46,79 +37,73 @@ def count_fronts(game: Game) -> None:
 
 
 @njit
-def take_front_counted(game: Game, work: Work, taker: int, giver: int, size: int) -> None:
-    """Move ``work.front``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
-    cells, blocks = game.planes[giver], game.occupied[giver]
-    lose_front(cells, blocks, work.front, work.front_blocks, work.zone, work.all_blocks)
-    has_others = follow_both(game, work, taker, giver, size)
-    if has_others:
+def take_front(game: Game, work: Work, own: Any, taker: int, giver: int, size: int) -> None:
+    """Move the front of the cells ``own``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
+    cells, blocks, places, numbers = game.planes[giver], game.occupied[giver], work.places, work.numbers
+    front, front_blocks = work.front, work.front_blocks
+    num_front = find_front(own, game.occupied[taker], cells, blocks, front, front_blocks, places, numbers)
+    num_zone = lose_front(
+        cells, blocks, front, front_blocks, work.zone, work.all_blocks, places, numbers, num_front
+    )
+    num_others = follow_both(game, work, taker, giver, size, num_zone)
+    if num_others > 0:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
-                if q != taker and have_common(work.others, game.occupied[q]):
-                    follow_neighbour(game, work, taker, giver, q)
+                if q != taker and has_any(game.occupied[q], work.other_numbers, num_others):
+                    follow_neighbour(game, work, taker, giver, q, num_front, num_others)
                 neighbours &= neighbours - ONE
-    note_changes(work, work.front, work.front_blocks, giver, taker)
-    gain_front(game.planes, game.occupied, taker, work.front, work.front_blocks)
+    note_changes(work, front, places, numbers, num_front, giver, taker)
+    gain_front(game.planes, game.occupied, taker, front, front_blocks, places, num_front)
 
 
 @njit
-def follow_both(game: Game, work: Work, taker: int, giver: int, size: int) -> bool:
-    """Change the fronts between ``taker`` and ``giver``; return whether others have cells beside the front.
+def follow_both(game: Game, work: Work, taker: int, giver: int, size: int, num_zone: int) -> int:
+    """Change the fronts between ``taker`` and ``giver``.
 
-    Writes the sets of cells that ``follow_neighbour`` looks at, as far as the zone goes: ``gained``, those
-    beside the front that the taker does not touch yet; ``lost``, those beside it that the giver will touch
-    no more (nobody touches from neutral land); and ``others``, the blocks with cells beside the front of
-    neither of them.
+    Lists the blocks with cells beside the front, ``near``, that neither of the two has, and returns how many.
     """
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
-    has_others = False
-    for s in range(work.zone.shape[0]):
-        for group in range(work.zone.shape[1]):
-            blocks, found = work.zone[s, group], ZERO
-            while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                taken, takers, givers = eight(work.front, s, r), eight(own, s, r), eight(given, s, r)
-                near = beside(work.front, s, r)
-                gained = near & ~beside(own, s, r)
-                touched = beside(given, s, r) if giver != NEUTRAL else near
-                put(work.gained, s, r, gained)
-                put(work.lost, s, r, near & ~touched)
-                newly_touched = with_counts(newly_touched, gained & givers)
-                no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
-                touched_back = with_counts(touched_back, touched & taken)
-                others = near & ~(takers | givers | taken)
-                found |= blocks & (~blocks + ONE) if rows_in(others) != ZERO else ZERO
-                blocks &= blocks - ONE
-            work.others[s, group] = found
-            has_others |= found != ZERO
+    num_others = 0
+    for i in range(num_zone):
+        place = work.places[i]
+        taken, takers, givers = eight(work.front, place), eight(own, place), eight(given, place)
+        near = beside(work.front, place)
+        touched = beside(given, place) if giver != NEUTRAL else near
+        newly_touched = with_counts(newly_touched, near & ~beside(own, place) & givers)
+        no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
+        touched_back = with_counts(touched_back, touched & taken)
+        near &= ~(takers | givers | taken)
+        put_at(work.others, num_others, place)
+        put_at(work.other_numbers, num_others, work.numbers[i])
+        put(work.near, EIGHT * num_others, near)
+        num_others += rows_in(near) != ZERO
     add(game, taker, giver, total(newly_touched) - size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
-    return has_others
+    return num_others
 
 
 @njit
-def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> None:
+def follow_neighbour(
+    game: Game, work: Work, taker: int, giver: int, q: int, num_front: int, num_others: int
+) -> None:
     """Change the fronts between ``q``, who borders ``giver``, and the two that the capture is between."""
-    own = game.planes[q]
-    gained, lost, found = no_cells(), no_cells(), no_cells()
-    for s in range(work.zone.shape[0]):
-        for group in range(work.zone.shape[1]):
-            blocks = work.others[s, group] & game.occupied[q, s, group]
-            while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                cells = eight(own, s, r)
-                found |= cells & beside(work.front, s, r)
-                gained = with_counts(gained, cells & eight(work.gained, s, r))
-                lost = with_counts(lost, cells & eight(work.lost, s, r))
-                blocks &= blocks - ONE
+    own, found = game.planes[q], no_cells()
+    for i in range(num_others):
+        found |= eight(own, work.others[i]) & eight(work.near, EIGHT * i)
     if rows_in(found) == ZERO:
         return
+    gained, lost = no_cells(), no_cells()
+    for i in range(num_others):
+        place = work.others[i]
+        cells = eight(own, place) & eight(work.near, EIGHT * i)
+        gained = with_counts(gained, cells & ~beside(game.planes[taker], place))
+        lost = with_counts(lost, cells & ~beside(game.planes[giver], place))
     if q != NEUTRAL:
-        touches = touches_of(game, work, q)
+        touches = touches_of(game, work, q, num_front)
         add(game, q, giver, -touches)
         add(game, q, taker, touches)
     if total(gained) != 0:
@@ -128,16 +113,12 @@ def follow_neighbour(game: Game, work: Work, taker: int, giver: int, q: int) -> 
 
 
 @njit
-def touches_of(game: Game, work: Work, q: int) -> int:
+def touches_of(game: Game, work: Work, q: int, num_front: int) -> int:
     """Return how many cells of the front have a neighbour owned by ``q``."""
     own, touches = game.planes[q], no_cells()
-    for s in range(work.zone.shape[0]):
-        for group in range(work.zone.shape[1]):
-            blocks = work.front_blocks[s, group] & blocks_beside(game.occupied[q], s, group)
-            while blocks != ZERO:
-                r = first_row(block_of(group, blocks))
-                touches = with_counts(touches, beside(own, s, r) & eight(work.front, s, r))
-                blocks &= blocks - ONE
+    for i in range(num_front):
+        place = work.places[i]
+        touches = with_counts(touches, beside(own, place) & eight(work.front, place))
     return total(touches)
 
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import ONE, ZERO, highest_bit, lowest_bit, njit
-from territorial._words import EIGHT
+from territorial._jit import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit, quotient
+from territorial._words import EIGHT, at, put_at
 from territorial.aligned import aligned_zeros
-from territorial.board import num_groups, num_strips
+from territorial.board import num_blocks, num_groups, num_strips
 from territorial.changes import forget_changes
 from territorial.config import Params
 from territorial.constants import NEUTRAL
@@ -38,6 +38,8 @@ from territorial.rules import (
 from territorial.state import NUM_LAND, TICK, Game
 from territorial.work import Work
 
+BYTES_A_WORD = 8
+LOW_BYTE = np.uint64(0xFF)
 POWERS_OF_HALF = 0.5 ** np.arange(64)
 """Exact, so multiplying by one is dividing by a power of two."""
 
@@ -61,7 +63,7 @@ class Observations(NamedTuple):
 class Buffers(NamedTuple):
     """The memory behind ``Observations``: boards in words, and which bands of older frames are not zero."""
 
-    boards: npt.NDArray[np.uint64]  # (E, F, B, H, S), see territorial.packing
+    boards: npt.NDArray[np.uint64]  # (E, F, B, rows, S), see territorial.packing
     history: npt.NDArray[np.uint64]  # (E, F, B, groups)
     delta_index: npt.NDArray[np.uint32]
     delta_code: npt.NDArray[np.uint8]
@@ -75,7 +77,8 @@ class Buffers(NamedTuple):
 def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
     """Return zeroed buffers for ``num_games`` games."""
     strips = num_strips(layout.width)
-    boards = (num_games, layout.frames, layout.num_planes, layout.height, strips)
+    rows = EIGHT * num_blocks(layout.height)
+    boards = (num_games, layout.frames, layout.num_planes, rows, strips)
     return Buffers(
         boards=aligned_zeros(boards, np.uint64),
         history=np.zeros((*boards[:3], num_groups(layout.height)), np.uint64),
@@ -91,7 +94,7 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
 
 def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
     """Return the buffers as people know them: read-only views, as every step builds on the last."""
-    planes = buffers.boards.view(np.uint8)[..., : layout.row_bytes]
+    planes = buffers.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
     arrays: list[Any] = [planes, *(array.view() for array in buffers[2:])]
     for array in arrays:
         array.flags.writeable = False
@@ -219,20 +222,29 @@ def observe_globals(game: Game, params: Params, out: Any) -> None:
 @njit
 def observe_borders(game: Game, out: Any) -> None:
     """Write fronts and pools of all pairs that are not as last observed; ``out``: (columns, P+1, P+1)."""
-    for p in range(1, len(game.alive)):
-        for word in range(game.stale.shape[1]):
-            targets = game.stale[p, word]
-            game.stale[p, word] = ZERO
-            if word == game.stale.shape[1] - 1:
-                targets &= ~ZERO >> np.uint64(-len(game.alive) % 64)
+    owners, words = len(game.alive), game.stale.shape[1]
+    for p in range(1, owners):
+        for word in range(words):
+            targets = at(game.stale, p * words + word)
+            put_at(game.stale, p * words + word, ZERO)
+            if word == words - 1:
+                targets &= ~ZERO >> np.uint64(-owners % 64)
             while targets != ZERO:
-                target = 64 * word + lowest_bit(targets)
-                size, pool = game.fronts[p, target], game.pools[p, target]
-                out[_FRONT, p, target], out[_LOG_FRONT, p, target] = size, log2_of(size)
-                out[_POOL, p, target], out[_LOG_POOL, p, target] = pool, log2_of(pool)
-                out[_TAKEN, p, target] = game.taken[p, target]
-                out[_NEED, p, target] = 0.0
+                pair = p * owners + 64 * word + lowest_bit(targets)
+                size, pool = at(game.fronts, pair), at(game.pools, pair)
+                write_border(out, _FRONT, pair, size)
+                write_border(out, _LOG_FRONT, pair, log2_of(size))
+                write_border(out, _POOL, pair, pool)
+                write_border(out, _LOG_POOL, pair, log2_of(pool))
+                write_border(out, _TAKEN, pair, at(game.taken, pair))
+                write_border(out, _NEED, pair, 0)
                 targets &= targets - ONE
+
+
+@njit
+def write_border(out: Any, column: int, pair: int, value: float) -> None:
+    """Write a number about the ``pair``-th pair of owners."""
+    put_at(out, column * out.shape[1] * out.shape[2] + pair, np.float32(value))
 
 
 @njit
@@ -241,24 +253,32 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
 
     ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
     """
-    for p in range(1, len(game.alive)):
+    owners, words = len(game.alive), game.bordering.shape[1]
+    for p in range(1, owners):
         if was_dead(game, p, players):
             continue
-        mask = masks[p - 1]
-        for byte in range(len(mask)):
-            mask[byte] = 0
-        mask[0] = 1
         troops = game.troops[p]
-        most = troops // params.need_divisor
-        for word in range(game.bordering.shape[1]):
-            targets = game.bordering[p, word]
+        most = quotient(troops, params.need_divisor)
+        carry = ONE  # holding is always legal
+        for word in range(words):
+            targets, allowed = at(game.bordering, p * words + word), ZERO
             while targets != ZERO:
-                target = 64 * word + lowest_bit(targets)
-                need = need_for(game.fronts[p, target], game.pools[p, target], params)
-                needs[p, target] = min(LARGEST_NEED, need / max(1, troops))
-                if need <= most:
-                    mask[(target + 1) >> 3] |= np.uint8(1 << ((target + 1) & 7))
+                pair = p * owners + 64 * word + lowest_bit(targets)
+                need = need_for(at(game.fronts, pair), at(game.pools, pair), params)
+                put_at(needs, pair, np.float32(min(LARGEST_NEED, need / max(1, troops))))
+                allowed |= targets & (~targets + ONE) if need <= most else ZERO
                 targets &= targets - ONE
+            write_bytes(masks[p - 1], BYTES_A_WORD * word, allowed << ONE | carry)
+            carry = allowed >> TOP_BIT
+        write_bytes(masks[p - 1], BYTES_A_WORD * words, carry)
+
+
+@njit
+def write_bytes(out: Any, first: int, word: Any) -> None:
+    """Write the bytes of ``word``, lowest first, into ``out`` from ``first`` on, as far as there is room."""
+    for byte in range(first, min(first + BYTES_A_WORD, len(out))):
+        put_at(out, byte, np.uint8(word & LOW_BYTE))
+        word >>= np.uint64(8)
 
 
 @njit

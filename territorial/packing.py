@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import ONE, ZERO, lowest_bit, njit, popcount
-from territorial._words import EIGHT, eight, no_cells, put, rows_in, word_of
+from territorial._words import (
+    EIGHT,
+    at,
+    eight,
+    no_cells,
+    put,
+    put_at,
+    total,
+    with_counts,
+)
 from territorial.board import STRIP_BITS, block_of, first_row
+from territorial.changes import forget_entries, forget_plane, place_in_log
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.obs_layout import NEW_GAME, NOT_LISTED
@@ -23,7 +33,9 @@ from territorial.state import Game
 from territorial.work import Work
 
 AT_ONCE = 4
-"""Cells of a word that are listed without asking whether there are so many."""
+"""Cells of a row of a block that are listed without asking whether there are so many."""
+CODES_AT_ONCE = 64
+ALL_BYTES = np.uint64(0x0101010101010101)
 
 
 @njit
@@ -65,14 +77,17 @@ def pack_changes(
     """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
 
     Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
-    how many there are, or NOT_LISTED if they are more than fit. Goes through one plane after the other:
-    the same words of all planes lie so far apart that they drive each other out of the cache.
+    how many there are, or NOT_LISTED if they are more than fit. The board goes plane by plane: the same
+    words of all planes lie so far apart that they drive each other out of the cache.
     """
-    count = list_changes(game, params, work, index, code, boards.shape[1])
+    count = 0
+    for entry in range(work.log_length[0]):
+        count = list_changes(game, params, work, entry, index, code, count)
+    forget_entries(work)
     frames = boards.reshape(boards.shape[0], boards.shape[1], -1)
     for b in range(boards.shape[1]):
         age(frames, history, b, boards.shape[3])
-        apply_changes(work.changes[b], work.touched[b], frames, history, b)
+        apply_changes(work, frames, history, b, boards.shape[3])
     return count if count <= len(index) else NOT_LISTED
 
 
@@ -85,113 +100,85 @@ def age(frames: Any, history: Any, b: int, strips: int) -> None:
             bands = newer | history[entry, b, group]
             history[entry, b, group] = newer
             while bands != ZERO:
-                first, end = words_of_band(block_of(group, bands), strips, frames.shape[2])
-                for i in range(first, end, EIGHT):
-                    put(frames[entry], b, i, eight(frames[entry - 1], b, i) if entry > 1 else no_cells())
+                first = EIGHT * strips * block_of(group, bands)
+                for i in range(first, first + EIGHT * strips, EIGHT):
+                    put(frames[entry, b], i, eight(frames[entry - 1, b], i) if entry > 1 else no_cells())
                 bands &= bands - ONE
 
 
 @njit
-def words_of_band(band: int, strips: int, num_words: int) -> tuple[int, int]:
-    """Return where in a plane the words of ``band`` begin and end.
-
-    The last band may have fewer than eight rows: it is taken to begin so much earlier, as to what is done
-    to bands it makes no difference whether it is done twice.
-    """
-    size = EIGHT * strips
-    first = min(band * size, num_words - size)
-    return first, first + size
+def list_changes(
+    game: Game, params: Params, work: Work, entry: int, index: Any, code: Any, count: int
+) -> int:
+    """List the cells of an entry of the log that changed, by owner; return how many with those before."""
+    s, block = work.log_blocks[entry, 1], work.log_blocks[entry, 2]
+    place = s * game.planes.shape[2] + first_row(block)
+    changed, bits = no_cells(), work.log_bits[entry]
+    while bits != ZERO:
+        changed |= eight(work.log_changes, place_in_log(entry, lowest_bit(bits)))
+        bits &= bits - ONE
+    for word in range(work.log_takers.shape[1]):
+        takers = work.log_takers[entry, word]
+        while takers != ZERO:
+            owner = 64 * word + lowest_bit(takers)
+            cells = changed & eight(game.planes[owner], place)
+            first = EIGHT * block * params.width + s * STRIP_BITS
+            count = list_block(work, cells, owner, first, params.width, index, code, count)
+            takers &= takers - ONE
+    return count
 
 
 @njit
-def apply_changes(changes: Any, touched: Any, frames: Any, history: Any, b: int) -> None:
+def apply_changes(work: Work, frames: Any, history: Any, b: int, strips: int) -> None:
     """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
-    strips, is_stacked = len(touched), len(frames) > 1
-    for s in range(strips):
-        for group in range(touched.shape[1]):
-            blocks = touched[s, group]
-            touched[s, group] = ZERO
-            if is_stacked:
-                history[1, b, group] |= blocks
-            while blocks != ZERO:
-                row = EIGHT * block_of(group, blocks)
-                end = min(row * strips + s + EIGHT * strips, frames.shape[2])
-                i = np.uint64(row + 1)
-                for place in range(np.uint64(row * strips + s), np.uint64(end), np.uint64(strips)):
-                    word = changes[s, i]
-                    frames[0, b, place] ^= word
-                    if is_stacked:
-                        frames[1, b, place] = word
-                    i += ONE
-                put(changes, s, row + 1, no_cells())
-                blocks &= blocks - ONE
+    for i in range(work.log_counts[b]):
+        entry = work.log_planes[b, i]
+        s, block, changes = work.log_blocks[entry, 1], work.log_blocks[entry, 2], place_in_log(entry, b)
+        place = EIGHT * block * strips + s
+        for row in range(EIGHT):
+            word = at(work.log_changes, changes + row)
+            put_at(frames[0, b], place, at(frames[0, b], place) ^ word)
+            if len(frames) > 1:
+                put_at(frames[1, b], place, word)
+            place += strips
+        if len(frames) > 1:
+            history[1, b, block >> 6] |= ONE << np.uint64(block & 63)
+    forget_plane(work, b)
 
 
 @njit
-def list_changes(game: Game, params: Params, work: Work, index: Any, code: Any, num_bits: int) -> int:
-    """List the cells that changed, by block and by owner; return how many, or beyond the room if full."""
-    count = 0
-    for s in range(work.takers.shape[0]):
-        for group in range(work.touched.shape[2]):
-            blocks = ZERO
-            for b in range(num_bits):
-                blocks |= work.touched[b, s, group]
-            while blocks != ZERO:
-                block = block_of(group, blocks)
-                changed = no_cells()
-                for b in range(num_bits):
-                    changed |= eight(work.changes[b], s, first_row(block))
-                for word in range(work.takers.shape[2]):
-                    takers = work.takers[s, block, word]
-                    work.takers[s, block, word] = ZERO
-                    while takers != ZERO:
-                        owner = 64 * word + lowest_bit(takers)
-                        cells = changed & eight(game.planes[owner], s, first_row(block))
-                        first = EIGHT * block * params.width + s * STRIP_BITS
-                        count = list_block(cells, owner, first, params.width, index, code, count)
-                        takers &= takers - ONE
-                blocks &= blocks - ONE
-    return count
+def list_block(
+    work: Work, cells: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int
+) -> int:
+    """List ``cells`` of a block, which ``owner`` has now; return the new count, beyond the room if full.
 
-
-@njit
-def list_block(cells: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int) -> int:
-    """List ``cells`` of a block, which ``owner`` has now; ``first`` is the block's first cell."""
-    rows = rows_in(cells)
-    while rows != ZERO:
-        i = lowest_bit(rows)
-        count = list_cells(word_of(cells, i), owner, first + i * width, index, code, count)
-        rows &= rows - ONE
-    return count
-
-
-@njit
-def list_cells(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
-    """List ``cells`` of one word; return the new count, beyond the room if full.
-
-    Most words have few cells, but how many cannot be foreseen: so some are written in any case, and
-    those that are none are written over by the next word.
+    ``first`` is the block's first cell. Most rows have few cells, but how many cannot be foreseen: so some
+    are written for every row in any case, and those that are none are written over by the next row. Codes are
+    written 64 at a time.
     """
-    end = count + popcount(cells)
-    if max(end, count + AT_ONCE) > len(index):
-        return list_one_by_one(cells, owner, first, index, code, count)
-    for i in range(AT_ONCE):
-        index[count + i] = np.uint32(first + lowest_bit(cells))
-        code[count + i] = np.uint8(owner)
-        cells = cells & (cells - ONE) if cells != ZERO else ZERO
-    if cells != ZERO:
-        list_one_by_one(cells, owner, first, index, code, count + AT_ONCE)
-    return end
-
-
-@njit
-def list_one_by_one(cells: Any, owner: int, first: int, index: Any, code: Any, count: int) -> int:
-    """List ``cells`` as long as there is room; return the new count, beyond the room if full."""
-    if count + popcount(cells) > len(index):
+    end = count + total(with_counts(no_cells(), cells))
+    put(work.rows, 0, cells)
+    has_room = end + CODES_AT_ONCE <= len(index)
+    if not has_room and end > len(index):
         return len(index) + 1
-    while cells != ZERO:
-        index[count] = np.uint32(first + lowest_bit(cells))
-        code[count] = np.uint8(owner)
-        count += 1
-        cells &= cells - ONE
-    return count
+    place = count
+    for i in range(EIGHT):
+        row, start = work.rows[i], first + i * width
+        following = place + popcount(row)
+        if has_room:
+            for j in range(AT_ONCE):
+                put_at(index, place + j, np.uint32(start + lowest_bit(row)))
+                row = row & (row - ONE) if row != ZERO else ZERO
+            place += AT_ONCE
+        while row != ZERO:
+            put_at(index, place, np.uint32(start + lowest_bit(row)))
+            row &= row - ONE
+            place += 1
+        place = following
+    if has_room:
+        for i in range(count, end, CODES_AT_ONCE):
+            put(code, i, no_cells() | np.uint64(owner) * ALL_BYTES)
+    else:
+        for i in range(count, end):
+            put_at(code, i, np.uint8(owner))
+    return end

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount
-from territorial.board import clear_cells, copy_cells, find_front, move_all
+from territorial._jit import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
+from territorial.board import clear_cells, copy_cells, list_blocks, move_all
 from territorial.changes import note_changes
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
-from territorial.fronts import follow_death, mark, take_front_counted
+from territorial.fronts import follow_death, mark, take_front
 from territorial.rng import draw
 from territorial.state import (
     CANCELLED,
@@ -261,9 +261,7 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 @njit
 def conquer(game: Game, work: Work, own: Any, p: int, target: int, size: int) -> None:
     """``p`` takes the whole front of the cells ``own``, ``size`` cells, from ``target``."""
-    cells, blocks = game.planes[target], game.occupied[target]
-    find_front(own, game.occupied[p], cells, blocks, work.front, work.front_blocks)
-    take_front_counted(game, work, p, target, size)
+    take_front(game, work, own, p, target, size)
     game.land[p] += size
     game.land[target] -= size
     game.taken[p, target] += size
@@ -338,7 +336,9 @@ def lose_everything(game: Game, work: Work, dead: int) -> None:
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
     follow_death(game, dead)
-    note_changes(work, game.planes[dead], game.occupied[dead], dead, NEUTRAL)
+    cells, places, numbers = game.planes[dead], work.places, work.numbers
+    count = list_blocks(cells, game.occupied[dead], places, numbers)
+    note_changes(work, cells, places, numbers, count, dead, NEUTRAL)
     move_all(game.planes, game.occupied, dead, NEUTRAL)
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
@@ -445,7 +445,7 @@ def need_for(size: int, pool: int, params: Params) -> int:
     """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
     if size == 0:
         return 0
-    return max(1, params.layer_cost * size + size // params.layer_growth_divisor - pool)
+    return max(1, params.layer_cost * size + quotient(size, params.layer_growth_divisor) - pool)
 
 
 @njit

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial._words import EIGHT
+from territorial.aligned import aligned_zeros
 from territorial.board import (
     STRIP_BITS,
     all_blocks,
@@ -26,22 +28,31 @@ CODE_BITS = 8
 class Work(NamedTuple):
     """Scratch memory and tables of one thread; nothing in it outlives a call.
 
-    S strips, P seats, K words for a set of owners; see territorial.board for strips, rows, blocks and groups.
+    S strips, P seats, R blocks of the map, K words for a set of owners; see territorial.board for strips,
+    rows, blocks and groups, and for the places and numbers of blocks, territorial.changes for the log.
     """
 
     own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
     front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
     front_blocks: npt.NDArray[np.uint64]  # (S, groups)
-    gained: npt.NDArray[np.uint64]  # (S, rows) cells beside the front that the taker newly touches
-    lost: npt.NDArray[np.uint64]  # (S, rows) cells beside the front that the giver touches no more
-    zone: npt.NDArray[np.uint64]  # (S, groups) where these two are valid
-    others: npt.NDArray[
-        np.uint64
-    ]  # (S, groups) those of these blocks where third players may touch the front
+    zone: npt.NDArray[np.uint64]  # (S, groups) blocks beside those of the front; empty at other times
+    places: npt.NDArray[np.int64]  # (R,) list of these, those of the front first
+    numbers: npt.NDArray[np.int64]  # (R,)
+    others: npt.NDArray[np.int64]  # (R,) places of those of them where third players have cells beside it
+    other_numbers: npt.NDArray[np.int64]  # (R,)
+    near: npt.NDArray[np.uint64]  # (R, 8) these cells
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
-    changes: npt.NDArray[np.uint64]  # (8, S, rows) log of the step, empty between calls: territorial.changes
-    touched: npt.NDArray[np.uint64]  # (8, S, groups)
-    takers: npt.NDArray[np.uint64]  # (S, blocks, K)
+    log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
+    log_length: npt.NDArray[np.int64]  # (1,) how many entries it has
+    log_blocks: npt.NDArray[np.int64]  # (R, 3) number, strip and block of each
+    log_bits: npt.NDArray[np.uint64]  # (R,) the bits of codes that changed there
+    log_takers: npt.NDArray[np.uint64]  # (R, K) who took cells there
+    log_changes: npt.NDArray[np.uint64]  # (R, 8, 8) XOR of old and new codes: bit of the code, row
+    log_planes: npt.NDArray[
+        np.int64
+    ]  # (8, R + 1) for each bit of the code the entries that have changes in it
+    log_counts: npt.NDArray[np.int64]  # (8,) and how many they are
+    rows: npt.NDArray[np.uint64]  # (8,) rows of a block whose cells are being listed
     sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
@@ -66,19 +77,28 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     owners = config.num_players + 1
     strips, rows = num_strips(config.width), num_rows(config.height)
     words, sets = (strips, rows), (strips, num_groups(config.height))
-    logged = (rows, num_groups(config.height), num_blocks(config.height)) if logs_changes else (0, 0, 0)
+    room = strips * num_blocks(config.height) + 1  # one entry is written beyond the last
+    logged = strips * num_blocks(config.height) if logs_changes else 0
     return Work(
         own=zeroed_words(words),
         front=zeroed_words(words),
         front_blocks=np.zeros(sets, np.uint64),
-        gained=zeroed_words(words),
-        lost=zeroed_words(words),
         zone=np.zeros(sets, np.uint64),
-        others=np.zeros(sets, np.uint64),
+        places=np.zeros(room, np.int64),
+        numbers=np.zeros(room, np.int64),
+        others=np.zeros(room, np.int64),
+        other_numbers=np.zeros(room, np.int64),
+        near=aligned_zeros((room, EIGHT), np.uint64),
         all_blocks=all_blocks(config.height),
-        changes=zeroed_words((CODE_BITS, strips, logged[0])),
-        touched=np.zeros((CODE_BITS, strips, logged[1]), np.uint64),
-        takers=np.zeros((strips, logged[2], -(-owners // STRIP_BITS)), np.uint64),
+        log_entries=np.zeros((strips, logged and num_groups(config.height), STRIP_BITS), np.int64),
+        log_length=np.zeros(1, np.int64),
+        log_blocks=np.zeros((logged, 3), np.int64),
+        log_bits=np.zeros(logged, np.uint64),
+        log_takers=np.zeros((logged, -(-owners // STRIP_BITS)), np.uint64),
+        log_changes=aligned_zeros((logged, CODE_BITS, EIGHT), np.uint64),
+        log_planes=np.zeros((CODE_BITS, logged + 1), np.int64),
+        log_counts=np.zeros(CODE_BITS, np.int64),
+        rows=aligned_zeros((EIGHT,), np.uint64),
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),

@@ -25,14 +25,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import territorial
 from territorial import packing
-from territorial._jit import ONE, ZERO, kernel
+from territorial._held import Held, arguments_of
+from territorial._jit import ONE, ZERO, entry_of, kernel
 from territorial._words import EIGHT
-from territorial.board import block_of, num_groups, num_rows, num_strips
+from territorial.board import block_of, num_groups, num_rows, num_strips, zeroed_words
+from territorial.changes import forget_entries
 from territorial.constants import BLOCKED
 from territorial.obs_layout import ObsLayout
 from territorial.observe import allocate_buffers
 from territorial.reference import pack_planes
-from territorial.work import make_work
+from territorial.work import Work, make_work
 
 FRAMES = 4
 STEPS = 60
@@ -43,8 +45,17 @@ class Change(NamedTuple):
     """What a step changes, in every form that a rung may want."""
 
     owner: npt.NDArray[np.uint8]  # (H, W) owner codes after the step, P + 1 where blocked
-    planes: npt.NDArray[np.uint64]  # (B, S, rows) the XOR of the codes, as the engine logs it
+    planes: npt.NDArray[np.uint64]  # (B, S, rows) the XOR of the codes, like planes of the board
     touched: npt.NDArray[np.uint64]  # (B, S, groups) the blocks in which it may have cells
+    log: dict[str, Any]  # the same as the engine logs it
+
+
+class Entries(NamedTuple):
+    """What the rung that works from entries is given; taken apart beforehand, as the engine does it."""
+
+    boards: npt.NDArray[np.uint64]
+    history: npt.NDArray[np.uint64]
+    work: Work
 
 
 class Stack:
@@ -55,11 +66,21 @@ class Stack:
             height=config.height, width=config.width, num_players=config.num_players, frames=FRAMES
         )
         buffers, work = allocate_buffers(layout, 1), make_work(config, logs_changes=True)
+        self.height, self.work = layout.height, work
         self.boards, self.history = buffers.boards[0], buffers.history[0]
-        self.changes, self.touched = work.changes, work.touched
-        shape = FRAMES, layout.num_planes, *self.touched.shape[1:]
+        self.held = Held(Entries(self.boards, self.history, work))
+        planes, groups = layout.num_planes, num_groups(layout.height)
+        strips, rows = num_strips(layout.width), num_rows(layout.height)
+        self.changes = zeroed_words((planes, strips, rows))
+        self.touched = np.zeros((planes, strips, groups), np.uint64)
+        shape = FRAMES, planes, strips, groups
         self.blocks = np.zeros(shape, np.uint64)  # where a frame is not zero, as ``history`` has it by bands
-        self.boards[0] = words_of(bits_of(owner, len(self.boards[0])))
+        self.board[:] = words_of(bits_of(owner, planes))
+
+    @property
+    def board(self) -> npt.NDArray[np.uint64]:
+        """The rows of the newest board that are on the map, (B, H, S)."""
+        return self.boards[0, :, : self.height]
 
 
 def bits_of(owner: npt.NDArray[np.uint8], num_planes: int) -> npt.NDArray[np.bool_]:
@@ -78,8 +99,8 @@ def by_packing(stack: Stack, change: Change) -> None:
     """The new board packed from its codes with numpy, and all older frames moved."""
     board = words_of(bits_of(change.owner, len(stack.boards[0])))
     stack.boards[2:] = stack.boards[1:-1].copy()
-    stack.boards[1] = stack.boards[0] ^ board
-    stack.boards[0] = board
+    stack.boards[1, :, : stack.height] = stack.board ^ board
+    stack.board[:] = board
 
 
 def by_words(stack: Stack, change: Change) -> None:
@@ -129,28 +150,81 @@ def _by_blocks(boards: Any, sets: Any, changes: Any, touched: Any) -> None:
 
 
 def by_bands(stack: Stack, change: Change) -> None:
-    """Older frames by whole bands of eight rows, which lie together, as registers: the engine's own."""
+    """Older frames by whole bands of eight rows, which lie together, as registers."""
     _by_bands(stack.boards, stack.history, stack.changes, stack.touched)
 
 
 @kernel
 def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
+    frames, strips = boards.reshape(boards.shape[0], boards.shape[1], -1), boards.shape[3]
+    for b in range(boards.shape[1]):
+        packing.age(frames, history, b, strips)
+        for s in range(strips):
+            for group in range(touched.shape[2]):
+                blocks = touched[b, s, group]
+                touched[b, s, group] = ZERO
+                history[1, b, group] |= blocks
+                while blocks != ZERO:
+                    row = EIGHT * block_of(group, blocks)
+                    for r in range(row, row + EIGHT):
+                        boards[0, b, r, s] ^= changes[b, s, r + 1]
+                        boards[1, b, r, s] = changes[b, s, r + 1]
+                        changes[b, s, r + 1] = ZERO
+                    blocks &= blocks - ONE
+
+
+def by_entries(stack: Stack, change: Change) -> None:
+    """The log by blocks instead of by planes, so that it lies in few lines of the cache: the engine's own."""
+    entry_of(_by_entries)(stack.held)
+
+
+@kernel
+def _by_entries(held: Held[Entries]) -> None:
+    stack = arguments_of(held)
+    boards, history, work = stack.boards, stack.history, stack.work
     frames = boards.reshape(boards.shape[0], boards.shape[1], -1)
     for b in range(boards.shape[1]):
         packing.age(frames, history, b, boards.shape[3])
-        packing.apply_changes(changes[b], touched[b], frames, history, b)
+        packing.apply_changes(work, frames, history, b, boards.shape[3])
+    forget_entries(work)
 
 
-def load(stack: Stack, change: Change) -> None:
+def load(stack: Stack, change: Change, *, by_block: bool) -> None:
     """Write ``change`` into the log, which is empty; this is the work of the rules and not timed."""
-    stack.changes[: len(change.planes)] = change.planes
-    stack.touched[: len(change.touched)] = change.touched
+    if by_block:
+        for name, array in change.log.items():
+            getattr(stack.work, name)[...] = array
+    else:
+        stack.changes[:], stack.touched[:] = change.planes, change.touched
 
 
-LOGGED = (by_blocks, by_bands)
+def log_of(planes: npt.NDArray[np.uint64], touched: npt.NDArray[np.uint64], empty: Work) -> dict[str, Any]:
+    """Return the log of a change, by the names of ``territorial.work.Work``; ``empty`` has an empty one."""
+    names = ("log_entries", "log_length", "log_blocks", "log_bits", "log_changes", "log_planes", "log_counts")
+    log = {name: getattr(empty, name).copy() for name in names}
+    flags = np.unpackbits(touched.view(np.uint8), axis=-1, bitorder="little")
+    for entry, number in enumerate(np.flatnonzero(flags.any(axis=0)).tolist()):
+        s, block = divmod(number, flags.shape[2])
+        log["log_entries"].reshape(-1)[number], log["log_length"][0] = entry + 1, entry + 1
+        log["log_blocks"][entry] = number, s, block
+        log["log_changes"][entry, : len(planes)] = planes[:, s, EIGHT * block + 1 : EIGHT * block + 1 + EIGHT]
+        for b in np.flatnonzero(flags[:, s, block]).tolist():
+            log["log_bits"][entry] |= ONE << np.uint64(b)
+            log["log_planes"][b, log["log_counts"][b]] = entry
+            log["log_counts"][b] += 1
+    return log
+
+
+LOGGED = (by_blocks, by_bands, by_entries)
 """The rungs that work from the log, and leave it empty."""
 
-RUNGS: tuple[Callable[[Stack, Change], None], ...] = (by_packing, by_words, by_blocks, by_bands)
+RUNGS: tuple[Callable[[Stack, Change], None], ...] = (
+    by_packing,
+    by_words,
+    by_blocks,
+    by_bands,
+    by_entries,
+)
 
 
 def steps_of(
@@ -182,7 +256,9 @@ def change_of(old: npt.NDArray[np.uint8], new: npt.NDArray[np.uint8], game: terr
     blocks = planes[:, :, 1 : 1 - EIGHT].reshape(*planes.shape[:2], -1, EIGHT).any(axis=3)
     padded = np.zeros((*planes.shape[:2], 64 * num_groups(len(old))), np.bool_)
     padded[..., : blocks.shape[2]] = blocks
-    return Change(new, planes, np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64))
+    touched = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+    log = log_of(planes, touched, make_work(game.config, logs_changes=True))
+    return Change(new, planes, touched, log)
 
 
 def run(rung: Callable[[Stack, Change], None], stack: Stack, changes: Any) -> float:
@@ -190,7 +266,7 @@ def run(rung: Callable[[Stack, Change], None], stack: Stack, changes: Any) -> fl
     spent = 0.0
     for change in changes:
         if rung in LOGGED:
-            load(stack, change)
+            load(stack, change, by_block=rung is by_entries)
         started = time.perf_counter()
         rung(stack, change)
         spent += time.perf_counter() - started
@@ -215,7 +291,7 @@ def main() -> int:
 
 def seen(stack: Stack, layout: ObsLayout) -> bytes:
     """Return the stack in the form of the format."""
-    return stack.boards.view(np.uint8)[..., : layout.row_bytes].tobytes()
+    return stack.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes].tobytes()
 
 
 def expected(layout: ObsLayout, boards: Any) -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from territorial import board
 from territorial._words import EIGHT
-from territorial.board import num_groups, num_rows, num_strips
+from territorial.board import num_blocks, num_groups, num_rows, num_strips
 from territorial.constants import BLOCKED
 
 HEIGHTS = (1, 8, 21, 520)
@@ -36,7 +36,10 @@ class Planes:
             more = rubbish(rng, self.occupied.shape) & rubbish(rng, self.occupied.shape)
             self.occupied |= more & board.all_blocks(height)
         self.front, self.front_blocks = np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups))
-        self.zone = rubbish(rng, (strips, groups))
+        self.zone, self.zone_size = np.zeros((strips, groups), np.uint64), 0
+        room = strips * num_blocks(height) + 1
+        self.places, self.numbers = (rubbish(rng, room).view(np.int64) for _ in range(2))
+        self.count = 0
 
     def exactly_occupied(self):
         """Return the blocks that hold cells: uint64 (owners, strips, groups)."""
@@ -68,16 +71,30 @@ class Planes:
         """Find the front in zeroed memory and return how many cells it has; its blocks are exact."""
         self.front.fill(0)
         own, cells = ((self.planes[code], self.occupied[code]) for code in (owner, target))
-        board.find_front(*own, *cells, self.front, self.front_blocks)
+        lists = self.places, self.numbers
+        self.count = board.find_front(*own, *cells, self.front, self.front_blocks, *lists)
         assert np.array_equal(self.front_blocks, blocks_of(self.front))
+        self.check_list(self.count, self.front_blocks)
         return int(np.bitwise_count(self.front).sum())
 
     def take_front(self, taker, target):
         cells, blocks = self.planes[target], self.occupied[target]
         all_blocks = board.all_blocks(self.shape[0])
-        board.lose_front(cells, blocks, self.front, self.front_blocks, self.zone, all_blocks)
-        board.gain_front(self.planes, self.occupied, taker, self.front, self.front_blocks)
+        fronts, lists = (self.front, self.front_blocks), (self.places, self.numbers)
+        self.zone_size = board.lose_front(cells, blocks, *fronts, self.zone, all_blocks, *lists, self.count)
+        assert not self.zone.any()
+        self.check_list(self.count, self.front_blocks)
+        board.gain_front(self.planes, self.occupied, taker, *fronts, self.places, self.count)
         assert not self.front.any()
+
+    def check_list(self, count, blocks):
+        """The first ``count`` blocks of the list are those of a set, by number and by place, each once."""
+        flags = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little")
+        numbers = self.numbers[:count]
+        assert sorted(numbers) == np.flatnonzero(flags).tolist()
+        strips, blocks_of_strips = np.divmod(numbers, flags.shape[1])
+        rows = strips * self.front.shape[1] + EIGHT * blocks_of_strips + 1
+        assert np.array_equal(self.places[:count], rows)
 
     def size_of(self, owner, target):
         return board.front_size(self.planes, self.occupied, owner, target)
@@ -191,7 +208,17 @@ def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
         front = (owner == 0) & touching(owner, 1)
         planes.take_front(1, 0)
         expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
-        assert np.array_equal(planes.zone, blocks_of(expected))
+        planes.check_list(planes.zone_size, blocks_of(expected))
+
+
+def test_the_blocks_of_a_set_are_listed(boards):
+    for _, planes, _ in boards:
+        for code in OWNERS:
+            cells, blocks = planes.planes[code], planes.occupied[code]
+            planes.check_list(board.list_blocks(cells, blocks, planes.places, planes.numbers), blocks)
+            count = board.list_blocks(cells, planes.occupied[0], planes.places, planes.numbers)
+            has_common = bool((blocks & planes.occupied[0]).any())
+            assert board.has_any(blocks, planes.numbers, count) == has_common
 
 
 def test_everything_of_one_owner_can_be_given_to_another(boards):

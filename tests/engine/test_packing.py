@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
+from territorial.board import list_blocks
 from territorial.bots import NAMES
 from territorial.changes import note_changes
 from territorial.constants import BLOCKED, SPAWN_CELLS
@@ -119,9 +120,14 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     work, blocks = game._works[0], game.blocks
     planes, occupied = blocks.planes[0], blocks.occupied[0]
     before, first, second = game.observations.planes.copy(), *(planes[seat].copy() for seat in (1, 2))
+
+    def note(cells, blocks, old, new):
+        count = list_blocks(cells, blocks, work.places, work.numbers)
+        note_changes(work, cells, work.places, work.numbers, count, old, new)
+
     for old, new in ((1, 2), (2, 3), (3, 1)):
-        note_changes(work, first, occupied[1], old, new)
-    note_changes(work, second, occupied[2], 2, 3)
+        note(first, occupied[1], old, new)
+    note(second, occupied[2], 2, 3)
     cells = np.flatnonzero(board(game) == 2).tolist()
     planes[3] |= second
     occupied[3] |= occupied[2]
@@ -131,9 +137,15 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     changed = np.unpackbits(game.observations.planes[0, 0] ^ before[0, 0], bitorder="little").sum()
     assert changed == SPAWN_CELLS, "codes 2 and 3 differ in one bit"
     assert np.array_equal(game.observations.planes[0, 1], game.observations.planes[0, 0] ^ before[0, 0])
-    assert not work.changes.any()
-    assert not work.touched.any()
-    assert not work.takers.any()
+    for kept_empty in (
+        work.log_entries,
+        work.log_length,
+        work.log_bits,
+        work.log_takers,
+        work.log_changes,
+        work.log_counts,
+    ):
+        assert not kept_empty.any()
 
 
 def test_the_stack_goes_on_over_saving_and_restoring_and_pickling():
