@@ -244,8 +244,7 @@ def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
     for line in tally.table():
         won = _interval(line.wins, 100, ".1f") + " %"
         cells = (_interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f"))
-        rating = "" if ratings is None else _rating(ratings[line.player])
-        rows.append((line.player, f"{line.seats:,}", *cells, rating))
+        rows.append((line.player, f"{line.seats:,}", *cells, _rating(line.player, ratings)))
     widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
     lines = [
         f"{name:{longest + 2}}"
@@ -255,8 +254,12 @@ def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
     return "\n".join([*lines, "", *_shape_lines(tally.shape())])
 
 
-def _rating(rating: Rating) -> str:
-    return f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
+def _rating(player: str, ratings: Mapping[str, Rating] | None) -> str:
+    """Return a rating as text, a dash for who met nobody else."""
+    if ratings is None:
+        return ""
+    rating = ratings.get(player)
+    return "-" if rating is None else f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
 
 
 def _interval(estimate: Estimate, scale: float, form: str) -> str:
@@ -297,6 +300,6 @@ def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | No
 
 
 def _standing(line: Line, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
-    rating = None if ratings is None else ratings[line.player]._asdict()
+    rating = None if ratings is None else ratings.get(line.player)
     estimates = {name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")}
-    return {"player": line.player, "seats": line.seats, **estimates, "rating": rating}
+    return {"player": line.player, "seats": line.seats, **estimates, "rating": rating and rating._asdict()}

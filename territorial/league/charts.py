@@ -21,7 +21,7 @@ _DPI = 110
 def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    Without ``ratings`` that plot is left out. ImportError without the extra "league".
+    Where nobody has a rating, that plot is left out. ImportError without the extra "league".
     """
     plt = check_matplotlib()
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path
         "land": lambda: _curves(plt, tally, lines, "land"),
         "lengths": lambda: _lengths(plt, tally),
     }
-    if ratings is not None:
+    if ratings:
         drawn["ratings"] = lambda: _ratings(plt, ratings)
     files = []
     for name in NAMES:

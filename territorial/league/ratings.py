@@ -69,7 +69,7 @@ class Ratings:
 
 
 def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
-    """Return the ratings of all players after these games, in their order, as :class:`Ratings` has them."""
+    """Return the ratings of all who met somebody else, after these games, as :class:`Ratings` has them."""
     ratings = Ratings()
     for record in records:
         ratings.record(record.seats, record.places)

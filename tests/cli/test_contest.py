@@ -56,6 +56,23 @@ def test_match_prints_a_table(capsys):
     assert "4 of 4 games" in err
 
 
+@pytest.mark.parametrize("verb", ["match --seats", "tournament --players"])
+def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path, verb):
+    pytest.importorskip("openskill", reason="needs the extra league")
+    pytest.importorskip("matplotlib", reason="needs the extra league")
+    file, plots = tmp_path / "t.json", tmp_path / "plots"
+    more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
+    code, out, _ = run(capsys, *verb.split(), "turtle", *more)
+    assert code == 0
+    (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
+    assert line[-1] == "-"
+    (standing,) = json.loads(file.read_text())["standings"]
+    assert standing["place"]["value"] == 2.5
+    assert standing["rating"] is None
+    drawn = {path.stem for path in plots.iterdir()}
+    assert drawn == {"places", "beats", "survival", "land", "lengths"}
+
+
 def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
     found = result(capsys, "match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
     seats = LINEUPS["levels-1"].seats
