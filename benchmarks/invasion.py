@@ -101,7 +101,7 @@ def play(
     players = sorted({name for pair in pairs for name in pair})
     records = play_on_all_cores(config, players, fixtures(pairs, games), processes)
     for count, record in enumerate(records, start=1):
-        last = replace(record, land=record.land[-1:])  # what lies before it would take half a GB
+        last = replace(record, ticks=record.ticks[-1:], land=record.land[-1:])  # the rest takes half a GB
         found[record.seats[0], record.seats[-1]].append(last)
         seconds = time.perf_counter() - started
         if seconds - shown > 10 or count == total:

@@ -26,7 +26,7 @@ from territorial.league.field import Field
 from territorial.league.playing import SIDE_BY_SIDE, play_games, play_on_all_cores
 from territorial.league.policies import MakePolicies
 from territorial.league.ratings import Rating, rate
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Estimate, Line, Tally
 
@@ -283,7 +283,6 @@ def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
 
 def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
     """Return everything there is to say about a contest, as values that JSON has."""
-    ticks = np.arange(0, int(tally.lengths.max()) + LAND_EVERY, LAND_EVERY)
     beats = [[None if np.isnan(share) else float(share) for share in row] for row in tally.beats()]
     return {
         "versions": versions(),
@@ -293,9 +292,9 @@ def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | No
         "standings": [_standing(line, ratings) for line in tally.table()],
         "players": list(tally.players),
         "beats": beats,
-        "ticks": ticks.tolist(),
-        "survival": tally.survival(ticks).tolist(),
-        "land": tally.land(ticks).tolist(),
+        "ticks": tally.ticks.tolist(),
+        "survival": tally.survival(tally.ticks).tolist(),
+        "land": tally.land(tally.ticks).tolist(),
     }
 
 

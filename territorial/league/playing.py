@@ -156,20 +156,21 @@ class _Watch:
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
         self._least = state.num_land * FILLED_PERCENT
         self.filled = np.full(game.num_games, -1, np.int64)
+        self.ticks: list[int] = []
         self.looks: list[list[tuple[int, ...]]] = [[] for _ in range(game.num_games)]
-        self._next_look = 0
         self._look_at_land()
 
     def look(self) -> None:
         """Note what has happened in the step just played."""
         self.filled[(self.filled < 0) & (100 * self._land[:, 0] < self._least)] = self._tick.max()
-        if self._tick.max() >= self._next_look:
+        if self._tick.max() // LAND_EVERY > self.ticks[-1] // LAND_EVERY:
             self._look_at_land()
 
     def _look_at_land(self) -> None:
+        """Note everybody's land; games that go on are all at the same tick."""
+        self.ticks.append(int(self._tick.max()))
         for k in np.flatnonzero(self._over == 0):
             self.looks[k].append(tuple(self._land[k, 1:].tolist()))
-        self._next_look += LAND_EVERY
 
     def record(self, k: int, fixture: Fixture) -> GameRecord:
         """Return the record of game ``k``, which is over."""
@@ -188,5 +189,6 @@ class _Watch:
             is_stopped=not is_won,
             filled=int(self.filled[k]),
             num_land=int(state.num_land[k]),
+            ticks=(*self.ticks[: len(self.looks[k])], length),
             land=(*self.looks[k], tuple(state.land[k, 1:].tolist())),
         )

@@ -11,7 +11,8 @@ from typing import Any
 from territorial.league.contest import Contest
 from territorial.league.record import GameRecord
 
-FORMAT = "territorial contest, version 1"
+KIND = "territorial contest, version "
+FORMAT = f"{KIND}2"
 
 
 class ResultsError(ValueError):
@@ -90,8 +91,10 @@ def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:
         found = json.loads(line)
     except ValueError:
         found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(found, dict) or not str(found.get("format")).startswith(KIND):
         raise ResultsError(f"{str(path)!r} is no file of a contest")
+    if found["format"] != FORMAT:
+        raise ResultsError(f"{str(path)!r} has the format {found['format']!r}; this release has {FORMAT!r}")
     different = [
         name for name in header if name not in ("library", "settings") and found.get(name) != header[name]
     ]

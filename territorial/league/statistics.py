@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import GameRecord
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,6 +57,8 @@ class Tally:
         """(G, P)"""
         self.lengths = np.array([record.length for record in records])
         """(G,) ticks."""
+        self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
+        """When land was looked at, in the longest game; in all others too, as long as they went on."""
 
     def table(self, seed: int = 0) -> list[Line]:
         """Return how every player did, by mean place; intervals by drawing games anew, from ``seed``."""
@@ -97,14 +100,14 @@ class Tally:
         return np.stack(lives, axis=1)
 
     def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
-        """Return (N, len(ticks)), the mean share of the land of a player's seats; games that are over stand.
+        """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.
 
-        ``ticks`` are multiples of ``record.LAND_EVERY``.
+        Games that are over stand.
         """
+        whole = np.array([record.num_land for record in self.records])[:, None]
         columns = []
         for tick in ticks:
-            looks = [record.land[min(tick // LAND_EVERY, len(record.land) - 1)] for record in self.records]
-            whole = np.array([record.num_land for record in self.records])[:, None]
+            looks = [record.land[bisect_right(record.ticks, tick) - 1] for record in self.records]
             columns.append(self._mean_by_player(np.array(looks) / whole))
         return np.stack(columns, axis=1)
 

@@ -13,6 +13,7 @@ from territorial.league.field import Field, python_bot
 from territorial.league.playing import play_games, play_on_all_cores
 from territorial.league.record import LAND_EVERY, GameRecord
 from territorial.league.results import Results, ResultsError
+from territorial.league.statistics import Tally
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
 PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")
@@ -102,11 +103,33 @@ def test_a_record_is_what_the_game_was():
             is_stopped=bool((state.alive[0].sum() > 1) & (100 * state.land[0, 1:].max() < 60 * 1600)),
             filled=filled,
             num_land=1600,
+            ticks=(*range(0, int(state.tick[0]), LAND_EVERY), int(state.tick[0])),
             land=(*looks, tuple(state.land[0, 1:].tolist())),
         )
         assert GameRecord.from_json(record.to_json()) == record
     assert len({record.length for record in records.values()}) > 1
     assert {record.is_stopped for record in records.values()} == {True, False}
+
+
+@pytest.mark.parametrize("decision_every", [100, 400, 1000])
+def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
+    config = CONFIG.replace(decision_every=decision_every, max_ticks=3000)
+    the_contest = contest(3, config=config)
+    records = played(the_contest)
+    for number, record in records.items():
+        game = VecGame(config, 1, seats=PLAYERS, autoreset="disabled", observe=False)
+        game.reset(seeds=[3 + number])
+        land = {0: tuple(game.state.land[0, 1:].tolist())}
+        while not game.state.over[0]:
+            game.step()
+            land[int(game.state.tick[0])] = tuple(game.state.land[0, 1:].tolist())
+        assert dict(zip(record.ticks, record.land, strict=True)).items() <= land.items()
+        due = [next(tick for tick in land if tick >= k) for k in range(0, record.length, LAND_EVERY)]
+        assert record.ticks == tuple(sorted({*due, record.length}))
+    tally = Tally(tuple(records.values()))
+    assert tally.ticks[-1] == tally.lengths.max()
+    means = [np.mean([r.land[min(i, len(r.land) - 1)][0] for r in records.values()]) for i in (0, 1)]
+    assert tally.land(tally.ticks)[tally.players.index(PLAYERS[0]), :2] * 1600 == pytest.approx(means)
 
 
 def test_games_are_the_same_alone_and_on_several_processes():
@@ -266,6 +289,11 @@ def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes,
     [
         (lambda lines: ["{}", *lines[1:]], "is no file of a contest"),
         (lambda lines: ["hello", *lines[1:]], "is no file of a contest"),
+        (
+            lambda lines: [lines[0].replace("version 2", "version 1"), *lines[1:]],
+            "version 1'; this release has",
+        ),
+        (lambda lines: [lines[0], lines[1].replace('"ticks":[0,', '"ticks":[')], "ticks has "),
         (lambda lines: [lines[0], "{", lines[2]], "line 2: "),
         (lambda lines: [lines[0], lines[1], "{}"], "line 3: a game has the fields"),
         (

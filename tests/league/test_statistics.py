@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import GameRecord
 from territorial.league.statistics import INTERVAL, Tally, chi_square_tail, estimate
 
 
@@ -21,6 +21,7 @@ def record(game, seats, places, died=None, length=1000, land=None, **changes):
         "is_stopped": False,
         "filled": 600,
         "num_land": 100,
+        "ticks": (*range(0, 250 * (len(land) - 1), 250), length),
         "land": tuple(map(tuple, land)),
     }
     return GameRecord(**(fields | changes))
@@ -100,11 +101,13 @@ def test_survival_counts_seats_by_the_tick_of_their_death():
 
 def test_land_is_a_share_of_the_map_and_stands_after_the_end():
     games = [
-        record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100),
-        record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200),
+        record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100, length=240),
+        record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200, length=400),
     ]
-    ticks = np.arange(4) * LAND_EVERY
-    assert Tally(games).land(ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.3])
+    tally = Tally(games)
+    assert tally.ticks.tolist() == [0, 250, 400]
+    assert tally.land(tally.ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert tally.land(np.array([239, 240, 1000]))[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
 
 
 def test_the_shape_of_games():
