@@ -23,7 +23,7 @@ from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
 from territorial.league.contest import MOST_GAMES, Contest, Draw
 from territorial.league.field import Field
-from territorial.league.playing import SIDE_BY_SIDE, play_games, play_on_all_cores
+from territorial.league.playing import play_games, play_on_all_cores, side_by_side
 from territorial.league.policies import MakePolicies
 from territorial.league.ratings import Rating, rate
 from territorial.league.record import GameRecord
@@ -156,11 +156,12 @@ def _play(
 ) -> None:
     """Play the games that are missing, and show how far it is."""
     fixtures, missing = contest.fixtures(without=results.numbers), contest.games - len(results.records)
-    processes = min(parsed.processes, -(-missing // SIDE_BY_SIDE))
+    processes = min(parsed.processes, missing)
     if processes == 1:
         records = play_games(contest.config, players, fixtures, make_policies)
     else:
-        records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies)
+        portion = side_by_side(missing, processes)
+        records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies, portion)
     progress = Progress(contest.games, contest.games - missing, sys.stderr)
     for record in results.add(records):
         progress.show(record)

@@ -21,7 +21,16 @@ from territorial.league.policies import MakePolicies
 from territorial.league.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 
 SIDE_BY_SIDE = 16
-"""Games that a process plays at once: their memory still fits into the caches."""
+"""Games that a process plays at once, at most: their memory still fits into the caches."""
+
+
+def side_by_side(games: int, processes: int) -> int:
+    """Return how many games a process should play at once, so that all of them have as many to play.
+
+    As few portions as SIDE_BY_SIDE allows, and the same number for every process.
+    """
+    rounds = -(-games // (processes * SIDE_BY_SIDE))
+    return max(1, -(-games // (processes * rounds)))
 
 
 def play_games(
@@ -31,8 +40,8 @@ def play_games(
     make_policies: MakePolicies | None = None,
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, in this process; players as in :class:`Field`."""
-    table, waiting = _Table(config, Field(config, players, make_policies)), iter(fixtures)
-    while portion := list(islice(waiting, SIDE_BY_SIDE)):
+    table = _Table(config, Field(config, players, make_policies))
+    for portion in _portions(fixtures, SIDE_BY_SIDE):
         yield from table.play(portion)
 
 
@@ -42,12 +51,14 @@ def play_on_all_cores(
     fixtures: Iterable[Fixture],
     processes: int,
     make_policies: MakePolicies | None = None,
+    portion: int = SIDE_BY_SIDE,
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, played by ``processes`` processes.
 
-    They end with the iterator. RuntimeError, with what is known of it, if one of them fails.
+    Each plays ``portion`` games at once. They end with the iterator. RuntimeError, with what is known of it,
+    if one of them fails.
     """
-    waiting = iter(fixtures)
+    waiting = _portions(fixtures, portion)
     arguments = config, tuple(players), make_policies
     workers = dict(_start(arguments) for _ in range(processes))
     try:
@@ -66,6 +77,12 @@ def play_on_all_cores(
             worker.join()
 
 
+def _portions(fixtures: Iterable[Fixture], size: int) -> Iterator[list[Fixture]]:
+    """Yield the games in portions of ``size``; the last may have fewer."""
+    waiting = iter(fixtures)
+    return iter(lambda: list(islice(waiting, size)), [])
+
+
 def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
     """Start a process that plays a ``Field`` of these arguments; return our end of the pipe to it, and it."""
     context = multiprocessing.get_context("spawn")
@@ -76,12 +93,12 @@ def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
     return ours, worker
 
 
-def _hand_out(end: Any, waiting: Iterator[Fixture]) -> bool:
+def _hand_out(end: Any, waiting: Iterator[list[Fixture]]) -> bool:
     """Send the next portion of games; return False if there are no more."""
-    portion = list(islice(waiting, SIDE_BY_SIDE))
-    if portion:
+    portion = next(waiting, None)
+    if portion is not None:
         end.send(portion)
-    return bool(portion)
+    return portion is not None
 
 
 def _received(end: Any, worker: Any) -> GameRecord | None:

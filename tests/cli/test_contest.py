@@ -11,6 +11,7 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
 from territorial.cli import contest
+from territorial.league import playing
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -90,6 +91,23 @@ def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
     assert {name for game in games for name in game["seats"]} == set(bots.NAMES)
     again = result(capsys, *arguments)
     assert again["standings"] == found["standings"], "nothing was played again"
+
+
+@pytest.mark.parametrize(("games", "asked", "started"), [(3, 3, 3), (2, 3, 2), (6, 3, 3)])
+def test_as_many_processes_play_as_were_asked_for(capsys, monkeypatch, games, asked, started):
+    pids = set()
+    start = playing._start
+
+    def watched(arguments):
+        end, worker = start(arguments)
+        pids.add(worker.pid)
+        return end, worker
+
+    monkeypatch.setattr(playing, "_start", watched)
+    common = ("match", "--seats", "banker,turtle", "--games", str(games), *SMALL)
+    found = result(capsys, *common, "--processes", str(asked))
+    assert len(pids) == started
+    assert found["standings"] == result(capsys, *common, *ONE)["standings"]
 
 
 def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_path):

@@ -10,7 +10,7 @@ from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.league.contest import Contest
 from territorial.league.field import Field, python_bot
-from territorial.league.playing import play_games, play_on_all_cores
+from territorial.league.playing import play_games, play_on_all_cores, side_by_side
 from territorial.league.record import LAND_EVERY, GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Tally
@@ -135,9 +135,18 @@ def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
 def test_games_are_the_same_alone_and_on_several_processes():
     the_contest = contest(40, draw="balanced")
     alone = played(the_contest)
-    shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2)
-    assert {record.game: record for record in shared} == alone
+    for portion in (16, 7):
+        shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2, portion=portion)
+        assert {record.game: record for record in shared} == alone
     assert played(the_contest, without=set(range(40)) - {7}) == {7: alone[7]}
+
+
+@pytest.mark.parametrize(
+    ("games", "processes", "portion"),
+    [(32, 8, 4), (8, 8, 1), (9, 8, 2), (1, 1, 1), (4000, 4, 16), (100, 4, 13), (17, 1, 9), (16, 1, 16)],
+)
+def test_all_processes_have_as_many_games_to_play(games, processes, portion):
+    assert side_by_side(games, processes) == portion
 
 
 class Fails(PythonBot):
