@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial.league.record import GameRecord
-from territorial.league.statistics import INTERVAL, Tally, chi_square_tail, estimate
+from territorial.league.statistics import FEW, INTERVAL, Tally, chi_square_tail, estimate, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -77,6 +77,45 @@ def test_an_interval_leaves_out_draws_without_the_player():
     found = estimate(np.array([6.0, 0.0]), np.array([2.0, 0.0]), drawn)
     assert found == (3, 3, 3)
     assert INTERVAL == (2.5, 97.5)
+
+
+@pytest.mark.parametrize(
+    ("wins", "games", "low", "high"),
+    [
+        (0, 10, 0, 0.2775),
+        (10, 10, 0.7225, 1),
+        (5, 10, 0.2366, 0.7634),
+        (0, 1, 0, 0.7935),
+        (1, 100, 0.0018, 0.0545),
+    ],
+)
+def test_intervals_of_shares_are_those_of_the_tables(wins, games, low, high):
+    assert wilson(wins / games, games) == pytest.approx((wins / games, low, high), abs=1e-4)
+
+
+@pytest.mark.parametrize("games", [1, 5, 40, 400])
+def test_who_has_won_nothing_or_everything_may_yet_do_otherwise(games):
+    tally = Tally([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)])
+    found = by_player(tally)
+    assert found["a"].wins == wilson(1, games)
+    assert found["a"].wins.low < 1 == found["a"].wins.high
+    assert found["b"].fair.value == found["b"].fair.low == 0
+    assert found["b"].fair.high == pytest.approx(2 * wilson(0, games).high)
+
+
+@pytest.mark.parametrize("games", [1, 4, 12, FEW, 100])
+def test_intervals_of_places_hold_the_mean_however_few_games_there_are(games):
+    """Of 200 contests: a player who is last in three games of four, and else first."""
+    rng, held = np.random.default_rng(3), 0
+    for _ in range(200):
+        firsts = rng.random(games) < 0.25
+        line = by_player(
+            Tally([record(k, "ab", (1, 2) if first else (2, 1)) for k, first in enumerate(firsts)])
+        )
+        place = line["a"].place
+        assert 1 <= place.low <= place.value <= place.high <= 2
+        held += place.low <= 1.75 <= place.high
+    assert held >= 180
 
 
 def test_who_beats_whom_counts_all_pairs_of_seats():
