@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from territorial.league.contest import Contest
+from territorial.config import NOT_OF_THE_GAME
+from territorial.league.contest import Contest, Draw
 from territorial.league.record import GameRecord
 
 KIND = "territorial contest, version "
 FORMAT = f"{KIND}2"
+SHOWN = 5
+"""Differences from another contest that are named."""
 
 
 class ResultsError(ValueError):
@@ -95,11 +99,43 @@ def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:
         raise ResultsError(f"{str(path)!r} is no file of a contest")
     if found["format"] != FORMAT:
         raise ResultsError(f"{str(path)!r} has the format {found['format']!r}; this release has {FORMAT!r}")
-    different = [
-        name for name in header if name not in ("library", "settings") and found.get(name) != header[name]
-    ]
+    different = _differences(found, json.loads(json.dumps(header)))
     if different:
-        raise ResultsError(
-            f"{str(path)!r} is of a contest with other {', '.join(different)}: "
-            f"{str(found.get(different[0]))[:200]}, not {str(header[different[0]])[:200]}"
-        )
+        more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+        raise ResultsError(f"{str(path)!r} is of another contest: {'; '.join(different[:SHOWN])}{more}")
+
+
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Return in what two contests differ, one text each; empty if they are the same."""
+    found = [
+        f"its {name} is {there.get(name)!r}, here it is {here[name]!r}"
+        for name in ("rules", "draw", "seed")
+        if there.get(name) != here[name]
+    ]
+    if there.get("config") != here["config"]:
+        found += _other_settings(there.get("settings", {}), here["settings"]) or [
+            "its config has another digest"
+        ]
+    if there.get("draw") == here["draw"]:
+        found += _other_players(there.get("players", []), here["players"], here["draw"])
+    return found
+
+
+def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    return [
+        f"its {name} is {there[name]!r}, here it is {value!r}"
+        for name, value in here.items()
+        if name not in NOT_OF_THE_GAME and name in there and there[name] != value
+    ]
+
+
+def _other_players(there: list[str], here: list[str], draw: Draw) -> list[str]:
+    """Return the seats that others have; where seats are dealt, the players that are not in both."""
+    if draw == "fixed" or sorted(there) == sorted(here):
+        pairs = enumerate(zip(there, here, strict=False))  # the number of seats is a setting
+        what = "seat" if draw == "fixed" else "player"
+        return [f"its {what} {i + 1} is {old!r}, here it is {new!r}" for i, (old, new) in pairs if old != new]
+    return [
+        *(f"only there plays {name!r}" for name in (Counter(there) - Counter(here)).elements()),
+        *(f"only here plays {name!r}" for name in (Counter(here) - Counter(there)).elements()),
+    ]

@@ -279,10 +279,21 @@ def test_another_release_goes_on_with_a_contest(path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seed": 4}, "of a contest with other seed: 3, not 4"),
-        ({"config": CONFIG.replace(max_ticks=1300)}, "with other config: "),
-        ({"players": PLAYERS[::-1]}, "with other players: "),
-        ({"draw": "balanced"}, "with other draw: fixed, not balanced"),
+        ({"seed": 4}, "is of another contest: its seed is 3, here it is 4$"),
+        ({"config": CONFIG.replace(max_ticks=1300)}, "contest: its max_ticks is 1200, here it is 1300$"),
+        (
+            {"config": CONFIG.replace(num_players=6), "players": (*PLAYERS, "easy-1")},
+            "contest: its num_players is 5, here it is 6$",
+        ),
+        (
+            {"players": ("banker-1", "turtle-1", "easy-1", "vulture-1", "hard-1")},
+            "contest: its seat 3 is 'novice-1', here it is 'easy-1'$",
+        ),
+        ({"draw": "balanced"}, "contest: its draw is 'fixed', here it is 'balanced'$"),
+        (
+            {"config": CONFIG.replace(max_ticks=1300, map="lakes"), "players": PLAYERS[1:] + PLAYERS[:1]},
+            "its map is 'open', here it is 'lakes'; .*; its seat 3 is [^;]*; and 2 more$",
+        ),
     ],
 )
 def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes, message):
@@ -291,6 +302,28 @@ def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes,
     with pytest.raises(ResultsError, match=message):
         Results(contest(**changes), path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("players", "message"),
+    [
+        (PLAYERS[1:], "contest: only there plays 'banker-1'$"),
+        (
+            (*PLAYERS[1:], "easy-1", "easy-1"),
+            "only there plays 'banker-1'; only here plays 'easy-1'; only here",
+        ),
+        ((*PLAYERS[:3], "hard-1", "vulture-1"), "its player 4 is 'vulture-1', here it is 'hard-1'; "),
+    ],
+)
+def test_the_players_that_differ_are_named_where_seats_are_dealt(path, players, message):
+    fill(path, (0,), draw="balanced")
+    with pytest.raises(ResultsError, match=message):
+        Results(contest(draw="balanced", players=players), path)
+
+
+def test_rewards_make_no_other_contest(path):
+    fill(path, (0,))
+    assert Results(contest(config=CONFIG.replace(rewards={"land": 1.0})), path).numbers == {0}
 
 
 @pytest.mark.parametrize(
