@@ -125,8 +125,11 @@ def _begin(
 ) -> tuple[Contest, Results]:
     """Return the contest, and those of its games that have been played before."""
     try:
-        names = Field(config, players, make_policies).names
-        contest = Contest(config=config, players=names, games=parsed.games, seed=parsed.seed, draw=draw)
+        field = Field(config, players, make_policies)
+        code = field.code | snapshots.code_of(parsed, players)
+        contest = Contest(
+            config=config, players=field.names, games=parsed.games, seed=parsed.seed, draw=draw, code=code
+        )
         return contest, Results(contest, parsed.out)
     except ResultsError as error:
         raise UsageError(f"argument --out: {error}") from None

@@ -118,7 +118,7 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
         ]
     if there.get("draw") == here["draw"]:
         found += _other_players(there.get("players", []), here["players"], here["draw"])
-    return found
+    return found + _other_code(there.get("code", {}), here["code"])
 
 
 def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
@@ -126,6 +126,15 @@ def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
         f"its {name} is {there[name]!r}, here it is {value!r}"
         for name, value in here.items()
         if name not in NOT_OF_THE_GAME and name in there and there[name] != value
+    ]
+
+
+def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
+    """Return whose code has changed; who plays in one contest alone is another player anyway."""
+    return [
+        f"the code of {name!r} has changed since (digest {there[name]}, here {digest})"
+        for name, digest in here.items()
+        if there.get(name, digest) != digest
     ]
 
 

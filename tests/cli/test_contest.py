@@ -1,5 +1,6 @@
 """``territorial match`` and ``tournament``: tables, JSON, going on after an interruption, wrong arguments."""
 
+import argparse
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
-from territorial.cli import contest
+from territorial.cli import contest, snapshots
 from territorial.league import playing
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
@@ -208,6 +209,42 @@ def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
     assert "argument --out" in err
     assert "is no file of a contest" in err
     assert file.read_text() == "my notes\n"
+
+
+BOT = """\
+from territorial.bots import PythonBot
+class Mine(PythonBot):
+    name = "mine-1"
+    def decide(self, view):
+        return -1, 1
+"""
+
+
+def test_games_of_a_bot_that_was_edited_are_not_mixed_with_those_before(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, file = tmp_path / "edited_for_a_test.py", tmp_path / "a.jsonl"
+    source.write_text(BOT)
+    common = ("match", "--seats", "edited_for_a_test:Mine,turtle", "--out", str(file), *SMALL, *ONE)
+    assert run(capsys, *common, "--games", "1")[0] == 0
+    assert run(capsys, *common, "--games", "2")[0] == 0
+    before = file.read_text()
+    source.write_text(BOT.replace("1\n", "2\n"))
+    code, _, err = run(capsys, *common, "--games", "3")
+    assert code == 2
+    assert "argument --out: " in err
+    assert "the code of 'mine-1' has changed since" in err
+    assert file.read_text() == before
+
+
+def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trunk_for_a_test.py").write_text("class Trunk: pass\n")
+    parsed = argparse.Namespace(architectures=[("Mine", "trunk_for_a_test:Trunk")])
+    assert snapshots.code_of(parsed, ["turtle"]) == {}
+    before = snapshots.code_of(parsed, ["turtle", "snapshot:a"])
+    assert list(before) == ["architecture Mine"]
+    (tmp_path / "trunk_for_a_test.py").write_text("class Trunk: depth = 2\n")
+    assert snapshots.code_of(parsed, ["snapshot:a"]) != before
 
 
 def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):

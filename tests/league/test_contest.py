@@ -222,6 +222,24 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
             Field(CONFIG, ["banker", text])
 
 
+def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    base, bot = tmp_path / "base_for_a_test.py", tmp_path / "bot_for_a_test.py"
+    base.write_text(
+        "from territorial.bots import PythonBot\n"
+        "class Base(PythonBot):\n    name = 'b-1'\n    def decide(self, view):\n        return -1, 1\n"
+    )
+    bot.write_text("from base_for_a_test import Base\nclass Bot(Base): pass\n")
+    found = []
+    for path in (None, base, bot, None):
+        if path is not None:
+            path.write_text(path.read_text() + "# changed\n")
+        found.append(Field(CONFIG, ["bot_for_a_test:Bot", "turtle"]).code["b-1"])
+    assert len(set(found)) == 3
+    assert found[2] == found[3]
+    assert Field(CONFIG, ["turtle"]).code == {}
+
+
 # ---- the file ----------------------------------------------------------------------------------------
 
 
