@@ -82,8 +82,8 @@ def load(what: str, text: str) -> Any:
         sys.path.append(here)
     try:
         return getattr(importlib.import_module(module_name), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"the {what} {text!r} cannot be loaded: {error}") from None
+    except Exception as error:  # whatever the module does when it is imported
+        raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def code_digest(text: str, loaded: Any) -> str:
@@ -101,11 +101,16 @@ def code_digest(text: str, loaded: Any) -> str:
 
 
 def python_bot(text: str) -> PythonBot:
-    """Return a new bot of the class that ``module:Class`` names; ValueError if there is none."""
+    """Return a new bot of the class that ``module:Class`` names; ValueError if none can be made."""
     kind = load("player", text)
     if not (isinstance(kind, type) and issubclass(kind, PythonBot)):
         raise ValueError(f"the player {text!r} is no class of territorial.bots.PythonBot")
-    bot = kind()
+    try:
+        bot = kind()
+    except Exception as error:
+        raise ValueError(
+            f"the player {text!r} cannot be made without arguments: {type(error).__name__}: {error}"
+        ) from error
     if not isinstance(getattr(bot, "name", None), str) or bot.name in (*bots.NAMES, *bots.ALIASES):
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it needs one of its own"

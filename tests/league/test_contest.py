@@ -207,14 +207,27 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
             class Other: pass
             class Nameless(Mine):
                 name = "turtle"
+            class Sized(Mine):
+                def __init__(self, size): ...
+            class Abstract(PythonBot):
+                name = "abstract-1"
+            class Broken(Mine):
+                def __init__(self): 1 // 0
             """
         )
     )
+    (tmp_path / "wrong_for_a_test.py").write_text("class Mine(\n")
+    (tmp_path / "raises_for_a_test.py").write_text("1 // 0\n")
     assert python_bot("mine_for_a_test:Mine").name == "mine-1"
     for text, message in (
         ("mine_for_a_test:Other", "is no class of territorial.bots.PythonBot"),
         ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
-        ("no_such_module:Mine", "cannot be loaded: No module named 'no_such_module'"),
+        ("no_such_module:Mine", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("wrong_for_a_test:Mine", "'wrong_for_a_test:Mine' cannot be loaded: SyntaxError: .*line 1"),
+        ("raises_for_a_test:Mine", "cannot be loaded: ZeroDivisionError: "),
+        ("mine_for_a_test:Sized", "cannot be made without arguments: TypeError: .*'size'"),
+        ("mine_for_a_test:Abstract", "cannot be made without arguments: TypeError: .*abstract.*decide"),
+        ("mine_for_a_test:Broken", "cannot be made without arguments: ZeroDivisionError: "),
         ("mine_for_a_test:Nameless", "has the name 'turtle'; it needs one of its own"),
         ("wizard", "there is no bot 'wizard'"),
     ):
