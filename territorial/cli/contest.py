@@ -23,7 +23,7 @@ from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
 from territorial.league.contest import MOST_GAMES, Contest, Draw
 from territorial.league.field import Field
-from territorial.league.playing import play_games, play_on_all_cores, side_by_side
+from territorial.league.playing import PlayingError, cause, play_games, play_on_all_cores, side_by_side
 from territorial.league.policies import MakePolicies
 from territorial.league.ratings import Rating, rate
 from territorial.league.record import GameRecord
@@ -99,21 +99,32 @@ def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
     make_policies = snapshots.policies_of(parsed, players)
     contest, results = _begin(parsed, config, players, draw, make_policies)
     missing = contest.games - len(results.records)
-    is_interrupted = False
+    code, why = 0, ""
     if missing:
         _compile(config)
         try:
             _play(parsed, contest, results, players, make_policies)
         except KeyboardInterrupt:
-            is_interrupted = True
-    if not results.records:
-        print("interrupted before a game was over", file=sys.stderr)
-        return 130
-    _report(parsed, contest, results)
-    if is_interrupted:
-        kept = f"are in {parsed.out}: the same command goes on" if parsed.out else "were played"
-        print(f"interrupted: {len(results.records):,} of {contest.games:,} games {kept}", file=sys.stderr)
-    return 130 if is_interrupted else 0
+            code, why = 130, "interrupted"
+        except (PlayingError, ResultsError) as error:
+            code, why = 1, str(error)
+        except Exception as error:  # of a bot or a policy that plays in this process
+            code, why = 1, cause(error)
+    try:
+        if results.records:
+            _report(parsed, contest, results)
+    finally:
+        if why:
+            print(f"territorial {parsed.verb}: {why}\n{_kept(parsed, contest, results)}", file=sys.stderr)
+    return code
+
+
+def _kept(parsed: argparse.Namespace, contest: Contest, results: Results) -> str:
+    """Return what there is of a contest that has come to a stop."""
+    done = f"{len(results.records):,} of {contest.games:,} games"
+    if parsed.out is None:
+        return f"{done} were played, and are lost without --out"
+    return f"{done} are in {parsed.out}: the same command goes on"
 
 
 def _begin(
@@ -166,9 +177,11 @@ def _play(
         portion = side_by_side(missing, processes)
         records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies, portion)
     progress = Progress(contest.games, contest.games - missing, sys.stderr)
-    for record in results.add(records):
-        progress.show(record)
-    progress.close()
+    try:
+        for record in results.add(records):
+            progress.show(record)
+    finally:
+        progress.close()
 
 
 class Progress:

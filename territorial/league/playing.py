@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +25,9 @@ from territorial.league.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 SIDE_BY_SIDE = 16
 """Games that a process plays at once, at most: their memory still fits into the caches."""
 
+LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("stdlib", "purelib"))))
+"""Where the code is that no user wrote."""
+
 
 def side_by_side(games: int, processes: int) -> int:
     """Return how many games a process should play at once, so that all of them have as many to play.
@@ -31,6 +36,10 @@ def side_by_side(games: int, processes: int) -> int:
     """
     rounds = -(-games // (processes * SIDE_BY_SIDE))
     return max(1, -(-games // (processes * rounds)))
+
+
+class PlayingError(RuntimeError):
+    """Games could not be played to their ends by a process; the message is one line on why."""
 
 
 def play_games(
@@ -55,20 +64,20 @@ def play_on_all_cores(
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, played by ``processes`` processes.
 
-    Each plays ``portion`` games at once. They end with the iterator. RuntimeError, with what is known of it,
+    Each plays ``portion`` games at once. They end with the iterator. PlayingError, with what is known of it,
     if one of them fails.
     """
     waiting = _portions(fixtures, portion)
     arguments = config, tuple(players), make_policies
     workers = dict(_start(arguments) for _ in range(processes))
     try:
-        busy = {end for end in workers if _hand_out(end, waiting)}
+        busy = {end for end, worker in workers.items() if _hand_out(end, worker, waiting)}
         while busy:
             for end in wait(list(busy)):
                 message = _received(end, workers[end])
                 if message is not None:
                     yield message
-                elif not _hand_out(end, waiting):
+                elif not _hand_out(end, workers[end], waiting):
                     busy.discard(end)
     finally:
         for worker in workers.values():
@@ -93,11 +102,14 @@ def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
     return ours, worker
 
 
-def _hand_out(end: Any, waiting: Iterator[list[Fixture]]) -> bool:
+def _hand_out(end: Any, worker: Any, waiting: Iterator[list[Fixture]]) -> bool:
     """Send the next portion of games; return False if there are no more."""
     portion = next(waiting, None)
     if portion is not None:
-        end.send(portion)
+        try:
+            end.send(portion)
+        except OSError:
+            raise _ended(worker) from None
     return portion is not None
 
 
@@ -105,12 +117,29 @@ def _received(end: Any, worker: Any) -> GameRecord | None:
     """Return the record that a process has sent, or None if it has finished its portion."""
     try:
         message = end.recv()
-    except EOFError:
-        worker.join()
-        raise RuntimeError(f"a process that plays games ended with exit code {worker.exitcode}") from None
+    except (EOFError, OSError):
+        raise _ended(worker) from None
     if isinstance(message, str):
-        raise RuntimeError(f"a process that plays games has failed:\n{message}")
+        raise PlayingError(message)
     return cast("GameRecord | None", message)
+
+
+def _ended(worker: Any) -> PlayingError:
+    """Return what is to be said about a process that has ended without a word."""
+    worker.join()
+    if worker.exitcode >= 0:
+        return PlayingError(f"a process that plays games ended with exit code {worker.exitcode}")
+    name = signal.Signals(-worker.exitcode).name
+    why = ", as the system does where memory runs out" if name == "SIGKILL" else ""
+    return PlayingError(f"a process that plays games was ended by {name}{why}")
+
+
+def cause(error: Exception) -> str:
+    """Return what went wrong in one line, with the place: the last that is no library's, if there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
+    place = (own or frames)[-1]
+    return f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno}, in {place.name})"
 
 
 def _work(field: tuple[Any, ...], end: Any) -> None:
@@ -124,8 +153,8 @@ def _work(field: tuple[Any, ...], end: Any) -> None:
             end.send(None)
     except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone
         return
-    except Exception:
-        end.send(traceback.format_exc())
+    except Exception as error:
+        end.send(cause(error))
 
 
 class _Table:

@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 class ResultsError(ValueError):
-    """A file is not that of a contest, or of another one; the message says what is wrong with it."""
+    """A file is not that of a contest, or of another one, or full; the message says what is wrong with it."""
 
 
 class Results:
@@ -49,15 +49,11 @@ class Results:
         return tuple(self._records[number] for number in sorted(self._records) if number < self.contest.games)
 
     def add(self, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-        """Keep every record that comes, in the file at once, and yield it."""
-        if self.path is None:
-            yield from map(self._keep, records)
-            return
-        with self.path.open("a", encoding="utf-8") as file:
-            for record in records:
-                file.write(record.to_json() + "\n")
-                file.flush()
-                yield self._keep(record)
+        """Keep every record that comes, in the file at once, and yield it; ResultsError if that fails."""
+        for record in records:
+            if self.path is not None:
+                _append(self.path, record.to_json() + "\n")
+            yield self._keep(record)
 
     def _keep(self, record: GameRecord) -> GameRecord:
         self._records[record.game] = record
@@ -87,6 +83,14 @@ class Results:
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
         return record
+
+
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+    except OSError as error:
+        raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None
 
 
 def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:

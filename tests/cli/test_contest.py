@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -218,6 +219,53 @@ class Mine(PythonBot):
     def decide(self, view):
         return -1, 1
 """
+
+
+STOPPED = BOT.replace("return", "if Path('stop').exists(): raise OSError('no more')\n        return")
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, monkeypatch, processes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fails_for_a_test.py").write_text("from pathlib import Path\n" + STOPPED)
+    file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
+    common = ("match", "--seats", "fails_for_a_test:Mine,turtle", "--processes", processes, *SMALL)
+    kept = (*common, "--out", str(file))
+    assert run(capsys, *kept, "--games", "2")[0] == 0
+    stop.touch()
+    code, out, err = run(capsys, *kept, "--games", "4")
+    assert code == 1
+    assert "2 games; length" in out
+    last = err.splitlines()[-2:]
+    assert re.fullmatch(
+        r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 6, in decide\)", last[0]
+    )
+    assert last[1] == f"2 of 4 games are in {file}: the same command goes on"
+    code, out, err = run(capsys, *common, "--games", "4")
+    assert (code, out) == (1, "")
+    assert err.endswith("0 of 4 games were played, and are lost without --out\n")
+    stop.unlink()
+    assert run(capsys, *kept, "--games", "4")[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to the size of files on Windows")
+def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path):
+    import resource
+
+    file = tmp_path / "a.jsonl"
+    common = ("match", "--seats", "banker,turtle", "--out", str(file), *SMALL, *ONE)
+    assert run(capsys, *common, "--games", "2")[0] == 0
+    before, limits = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, limits[1]))
+    try:
+        code, _, err = run(capsys, *common, "--games", "4")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert code == 1
+    assert f"territorial match: {str(file)!r} cannot be written: File too large\n2 of 4 games are in" in err
+    assert run(capsys, *common, "--games", "4")[0] == 0
+    assert file.read_bytes().startswith(before)
+    assert len(file.read_bytes().splitlines()) == 5
 
 
 def test_games_of_a_bot_that_was_edited_are_not_mixed_with_those_before(capsys, tmp_path, monkeypatch):

@@ -1,6 +1,9 @@
 """Contests: which games there are, playing them on any number of processes, and the file of results."""
 
 import json
+import os
+import signal
+import sys
 import textwrap
 
 import numpy as np
@@ -10,7 +13,7 @@ from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.league.contest import Contest
 from territorial.league.field import Field, python_bot
-from territorial.league.playing import play_games, play_on_all_cores, side_by_side
+from territorial.league.playing import PlayingError, play_games, play_on_all_cores, side_by_side
 from territorial.league.record import LAND_EVERY, GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Tally
@@ -166,10 +169,45 @@ class Holds(PythonBot):
 def test_what_went_wrong_in_a_process_comes_out_of_it():
     the_contest = contest(players=("fails-1",) * 5)
     players = ["tests.league.test_contest:Fails"] * 5
-    with pytest.raises(RuntimeError, match="nothing works"):
+    with pytest.raises(
+        PlayingError, match=r"^ArithmeticError: nothing works \(.*test_contest.py, line \d+, in dec"
+    ):
         list(play_on_all_cores(CONFIG, players, the_contest.fixtures(), processes=2))
     with pytest.raises(ArithmeticError, match="nothing works"):
         list(play_games(CONFIG, players, the_contest.fixtures()))
+
+
+class Leaves(PythonBot):
+    name = "leaves-1"
+
+    def decide(self, view):
+        os._exit(3)
+
+
+class IsKilled(PythonBot):
+    name = "killed-1"
+
+    def decide(self, view):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("Leaves", "ended with exit code 3$"),
+        pytest.param(
+            "IsKilled",
+            "was ended by SIGKILL, as the system does where memory runs out$",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows"),
+        ),
+    ],
+)
+def test_it_is_said_how_a_process_ended(kind, message):
+    bot = f"tests.league.test_contest:{kind}"
+    (name,) = Field(CONFIG, [bot]).names
+    the_contest = contest(players=(name,) * 5)
+    with pytest.raises(PlayingError, match=message):
+        list(play_on_all_cores(CONFIG, [bot] * 5, the_contest.fixtures(), processes=1))
 
 
 # ---- players -----------------------------------------------------------------------------------------
