@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,6 +30,7 @@ from territorial.league.ratings import Rating, rate
 from territorial.league.record import GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Estimate, Line, Tally
+from territorial.locking import locked
 
 MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""
@@ -97,11 +99,53 @@ def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
         _check_plots(parsed.plots)
     config = config_of(parsed)
     make_policies = snapshots.policies_of(parsed, players)
-    contest, results = _begin(parsed, config, players, draw, make_policies)
+    contest = _contest(parsed, config, players, draw, make_policies)
+    with _alone(parsed.out):
+        return _play_and_report(parsed, contest, players, make_policies)
+
+
+def _contest(
+    parsed: argparse.Namespace,
+    config: GameConfig,
+    players: Sequence[str],
+    draw: Draw,
+    make_policies: MakePolicies | None,
+) -> Contest:
+    try:
+        field = Field(config, players, make_policies)
+        code = field.code | snapshots.code_of(parsed, players)
+        return Contest(
+            config=config, players=field.names, games=parsed.games, seed=parsed.seed, draw=draw, code=code
+        )
+    except (ValueError, SnapshotError) as error:
+        raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _alone(out: str | None) -> Iterator[None]:
+    """Keep other processes from playing into the same file; UsageError if one does."""
+    with ExitStack() as stack:
+        try:
+            if out is not None:
+                stack.enter_context(locked(Path(f"{out}.lock"), wait=False))
+        except BlockingIOError:
+            raise UsageError(
+                f"argument --out: another process plays games into {out!r}; wait until it has ended, or "
+                "name another file"
+            ) from None
+        except OSError as error:
+            raise UsageError(f"argument --out: {out!r}: {error.strerror}") from None
+        yield
+
+
+def _play_and_report(
+    parsed: argparse.Namespace, contest: Contest, players: Sequence[str], make_policies: MakePolicies | None
+) -> int:
+    results = _results(parsed, contest)
     missing = contest.games - len(results.records)
     code, why = 0, ""
     if missing:
-        _compile(config)
+        _compile(contest.config)
         try:
             _play(parsed, contest, results, players, make_policies)
         except KeyboardInterrupt:
@@ -127,25 +171,12 @@ def _kept(parsed: argparse.Namespace, contest: Contest, results: Results) -> str
     return f"{done} are in {parsed.out}: the same command goes on"
 
 
-def _begin(
-    parsed: argparse.Namespace,
-    config: GameConfig,
-    players: Sequence[str],
-    draw: Draw,
-    make_policies: MakePolicies | None,
-) -> tuple[Contest, Results]:
-    """Return the contest, and those of its games that have been played before."""
+def _results(parsed: argparse.Namespace, contest: Contest) -> Results:
+    """Return those games of the contest that have been played before."""
     try:
-        field = Field(config, players, make_policies)
-        code = field.code | snapshots.code_of(parsed, players)
-        contest = Contest(
-            config=config, players=field.names, games=parsed.games, seed=parsed.seed, draw=draw, code=code
-        )
-        return contest, Results(contest, parsed.out)
+        return Results(contest, parsed.out)
     except ResultsError as error:
         raise UsageError(f"argument --out: {error}") from None
-    except (ValueError, SnapshotError) as error:
-        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"argument --out: {parsed.out!r}: {error.strerror}") from None
 

@@ -14,6 +14,7 @@ import pytest
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
 from territorial.cli import contest, snapshots
 from territorial.league import playing
+from territorial.locking import locked
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -122,6 +123,18 @@ def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_p
     assert file.read_text().splitlines()[:4] == before
     assert len(file.read_text().splitlines()) == 9
     assert found["standings"] == result(capsys, *common, "--games", "8", "--out", str(straight))["standings"]
+
+
+def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
+    file = tmp_path / "a.jsonl"
+    common = ("match", "--seats", "banker,turtle", "--games", "1", *SMALL, *ONE)
+    with locked(tmp_path / "a.jsonl.lock"):
+        code, _, err = run(capsys, *common, "--out", str(file))
+        assert code == 2
+        assert f"argument --out: another process plays games into {str(file)!r}" in err
+        assert not file.exists()
+        assert run(capsys, *common, "--out", str(tmp_path / "b.jsonl"))[0] == 0
+    assert run(capsys, *common, "--out", str(file))[0] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send on Windows")
