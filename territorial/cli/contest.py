@@ -34,6 +34,8 @@ from territorial.locking import locked
 
 MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""
+MOST_BEATS = 12
+"""Players of whom it is printed who comes in before whom."""
 SHOW_EVERY = 2.0
 """Seconds between two lines of progress that stay, where there is no terminal."""
 
@@ -286,20 +288,40 @@ def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> li
 
 
 def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
-    """Return the standings and the shape of the games as text."""
+    """Return the standings, who comes in before whom, and the shape of the games as text."""
     heads = ("seats", "mean place", "games won", "times fair", "rating")
     rows = [("player", *heads)]
-    for line in tally.table():
+    lines = tally.table()
+    for line in lines:
         won = _interval(line.wins, 100, ".1f") + " %"
         cells = (_interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f"))
         rows.append((line.player, f"{line.seats:,}", *cells, _rating(line.player, ratings)))
     widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
-    lines = [
+    table = [
         f"{name:{longest + 2}}"
         + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         for name, *cells in rows
     ]
-    return "\n".join([*lines, "", *_shape_lines(tally.shape())])
+    return "\n".join(
+        [*table, "", *_beats_lines(tally, [line.player for line in lines]), *_shape_lines(tally.shape())]
+    )
+
+
+def _beats_lines(tally: Tally, order: Sequence[str]) -> list[str]:
+    """Return how often a seat of one player comes in before one of another, if there are few of them."""
+    if len(order) == 1:
+        return []
+    if len(order) > MOST_BEATS:
+        return ["how often one comes in before another: see --json or --plots"]
+    index, width = [tally.players.index(name) for name in order], max(map(len, order)) + 2
+    shown = [[f"{100 * share:.0f}" for share in row] for row in tally.beats()[np.ix_(index, index)]]
+    lines = [
+        f"{name:{width}}"
+        + "".join(f"{'-' if i == j or cell == 'nan' else cell:>{width}}" for j, cell in enumerate(row))
+        for i, (name, row) in enumerate(zip(order, shown, strict=True))
+    ]
+    head = " " * width + "".join(f"{name:>{width}}" for name in order)
+    return ["a seat of the row comes in before one of the column, per cent of all times:", head, *lines, ""]
 
 
 def _rating(player: str, ratings: Mapping[str, Rating] | None) -> str:

@@ -60,6 +60,27 @@ def test_match_prints_a_table(capsys):
     assert "4 of 4 games" in err
 
 
+def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
+    common = ("tournament", "--games", "6", *SMALL, *ONE)
+    players = ("turtle-1", "banker-1", "novice-1")
+    code, out, _ = run(capsys, *common, "--players", ",".join(players))
+    assert code == 0
+    lines = out.split("per cent of all times:\n")[1].splitlines()
+    order = lines[0].split()
+    assert set(order) == set(players)
+    found = result(capsys, *common, "--players", ",".join(players))
+    assert order == [line["player"] for line in found["standings"]]
+    beats = {
+        (row, column): found["beats"][i][j]
+        for i, row in enumerate(found["players"])
+        for j, column in enumerate(found["players"])
+    }
+    for row, line in zip(order, lines[1:4], strict=True):
+        cells = ["-" if row == column else f"{100 * beats[row, column]:.0f}" for column in order]
+        assert line.split() == [row, *cells]
+    assert "how often one comes in before another: see --json" in run(capsys, *common)[1]
+
+
 @pytest.mark.parametrize("verb", ["match --seats", "tournament --players"])
 def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path, verb):
     pytest.importorskip("openskill", reason="needs the extra league")
