@@ -155,7 +155,20 @@ def test_the_shape_of_games():
     assert shape["length"]["median"] == 1200
     assert shape["neutral_gone"]["median"] == 610
     assert shape["stopped_by_time"] == pytest.approx(1 / 3)
-    assert shape["alive"] == {"1000": {"min": 2, "quartile_1": 2, "median": 2, "quartile_3": 3, "max": 4}}
+    assert shape["alive"] == {"1000": {"min": 2, "quartile_1": 2.5, "median": 3, "quartile_3": 3.5, "max": 4}}
+
+
+def test_survivors_of_games_that_are_over_are_not_counted():
+    """Of five games two go on after tick 2,000: too few to say what games are like then."""
+    games = [record(k, "abcd", (1, 2, 3, 4), length=length) for k, length in enumerate((900, 950, 1500))]
+    games += [
+        record(k, "abcd", (1, 2, 3, 4), died=(-1, 2500, 1200, 300), length=3000, land=[[10] * 4])
+        for k in (3, 4)
+    ]
+    assert list(Tally(games).shape()["alive"]) == ["1000"]
+    alive = Tally(games[1:]).shape()["alive"]
+    assert {tick: found["max"] for tick, found in alive.items()} == {"1000": 4, "2000": 2}
+    assert alive["2000"]["min"] == 2
 
 
 def test_without_games_there_is_nothing_to_say():
