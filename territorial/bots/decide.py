@@ -12,6 +12,7 @@ import numpy as np
 
 from territorial._jit import int64, njit
 from territorial.bots.settings import (
+    AS_FREE,
     FALL,
     FORGIVES,
     FREE,
@@ -74,7 +75,7 @@ def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, i
             if memory[FREE_WAITS] != 0:
                 return HOLD_ALL, 0
         move = MOVES + number * MOVE_SIZE
-        if memory[move + SEND] > 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
+        if memory[move + SEND] != 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
             target = choose(game, params, p, memory, move, leader)
             if target != HOLD_ALL:
                 amount = amount_for_player(game, p, memory, move, target)
@@ -96,7 +97,10 @@ def amount_for_land(game: Game, p: int, memory: Any) -> int:
 def amount_for_player(game: Game, p: int, memory: Any, move: int, target: int) -> int:
     """Return the troops that the move whose first column is ``move`` sends at ``target``."""
     troops, land = game.troops[p], game.land[p]
-    amount = share(game, p, memory, memory[move + SEND], memory[move + SEND_LATER])
+    first, later = memory[move + SEND], memory[move + SEND_LATER]
+    if first == AS_FREE:
+        first, later = memory[FREE], memory[FREE_LATER]
+    amount = share(game, p, memory, first, later)
     amount = max(amount, surplus(game, p, memory, memory[move + SURPLUS]))
     if memory[move + KILL] > 0:
         amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)

@@ -45,7 +45,7 @@ BY, ELSE_BY, BY_PERCENT = 2, 3, 4
 FROM = 5
 """Troops a cell from which the move is made."""
 SEND, SEND_LATER = 6, 7
-"""Thousandths of the balance that are sent, at first and in the end; 0 is no move."""
+"""Thousandths of the balance that are sent, at first and in the end; 0 is no move, AS_FREE those of FREE."""
 SURPLUS = 8
 """Troops a cell above which at least all is sent; 0: no such rule."""
 KILL = 9
@@ -63,6 +63,8 @@ GRUDGES = BOT_MEMORY
 """From here on one number an owner: the cells it took that are forgiven."""
 
 DECIDES_BY_MOVES, LAUNCHES_AT_RANDOM = 0, 1
+AS_FREE = -1
+"""Instead of the shares of a move: it sends those that the seat drew for free land."""
 
 
 @njit

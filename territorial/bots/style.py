@@ -118,8 +118,8 @@ class Style:
         yield s.RESERVE, self._about(move.reserve)
 
     def _share(self, value: Range) -> Setting:
-        """Return the range of a share; all remains all."""
-        return Setting(ALL, ALL) if value == ALL else self._about(value)
+        """Return the range of a share; all remains all, and that of free land remains that."""
+        return _exactly(value) if value in (ALL, s.AS_FREE) else self._about(value)
 
     def _about(self, value: Range) -> Setting:
         """Return the range of numbers within ``jitter`` per cent of ``value``."""

@@ -7,6 +7,7 @@ condition or measure in territorial.bots.targets, or a bot in Python (territoria
 
 from __future__ import annotations
 
+from territorial.bots.settings import AS_FREE
 from territorial.bots.style import FreeLand, Move, Style
 from territorial.bots.targets import (
     BY_ATTACK,
@@ -133,8 +134,7 @@ STYLES: tuple[Style, ...] = (
             by=BY_FORCE,
             else_by=BY_DISTANCE,
             by_percent=50,
-            send=(300, 500),
-            later=(100, 300),
+            send=AS_FREE,
             surplus=100,
             spares=True,
         ),
@@ -148,7 +148,7 @@ STYLES: tuple[Style, ...] = (
         interval=100,
         fall=8,
         free=FreeLand(send=(300, 500), later=(50, 150), surplus=100, tops_up=False),
-        second=Move(only=NOT_YET, by=BY_FORCE, send=(300, 500), later=(50, 150), surplus=100, spares=True),
+        second=Move(only=NOT_YET, by=BY_FORCE, send=AS_FREE, surplus=100, spares=True),
         jitter=0,
     ),
     Style(

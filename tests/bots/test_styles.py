@@ -20,6 +20,8 @@ from tests.bots.support import (
 from tests.engine.support import NEVER, board, game_on, rows_of
 
 SECOND = settings.MOVES + settings.MOVE_SIZE
+BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
+"""2 lies between 1 and 3, 30 cells each, and all border free land."""
 RING = rows_of(*["112233" + "44" * 3] * 8, *["112233" + "22" * 3] * 8)
 """2 borders 1, 3 and 4."""
 
@@ -67,34 +69,55 @@ LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
 
 @pytest.mark.parametrize("name", LEVELS)
 def test_levels_let_an_attack_run_and_turn_to_another_target(name):
-    """2 attacks free land and 1 already, so it attacks 3 though that is stronger."""
-    drawing = rows_of(*["112233"] * 15, "......")
+    """2 attacks free land and 1 already, so it attacks 3 though that is stronger and farther away."""
+    drawing = rows_of(*["112233333333"] * 15, "." * 12)
     pools = {(2, 0): 500, (2, 1): 500}
     sent, _ = sends(name, drawing, (10, 2500, 2400), pools=pools)
     assert set(sent) == {3}
 
 
+@pytest.mark.parametrize("drawing", [BESIDE_FREE_LAND, FACE_TO_FACE])
 @pytest.mark.parametrize(
-    ("name", "first", "last"),
-    [("very_easy", 980, 980), ("easy", 980, 920), ("normal", 825, 750), ("hard", 500, 500)],
+    ("name", "first", "last", "fall"),
+    [
+        ("very_easy", (980, 980), (980, 980), 0),
+        ("easy", (980, 980), (920, 920), 3),
+        ("normal", (825, 825), (750, 750), 3),
+        ("hard", (500, 500), (500, 500), 0),
+        ("very_hard", (300, 500), (100, 300), 2),
+        ("impossible", (300, 500), (50, 150), 8),
+    ],
 )
-def test_what_a_level_sends_falls_with_every_launch(name, first, last):
-    game = game_on(FACE_TO_FACE, (100, 2000, 100), seats=["external", name, "external"], **CALM)
-    owner, found = board(game), []
-    for launches in (0, 1, 5, 1000):
+def test_what_a_level_sends_falls_with_every_launch_alike_at_free_land_and_at_players(
+    name, first, last, fall, drawing
+):
+    game = game_on(drawing, (100, 2000, 100), seats=["external", name, "external"], **CALM)
+    owner, found, counts = board(game), [], (0, 1, 5, 1000)
+    for launches in counts:
         game.set_position(0, owner, tick=LATER, troops=(1000, 2000, 1000), next_step=[NEVER] * 3)
         game.state.memory[0, 2, settings.LAUNCHES] = launches
         game.step()
         found += shares(game, 2, 2000).values()
         assert told(game, 2, settings.LAUNCHES) == launches + 1
-    fall = bots.make(name).style.settings()[settings.FALL].low
-    expected = [max(last, first - fall * launches) for launches in (0, 1, 5, 1000)]
+    drawn, lowest = told(game, 2, settings.FREE), told(game, 2, settings.FREE_LATER)
+    assert first[0] <= drawn <= first[1]
+    assert last[0] <= lowest <= last[1]
+    expected = [max(lowest, drawn - fall * launches) for launches in counts]
     assert np.abs(np.array(found) - expected).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["very_hard", "impossible"])
+def test_the_shares_of_the_highest_levels_are_drawn_for_each_seat(name):
+    config = GameConfig(height=48, width=48, num_players=8, map="open")
+    game = VecGame(config, 4, seats=[name] * 8, observe=False)
+    game.reset()
+    for column in (settings.FREE, settings.FREE_LATER):
+        assert len(np.unique(game.state.memory[:, 1:, column])) > 20
 
 
 @pytest.mark.parametrize(
     ("name", "weakest"),
-    [("easy", 0), ("normal", 5), ("hard", 25), ("very_hard", 50), ("impossible", 100)],
+    [("very_easy", 0), ("easy", 0), ("normal", 5), ("hard", 25), ("very_hard", 50), ("impossible", 100)],
 )
 def test_a_level_chooses_the_weakest_instead_of_the_nearest_so_many_times_in_a_hundred(name, weakest):
     """3 lies nearest to 2, 1 is weakest."""
@@ -106,10 +129,11 @@ def test_a_level_chooses_the_weakest_instead_of_the_nearest_so_many_times_in_a_h
     assert abs(chosen.count(1) - expected) <= 4 * (expected * (1 - weakest / 100)) ** 0.5
 
 
-@pytest.mark.parametrize(("name", "sent"), [("normal", 825), ("hard", 667), ("impossible", 667)])
-def test_from_hard_on_all_above_100_a_cell_is_sent(name, sent):
-    game = after_a_decision(FACE_TO_FACE, (9000, 9600, 9000), ["external", name])
-    assert list(shares(game, 2, 9600).values()) == [sent]
+@pytest.mark.parametrize(("drawing", "sent"), [(FACE_TO_FACE, 667), (BESIDE_FREE_LAND, 688)])
+@pytest.mark.parametrize("name", ["normal", "hard", "very_hard", "impossible"])
+def test_from_hard_on_all_above_100_a_cell_is_sent(name, drawing, sent):
+    game = after_a_decision(drawing, (9000, 9600, 9000), ["external", name])
+    assert list(shares(game, 2, 9600).values()) == [825 if name == "normal" else sent]
 
 
 @pytest.mark.parametrize("name", ["hard", "very_hard", "impossible"])
