@@ -1,7 +1,7 @@
 """How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
-free land, the others after it. ``territorial.bots.settings`` has the columns.
+free land, the third after it, the second as it is told. ``territorial.bots.settings`` has the columns.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from territorial.bots.settings import (
     FALL,
     FORGIVES,
     FREE,
+    FREE_AFTER_SECOND,
     FREE_LATER,
     FREE_SURPLUS,
     FREE_TOPS_UP,
@@ -65,10 +66,10 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
 
 @njit
 def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
-    """Return the first launch that can be made: first move, free land, second move, third move."""
+    """Return the first launch that can be made: of the moves in order, with free land in between."""
     leader = leader_of(game, p, memory[LEADER_SHARE]) if memory[LEADER_SHARE] > 0 else 0
     for number in range(NUM_MOVES):
-        if number == 1 and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
+        if number == 1 + memory[FREE_AFTER_SECOND] and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
             is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0
             if is_idle and is_open(game, params, p, NEUTRAL):
                 return send(game, p, NEUTRAL, amount_for_land(game, p, memory))

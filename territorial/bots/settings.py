@@ -53,10 +53,14 @@ KILL = 9
 SPARES = 10
 """1: sends at most what kills a target that has less than an eighth of the own troops."""
 RESERVE = 11
-"""Troops a cell that stay at home."""
+"""Troops a cell that stay at home, less the launch tax and what rounding up to whole 1024ths takes: under
+the usual rules at most 13 1024ths of the balance."""
 MOVE_SIZE, NUM_MOVES = 12, 3
 
-NUM_SETTINGS = MOVES + NUM_MOVES * MOVE_SIZE
+FREE_AFTER_SECOND = MOVES + NUM_MOVES * MOVE_SIZE
+"""1: the second move goes before free land too."""
+
+NUM_SETTINGS = FREE_AFTER_SECOND + 1
 LAUNCHES = NUM_SETTINGS
 """Launches so far: the first of the numbers that a bot counts for itself."""
 GRUDGES = BOT_MEMORY

@@ -22,6 +22,7 @@ from territorial.bots.targets import (
     HATED,
     KILLABLE,
     NO_HUNTER,
+    NOT_LEADER,
     NOT_YET,
     SHRUNK,
     SWARMED,
@@ -164,10 +165,9 @@ STYLES: tuple[Style, ...] = (
         idea="waits for a neighbour that is thin or under attack, and sends what finishes it",
         beaten_by="Keep your troops at home: it never begins a war.",
         interval=50,
-        free=FreeLand(send=120),
-        first=Move(only=THIN, limit=25, by=BY_DENSITY, kill=120, reserve=50),
-        second=Move(only=SWARMED, limit=50, by=BY_DENSITY, kill=120, reserve=50),
-        third=Move(by=BY_DENSITY, from_=130, reserve=110),
+        free=FreeLand(send=120, after_second=True),
+        first=Move(only=THIN | KILLABLE, limit=25, by=BY_DENSITY, kill=120, reserve=50),
+        second=Move(only=SWARMED | KILLABLE, limit=50, by=BY_DENSITY, kill=120, reserve=50),
     ),
     Style(
         name="finisher-1",
@@ -185,7 +185,6 @@ STYLES: tuple[Style, ...] = (
         interval=100,
         free=FreeLand(send=300, tops_up=False),
         second=Move(only=KILLABLE, by=BY_MOST_LAND, reserve=0),
-        third=Move(by=BY_DENSITY, from_=130, reserve=0),
     ),
     Style(
         name="avenger-1",
@@ -220,7 +219,7 @@ STYLES: tuple[Style, ...] = (
         interval=60,
         free=FreeLand(send=120),
         first=Move(only=WEAK_LEADER, limit=70, send=300, reserve=60),
-        second=Move(only=NO_HUNTER, by=BY_DENSITY, from_=95, send=300, reserve=60),
+        second=Move(only=NO_HUNTER | NOT_LEADER, by=BY_DENSITY, from_=95, send=300, reserve=60),
         leader_share=15,
     ),
     Style(
@@ -238,7 +237,7 @@ STYLES: tuple[Style, ...] = (
         interval=100,
         opening=200,
         free=FreeLand(send=100, later=400, tops_up=False),
-        second=Move(by=BY_DENSITY, from_=120, send=700, surplus=80, kill=150, reserve=110),
+        second=Move(by=BY_DENSITY, from_=120, kill=150, reserve=110),
     ),
     Style(
         name="besieger-1",
