@@ -35,14 +35,14 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="random-1",
         idea="any legal launch, as likely as any other; holds nine times in ten",
-        beaten_by="Anything beats it: it wastes its troops.",
+        beaten_by="Attack it: it looks at nobody, and wastes its troops on all sides.",
         interval=1,
         at_random=True,
         jitter=0,
     ),
     Style(
         name="novice-1",
-        idea="sends nearly everything, at free land or else at whoever is nearest, and is left with nothing",
+        idea="sends nearly everything, at free land or else at whoever is nearest, and keeps next to nothing",
         beaten_by="Strike right after it has sent.",
         interval=100,
         free=FreeLand(send=980),
@@ -51,7 +51,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="metronome-1",
-        idea="strikes with the beat of the income, first at free land, then at the weakest neighbour",
+        idea="strikes as often as income comes, first at free land, then at the weakest neighbour",
         beaten_by="Look stronger than its other neighbours, and strike when its troops are in the field.",
         interval=100,
         opening=600,
@@ -61,7 +61,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="banker-1",
-        idea="grows on small launches, saves up, and spends it all at once where the defence is thinnest",
+        idea="grows on small launches, saves up, and spends all above 70 a cell on the thinnest defence",
         beaten_by="Attack while it saves; it never answers, and only looks at densities.",
         interval=100,
         opening=300,
@@ -82,7 +82,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="very_easy-1",
         idea="a level: sends nearly everything every 104 ticks, at free land or else at whoever is nearest",
-        beaten_by="Strike right after it has sent: nothing is left at home.",
+        beaten_by="Strike right after it has sent: next to nothing is left at home.",
         interval=104,
         free=FreeLand(send=980, tops_up=False),
         second=Move(only=NOT_YET, by=BY_DISTANCE, send=980),
@@ -91,7 +91,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="easy-1",
-        idea="a level: sends nearly everything, a little less every time",
+        idea="a level: sends nearly everything, 98 % at first and 92 % in the end",
         beaten_by="Strike right after it has sent.",
         interval=110,
         fall=3,
@@ -103,7 +103,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="normal-1",
         idea="a level: sends four fifths, and now and then at its weakest neighbour instead of the nearest",
-        beaten_by="Strike right after it has sent: a fifth of its troops defends all of its land.",
+        beaten_by="Strike right after it has sent: at most a quarter of its troops defends all of its land.",
         interval=104,
         fall=3,
         free=FreeLand(send=825, later=750, tops_up=False),
@@ -113,8 +113,8 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="hard-1",
-        idea="a level: sends half, or all above 100 a cell, no more than needed at the weak",
-        beaten_by="It goes for whoever is near, however strong: let it break its troops on you, then answer.",
+        idea="a level: sends half, or all above 100 a cell if that is more, no more than needed at the weak",
+        beaten_by="It mostly goes for whoever is nearest, however strong: let it break on you, then answer.",
         interval=100,
         free=FreeLand(send=500, surplus=100, tops_up=False),
         second=Move(
@@ -125,7 +125,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="very_hard-1",
-        idea="a level: sends a third to a half, less and less, every second time at its weakest neighbour",
+        idea="a level: sends three to five tenths, less and less, half of the time at its weakest neighbour",
         beaten_by="Be neither the nearest nor the weakest, and take it while it fights somebody else.",
         interval=(50, 175),
         fall=2,
@@ -144,7 +144,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="impossible-1",
-        idea="a level: sends less and less, always at its weakest neighbour",
+        idea="a level: sends three to five tenths, less and less, always at its weakest neighbour",
         beaten_by="Look stronger than its other neighbours; it keeps no reserve against two at once.",
         interval=100,
         fall=8,
@@ -154,16 +154,16 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="sprinter-1",
-        idea="never lets its expansion rest, and hits the thinnest defence before its own chest is full",
-        beaten_by="It is thin all over: save up, and hit it in the middle of the game.",
+        idea="expands whenever it has no troops on free land; else, half full, hits the thinnest defence",
+        beaten_by="It never has many troops a cell: save up, and hit it in the middle of the game.",
         interval=100,
         free=FreeLand(send=200, tops_up=False),
         second=Move(by=BY_DENSITY, from_=60, send=400, reserve=30),
     ),
     Style(
         name="vulture-1",
-        idea="waits for a neighbour that is thin or under attack, and sends what finishes it",
-        beaten_by="Keep your troops at home: it never begins a war.",
+        idea="waits for a neighbour that is thin, or under heavy attack, and that it can finish",
+        beaten_by="Keep a third of its troops a cell: it leaves alone who is neither thin nor attacked.",
         interval=50,
         free=FreeLand(send=120, after_second=True),
         first=Move(only=THIN | KILLABLE, limit=25, by=BY_DENSITY, kill=120, reserve=50),
@@ -171,8 +171,8 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="finisher-1",
-        idea="goes for those who have lost more than half of their land, before others take the rest",
-        beaten_by="Never let it see you shrink; fresh land that it takes is thinly held.",
+        idea="goes for those who have lost more than half of their land; else, once rich, for the weakest",
+        beaten_by="Keep half of the most land that you had, and let others be its weakest neighbour.",
         interval=60,
         free=FreeLand(send=120),
         first=Move(only=SHRUNK, limit=45, by=BY_DECLINE, kill=120, reserve=60),
@@ -181,15 +181,15 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="full_sender-1",
         idea="sends everything at the largest neighbour it can kill, and has nothing left at home",
-        beaten_by="Any attack while its troops are away takes its land at the price of free land.",
+        beaten_by="Be too dear to kill, and attack while its troops are away: nobody defends its land then.",
         interval=100,
         free=FreeLand(send=300, tops_up=False),
         second=Move(only=KILLABLE, by=BY_MOST_LAND, reserve=0),
     ),
     Style(
         name="avenger-1",
-        idea="remembers who took its land, and strikes back at the worst of them until it has forgiven",
-        beaten_by="Let it hate somebody else, or take much at once: it forgives an eighth at every decision.",
+        idea="strikes back at who took most of its land until it has forgiven; once rich, at the weakest",
+        beaten_by="Let others take more: it hates the worst only, and forgives an eighth at every decision.",
         interval=50,
         free=FreeLand(send=120),
         first=Move(only=HATED, limit=20, by=BY_GRUDGE, send=400, reserve=40),
@@ -206,7 +206,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="bully-1",
-        idea="picks on the smallest",
+        idea="picks on the smallest, however strong",
         beaten_by="Be larger than its other neighbours: it does not see the large grow.",
         interval=70,
         free=FreeLand(send=150),
@@ -214,8 +214,8 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="leader_hunter-1",
-        idea="brings down whoever leads, once that one is under attack or poor, and spares fellow hunters",
-        beaten_by="Stay second until the end, or attack the leader: it never attacks those who do.",
+        idea="attacks the leader when he is attacked or poor; once rich, others who do not attack him",
+        beaten_by="Attack the leader: it never attacks those who do, unless it leads itself.",
         interval=60,
         free=FreeLand(send=120),
         first=Move(only=WEAK_LEADER, limit=70, send=300, reserve=60),
@@ -224,8 +224,8 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="drip-1",
-        idea="has a trickle of troops in the field at all times: a shield, and a tax at every decision",
-        beaten_by="Save up: every launch costs it a hundredth of its troops, ten times as often as others.",
+        idea="sends a trickle every 10 ticks, at players from 50 a cell: a shield, and a tax each time",
+        beaten_by="Save up: every launch costs it a hundredth of its troops, and it makes up to ten for one.",
         interval=10,
         free=FreeLand(send=40),
         second=Move(by=BY_DENSITY, send=40, reserve=50),
@@ -241,7 +241,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="besieger-1",
-        idea="grinds down the weakest neighbour, turtles too: a bite whenever its chest overflows",
+        idea="grinds down the weakest neighbour, turtles too: a bite whenever it has 120 a cell",
         beaten_by="Grow faster in the opening, and let others be its weakest neighbour.",
         interval=50,
         opening=200,
@@ -251,7 +251,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="opportunist-1",
         idea="opens fast, takes whoever is thin and can be finished, and else spends what would rot",
-        beaten_by="Stay as dense as it is; only a strike from two sides makes it thin.",
+        beaten_by="Keep two thirds of its troops a cell, and let others be thinner: the rest goes to them.",
         interval=100,
         opening=900,
         free=FreeLand(send=250, later=150, tops_up=False),
