@@ -17,8 +17,8 @@ from territorial.seats import LINEUPS
 
 LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
 INTERVALS = (
-    "In brackets the ends of 95 % intervals: of places and wins over games drawn anew, of ratings 1.96 sigma "
-    "to both sides."
+    "In brackets the ends of 95 % intervals: of places over games drawn anew, of wins Wilson's, of ratings "
+    "1.96 sigma to both sides."
 )
 
 
@@ -192,7 +192,8 @@ def health(found: Mapping[str, Any]) -> str:
         [
             markdown(header, rows, "lrrrrrrr"),
             "",
-            f"Medians of {found['games']} games of 32 seats a field; bots play among their like. The limit "
+            f"Medians of {found['games']} games of 32 seats a field; bots play among their like. Who is "
+            "alive is counted in games that go on; a dash where fewer than half of them do. The limit "
             f"is {found['max_ticks']:,} ticks, in the last column {found['longest']:,} "
             "(`benchmarks/bot_health.py`).",
         ]

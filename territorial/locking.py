@@ -11,12 +11,14 @@ from pathlib import Path
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: int) -> None:
+    def _lock(file: int, *, wait: bool) -> None:
         while True:
             try:
-                return msvcrt.locking(file, msvcrt.LK_LOCK, 1)
-            except OSError:  # it gives up after ten seconds
-                continue
+                return msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            except OSError as error:
+                if not wait:
+                    raise BlockingIOError(*error.args) from None
+                # it gives up after ten seconds
 
     def _unlock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
@@ -27,8 +29,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    def _lock(file: int, *, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
@@ -43,14 +45,15 @@ else:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
 
-    The system takes the lock back from a process that is stopped.
+    The system takes the lock back from a process that is stopped. BlockingIOError if another has it and one
+    does not want to ``wait``.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _lock(file)
+        _lock(file, wait=wait)
         try:
             yield
         finally:

@@ -55,14 +55,13 @@ LINEUPS: Mapping[str, LineUp] = MappingProxyType(
             seats=("opportunist-1",) * 2
             + ("turtle-1",) * 2
             + ("settler-1",) * 2
-            + ("besieger-1",)
-            + ("vulture-1",) * 2
-            + ("metronome-1",) * 4
+            + ("besieger-1",) * 2
+            + ("vulture-1",)
+            + ("metronome-1",) * 5
             + ("banker-1", "leader_hunter-1", "finisher-1", "geographer-1", "avenger-1")
             + ("sprinter-1", "bully-1", "drip-1", "full_sender-1")
             + ("impossible-1", "very_hard-1", "hard-1", "hard-1", "normal-1", "easy-1", "very_easy-1")
-            + ("novice-1",) * 2
-            + ("random-1",),
+            + ("novice-1", "random-1"),
             seeds=tuple(range(64)),
         ),
         "levels-1": LineUp(

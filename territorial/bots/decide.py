@@ -1,7 +1,7 @@
 """How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
-free land, the others after it. ``territorial.bots.settings`` has the columns.
+free land, the third after it, the second as it is told. ``territorial.bots.settings`` has the columns.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy as np
 
 from territorial._jit import int64, njit
 from territorial.bots.settings import (
+    AS_FREE,
     FALL,
     FORGIVES,
     FREE,
+    FREE_AFTER_SECOND,
     FREE_LATER,
     FREE_SURPLUS,
     FREE_TOPS_UP,
@@ -64,17 +66,17 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
 
 @njit
 def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
-    """Return the first launch that can be made: first move, free land, second move, third move."""
+    """Return the first launch that can be made: of the moves in order, with free land in between."""
     leader = leader_of(game, p, memory[LEADER_SHARE]) if memory[LEADER_SHARE] > 0 else 0
     for number in range(NUM_MOVES):
-        if number == 1 and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
+        if number == 1 + memory[FREE_AFTER_SECOND] and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
             is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0
             if is_idle and is_open(game, params, p, NEUTRAL):
                 return send(game, p, NEUTRAL, amount_for_land(game, p, memory))
             if memory[FREE_WAITS] != 0:
                 return HOLD_ALL, 0
         move = MOVES + number * MOVE_SIZE
-        if memory[move + SEND] > 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
+        if memory[move + SEND] != 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
             target = choose(game, params, p, memory, move, leader)
             if target != HOLD_ALL:
                 amount = amount_for_player(game, p, memory, move, target)
@@ -96,7 +98,10 @@ def amount_for_land(game: Game, p: int, memory: Any) -> int:
 def amount_for_player(game: Game, p: int, memory: Any, move: int, target: int) -> int:
     """Return the troops that the move whose first column is ``move`` sends at ``target``."""
     troops, land = game.troops[p], game.land[p]
-    amount = share(game, p, memory, memory[move + SEND], memory[move + SEND_LATER])
+    first, later = memory[move + SEND], memory[move + SEND_LATER]
+    if first == AS_FREE:
+        first, later = memory[FREE], memory[FREE_LATER]
+    amount = share(game, p, memory, first, later)
     amount = max(amount, surplus(game, p, memory, memory[move + SURPLUS]))
     if memory[move + KILL] > 0:
         amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)

@@ -45,7 +45,7 @@ BY, ELSE_BY, BY_PERCENT = 2, 3, 4
 FROM = 5
 """Troops a cell from which the move is made."""
 SEND, SEND_LATER = 6, 7
-"""Thousandths of the balance that are sent, at first and in the end; 0 is no move."""
+"""Thousandths of the balance that are sent, at first and in the end; 0 is no move, AS_FREE those of FREE."""
 SURPLUS = 8
 """Troops a cell above which at least all is sent; 0: no such rule."""
 KILL = 9
@@ -53,16 +53,22 @@ KILL = 9
 SPARES = 10
 """1: sends at most what kills a target that has less than an eighth of the own troops."""
 RESERVE = 11
-"""Troops a cell that stay at home."""
+"""Troops a cell that stay at home, less the launch tax and what rounding up to whole 1024ths takes: under
+the usual rules at most 13 1024ths of the balance."""
 MOVE_SIZE, NUM_MOVES = 12, 3
 
-NUM_SETTINGS = MOVES + NUM_MOVES * MOVE_SIZE
+FREE_AFTER_SECOND = MOVES + NUM_MOVES * MOVE_SIZE
+"""1: the second move goes before free land too."""
+
+NUM_SETTINGS = FREE_AFTER_SECOND + 1
 LAUNCHES = NUM_SETTINGS
 """Launches so far: the first of the numbers that a bot counts for itself."""
 GRUDGES = BOT_MEMORY
 """From here on one number an owner: the cells it took that are forgiven."""
 
 DECIDES_BY_MOVES, LAUNCHES_AT_RANDOM = 0, 1
+AS_FREE = -1
+"""Instead of the shares of a move: it sends those that the seat drew for free land."""
 
 
 @njit

@@ -34,6 +34,7 @@ class FreeLand:
     surplus: Range = 0
     tops_up: bool = True
     waits: bool = False
+    after_second: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +59,10 @@ class Move:
 class Style:
     """A bot: its name with a version, what it does, how it is beaten, and its settings.
 
-    ``first`` is looked at before free land, ``second`` and ``third`` after it. Every threshold and every
-    share is drawn for a seat within ``jitter`` per cent of what stands here, or from between the two numbers
-    of a pair. ``start``: 512ths of the starting troops that the bot has where handicaps are on.
+    ``first`` is looked at before free land, ``second`` (unless free land has ``after_second``) and ``third``
+    after it. Every threshold and every share is drawn for a seat within ``jitter`` per cent of what stands
+    here, or from between the two numbers of a pair. ``start``: 512ths of the starting troops that the bot
+    has where handicaps are on.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Style:
             yield s.FREE_SURPLUS, self._about(self.free.surplus)
             yield s.FREE_TOPS_UP, _exactly(self.free.tops_up)
             yield s.FREE_WAITS, _exactly(self.free.waits)
+            yield s.FREE_AFTER_SECOND, _exactly(self.free.after_second)
         for number, move in enumerate((self.first, self.second, self.third)):
             if move is not None:
                 for column, setting in self._move_columns(move):
@@ -118,8 +121,8 @@ class Style:
         yield s.RESERVE, self._about(move.reserve)
 
     def _share(self, value: Range) -> Setting:
-        """Return the range of a share; all remains all."""
-        return Setting(ALL, ALL) if value == ALL else self._about(value)
+        """Return the range of a share; all remains all, and that of free land remains that."""
+        return _exactly(value) if value in (ALL, s.AS_FREE) else self._about(value)
 
     def _about(self, value: Range) -> Setting:
         """Return the range of numbers within ``jitter`` per cent of ``value``."""

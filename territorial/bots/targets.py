@@ -38,7 +38,7 @@ FREE_DRAWS = 256
 NOT_YET = 1
 """No own pool is there."""
 KILLABLE = 2
-"""What it takes to finish it can be sent."""
+"""What finishes it, or KILL per cent of that if it is more, can be sent (the launch tax aside)."""
 WEAKER_ATTACKER = 4
 """Attacks, with less at home and in that pool together than is at home here."""
 SHRUNK = 8
@@ -53,12 +53,14 @@ WEAK_LEADER = 128
 """Leads, and is under attack or has less than LIMIT troops a cell."""
 NO_HUNTER = 256
 """Does not attack the leader."""
+NOT_LEADER = 512
+"""Does not lead."""
 
 WEAKNESSES = KILLABLE | SHRUNK | THIN | SWARMED
-PERSONS = NOT_YET | WEAKER_ATTACKER | HATED | WEAK_LEADER | NO_HUNTER
+PERSONS = NOT_YET | WEAKER_ATTACKER | HATED | WEAK_LEADER | NO_HUNTER | NOT_LEADER
 
 BY_DENSITY, BY_FORCE, BY_DISTANCE, BY_ATTACK, BY_DECLINE = 0, 1, 2, 3, 4
-BY_GRUDGE, BY_BORDER, BY_LEAST_LAND, BY_MOST_LAND, BY_PRICE = 5, 6, 7, 8, 9
+BY_GRUDGE, BY_BORDER, BY_LEAST_LAND, BY_MOST_LAND = 5, 6, 7, 8
 
 
 @njit
@@ -144,6 +146,8 @@ def is_the_one(game: Game, p: int, q: int, memory: Any, leader: int, only: int, 
         fits &= (q == leader) & is_weak
     if only & NO_HUNTER:
         fits &= (leader == 0) | (leader == p) | (game.pools[q, leader] == 0)
+    if only & NOT_LEADER:
+        fits &= q != leader
     return fits
 
 
@@ -166,9 +170,7 @@ def score(game: Game, p: int, q: int, memory: Any, by: int) -> tuple[int, int]:
         return game.land[q], game.fronts[p, q]
     if by == BY_LEAST_LAND:
         return game.land[q], 1
-    if by == BY_MOST_LAND:
-        return -game.land[q], 1
-    return kill_price(game, p, q), game.land[q]
+    return -game.land[q], 1  # BY_MOST_LAND
 
 
 @njit

@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,15 +24,18 @@ from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
 from territorial.league.contest import MOST_GAMES, Contest, Draw
 from territorial.league.field import Field
-from territorial.league.playing import SIDE_BY_SIDE, play_games, play_on_all_cores
+from territorial.league.playing import PlayingError, cause, play_games, play_on_all_cores, side_by_side
 from territorial.league.policies import MakePolicies
 from territorial.league.ratings import Rating, rate
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Estimate, Line, Tally
+from territorial.locking import locked
 
 MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""
+MOST_BEATS = 12
+"""Players of whom it is printed who comes in before whom."""
 SHOW_EVERY = 2.0
 """Seconds between two lines of progress that stay, where there is no terminal."""
 
@@ -97,41 +101,84 @@ def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
         _check_plots(parsed.plots)
     config = config_of(parsed)
     make_policies = snapshots.policies_of(parsed, players)
-    contest, results = _begin(parsed, config, players, draw, make_policies)
-    missing = contest.games - len(results.records)
-    is_interrupted = False
-    if missing:
-        _compile(config)
-        try:
-            _play(parsed, contest, results, players, make_policies)
-        except KeyboardInterrupt:
-            is_interrupted = True
-    if not results.records:
-        print("interrupted before a game was over", file=sys.stderr)
-        return 130
-    _report(parsed, contest, results)
-    if is_interrupted:
-        kept = f"are in {parsed.out}: the same command goes on" if parsed.out else "were played"
-        print(f"interrupted: {len(results.records):,} of {contest.games:,} games {kept}", file=sys.stderr)
-    return 130 if is_interrupted else 0
+    contest = _contest(parsed, config, players, draw, make_policies)
+    with _alone(parsed.out):
+        return _play_and_report(parsed, contest, players, make_policies)
 
 
-def _begin(
+def _contest(
     parsed: argparse.Namespace,
     config: GameConfig,
     players: Sequence[str],
     draw: Draw,
     make_policies: MakePolicies | None,
-) -> tuple[Contest, Results]:
-    """Return the contest, and those of its games that have been played before."""
+) -> Contest:
     try:
-        names = Field(config, players, make_policies).names
-        contest = Contest(config=config, players=names, games=parsed.games, seed=parsed.seed, draw=draw)
-        return contest, Results(contest, parsed.out)
-    except ResultsError as error:
-        raise UsageError(f"argument --out: {error}") from None
+        field = Field(config, players, make_policies)
+        code = field.code | snapshots.code_of(parsed, players)
+        return Contest(
+            config=config, players=field.names, games=parsed.games, seed=parsed.seed, draw=draw, code=code
+        )
     except (ValueError, SnapshotError) as error:
         raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _alone(out: str | None) -> Iterator[None]:
+    """Keep other processes from playing into the same file; UsageError if one does."""
+    with ExitStack() as stack:
+        try:
+            if out is not None:
+                stack.enter_context(locked(Path(f"{out}.lock"), wait=False))
+        except BlockingIOError:
+            raise UsageError(
+                f"argument --out: another process plays games into {out!r}; wait until it has ended, or "
+                "name another file"
+            ) from None
+        except OSError as error:
+            raise UsageError(f"argument --out: {out!r}: {error.strerror}") from None
+        yield
+
+
+def _play_and_report(
+    parsed: argparse.Namespace, contest: Contest, players: Sequence[str], make_policies: MakePolicies | None
+) -> int:
+    results = _results(parsed, contest)
+    missing = contest.games - len(results.records)
+    code, why = 0, ""
+    if missing:
+        _compile(contest.config)
+        try:
+            _play(parsed, contest, results, players, make_policies)
+        except KeyboardInterrupt:
+            code, why = 130, "interrupted"
+        except (PlayingError, ResultsError) as error:
+            code, why = 1, str(error)
+        except Exception as error:  # of a bot or a policy that plays in this process
+            code, why = 1, cause(error)
+    try:
+        if results.records:
+            _report(parsed, contest, results)
+    finally:
+        if why:
+            print(f"territorial {parsed.verb}: {why}\n{_kept(parsed, contest, results)}", file=sys.stderr)
+    return code
+
+
+def _kept(parsed: argparse.Namespace, contest: Contest, results: Results) -> str:
+    """Return what there is of a contest that has come to a stop."""
+    done = f"{len(results.records):,} of {contest.games:,} games"
+    if parsed.out is None:
+        return f"{done} were played, and are lost without --out"
+    return f"{done} are in {parsed.out}: the same command goes on"
+
+
+def _results(parsed: argparse.Namespace, contest: Contest) -> Results:
+    """Return those games of the contest that have been played before."""
+    try:
+        return Results(contest, parsed.out)
+    except ResultsError as error:
+        raise UsageError(f"argument --out: {error}") from None
     except OSError as error:
         raise UsageError(f"argument --out: {parsed.out!r}: {error.strerror}") from None
 
@@ -156,15 +203,18 @@ def _play(
 ) -> None:
     """Play the games that are missing, and show how far it is."""
     fixtures, missing = contest.fixtures(without=results.numbers), contest.games - len(results.records)
-    processes = min(parsed.processes, -(-missing // SIDE_BY_SIDE))
+    processes = min(parsed.processes, missing)
     if processes == 1:
         records = play_games(contest.config, players, fixtures, make_policies)
     else:
-        records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies)
+        portion = side_by_side(missing, processes)
+        records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies, portion)
     progress = Progress(contest.games, contest.games - missing, sys.stderr)
-    for record in results.add(records):
-        progress.show(record)
-    progress.close()
+    try:
+        for record in results.add(records):
+            progress.show(record)
+    finally:
+        progress.close()
 
 
 class Progress:
@@ -238,25 +288,48 @@ def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> li
 
 
 def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
-    """Return the standings and the shape of the games as text."""
+    """Return the standings, who comes in before whom, and the shape of the games as text."""
     heads = ("seats", "mean place", "games won", "times fair", "rating")
     rows = [("player", *heads)]
-    for line in tally.table():
+    lines = tally.table()
+    for line in lines:
         won = _interval(line.wins, 100, ".1f") + " %"
         cells = (_interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f"))
-        rating = "" if ratings is None else _rating(ratings[line.player])
-        rows.append((line.player, f"{line.seats:,}", *cells, rating))
+        rows.append((line.player, f"{line.seats:,}", *cells, _rating(line.player, ratings)))
     widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
-    lines = [
+    table = [
         f"{name:{longest + 2}}"
         + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         for name, *cells in rows
     ]
-    return "\n".join([*lines, "", *_shape_lines(tally.shape())])
+    return "\n".join(
+        [*table, "", *_beats_lines(tally, [line.player for line in lines]), *_shape_lines(tally.shape())]
+    )
 
 
-def _rating(rating: Rating) -> str:
-    return f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
+def _beats_lines(tally: Tally, order: Sequence[str]) -> list[str]:
+    """Return how often a seat of one player comes in before one of another, if there are few of them."""
+    if len(order) == 1:
+        return []
+    if len(order) > MOST_BEATS:
+        return ["how often one comes in before another: see --json or --plots"]
+    index, width = [tally.players.index(name) for name in order], max(map(len, order)) + 2
+    shown = [[f"{100 * share:.0f}" for share in row] for row in tally.beats()[np.ix_(index, index)]]
+    lines = [
+        f"{name:{width}}"
+        + "".join(f"{'-' if i == j or cell == 'nan' else cell:>{width}}" for j, cell in enumerate(row))
+        for i, (name, row) in enumerate(zip(order, shown, strict=True))
+    ]
+    head = " " * width + "".join(f"{name:>{width}}" for name in order)
+    return ["a seat of the row comes in before one of the column, per cent of all times:", head, *lines, ""]
+
+
+def _rating(player: str, ratings: Mapping[str, Rating] | None) -> str:
+    """Return a rating as text, a dash for who met nobody else."""
+    if ratings is None:
+        return ""
+    rating = ratings.get(player)
+    return "-" if rating is None else f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
 
 
 def _interval(estimate: Estimate, scale: float, form: str) -> str:
@@ -280,7 +353,6 @@ def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
 
 def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
     """Return everything there is to say about a contest, as values that JSON has."""
-    ticks = np.arange(0, int(tally.lengths.max()) + LAND_EVERY, LAND_EVERY)
     beats = [[None if np.isnan(share) else float(share) for share in row] for row in tally.beats()]
     return {
         "versions": versions(),
@@ -290,13 +362,13 @@ def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | No
         "standings": [_standing(line, ratings) for line in tally.table()],
         "players": list(tally.players),
         "beats": beats,
-        "ticks": ticks.tolist(),
-        "survival": tally.survival(ticks).tolist(),
-        "land": tally.land(ticks).tolist(),
+        "ticks": tally.ticks.tolist(),
+        "survival": tally.survival(tally.ticks).tolist(),
+        "land": tally.land(tally.ticks).tolist(),
     }
 
 
 def _standing(line: Line, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
-    rating = None if ratings is None else ratings[line.player]._asdict()
+    rating = None if ratings is None else ratings.get(line.player)
     estimates = {name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")}
-    return {"player": line.player, "seats": line.seats, **estimates, "rating": rating}
+    return {"player": line.player, "seats": line.seats, **estimates, "rating": rating and rating._asdict()}

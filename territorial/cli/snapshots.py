@@ -10,7 +10,7 @@ from typing import Any
 
 from territorial.cli.options import UsageError
 from territorial.league import SnapshotStore
-from territorial.league.field import load, snapshots_of
+from territorial.league.field import code_digest, load, snapshots_of
 from territorial.league.policies import SNAPSHOT, MakePolicies
 
 
@@ -49,6 +49,16 @@ def policies_of(parsed: argparse.Namespace, players: Sequence[str]) -> MakePolic
             "snapshots need PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
         ) from None
     return partial(SnapshotPlayers, SnapshotStore(parsed.store), _trunks(parsed.architectures))
+
+
+def code_of(parsed: argparse.Namespace, players: Sequence[str]) -> dict[str, str]:
+    """Return digests of the code of the architectures, if snapshots are among ``players``."""
+    if not snapshots_of(players):
+        return {}
+    return {
+        f"architecture {name}": code_digest(maker, load("architecture", maker))
+        for name, maker in parsed.architectures
+    }
 
 
 def _architecture(text: str) -> tuple[str, str]:

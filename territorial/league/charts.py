@@ -10,7 +10,6 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.league.ratings import Rating
-from territorial.league.record import LAND_EVERY
 from territorial.league.statistics import Line, Tally
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
@@ -21,7 +20,7 @@ _DPI = 110
 def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    Without ``ratings`` that plot is left out. ImportError without the extra "league".
+    Where nobody has a rating, that plot is left out. ImportError without the extra "league".
     """
     plt = check_matplotlib()
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +32,7 @@ def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path
         "land": lambda: _curves(plt, tally, lines, "land"),
         "lengths": lambda: _lengths(plt, tally),
     }
-    if ratings is not None:
+    if ratings:
         drawn["ratings"] = lambda: _ratings(plt, ratings)
     files = []
     for name in NAMES:
@@ -109,7 +108,7 @@ def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
 
 def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
     """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
-    ticks = np.arange(0, int(tally.lengths.max()) + LAND_EVERY, LAND_EVERY)
+    ticks = tally.ticks
     values = 100 * getattr(tally, what)(ticks)
     titles = {"survival": "seats alive, per cent", "land": "land of a seat, per cent of the map"}
     figure, axes = plt.subplots(figsize=(10, 6), layout="constrained")

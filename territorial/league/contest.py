@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -39,6 +39,7 @@ class Contest:
         seed: seed of the first game.
         draw: "fixed": the players are the seats of every game, in their order. "balanced": every game deals
             its seats among the players, as evenly as they go, in an order drawn from its seed.
+        code: digests of what players are made of that are not the library's, by their names.
 
     ValueError if a fixed field has not one player for every seat.
 
@@ -49,6 +50,7 @@ class Contest:
     games: int
     seed: int = 0
     draw: Draw = "fixed"
+    code: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "players", tuple(self.players))
@@ -87,6 +89,7 @@ class Contest:
             "players": list(self.players),
             "seed": self.seed,
             "draw": self.draw,
+            "code": dict(self.code),
             "library": __version__,
         }
 

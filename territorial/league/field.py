@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ class Field:
         self._seats: dict[str, Seat] = {}
         self._made: dict[str, PythonBot] = {}
         self._snapshots: dict[str, str] = {}
+        self.code: dict[str, str] = {}
+        """Digests of the code of those in Python, by their names."""
         wanted = snapshots_of(players)
         if wanted and make_policies is None:
             raise ValueError(f"the player {SNAPSHOT + wanted[0]!r} is in a store of snapshots; there is none")
@@ -62,6 +65,7 @@ class Field:
         self._made[text] = bot
         if self._seats.setdefault(bot.name, bot) is not bot:
             raise ValueError(f"{text}: another player has the name {bot.name!r} too")
+        self.code[bot.name] = code_digest(text, type(bot))
         return bot.name
 
 
@@ -78,16 +82,35 @@ def load(what: str, text: str) -> Any:
         sys.path.append(here)
     try:
         return getattr(importlib.import_module(module_name), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"the {what} {text!r} cannot be loaded: {error}") from None
+    except Exception as error:  # whatever the module does when it is imported
+        raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def code_digest(text: str, loaded: Any) -> str:
+    """Return 16 hex digits of the files of what ``module:name`` has loaded: its own, and of a bot its bases'.
+
+    What these files import from others does not count.
+    """
+    kinds = [kind for kind in getattr(loaded, "__mro__", ()) if issubclass(kind, PythonBot)]
+    names = {text.partition(":")[0], loaded.__module__, *(kind.__module__ for kind in kinds)}
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(names - {PythonBot.__module__}):
+        file = getattr(sys.modules[name], "__file__", None)
+        digest.update(b"" if file is None else Path(file).read_bytes())
+    return digest.hexdigest()
 
 
 def python_bot(text: str) -> PythonBot:
-    """Return a new bot of the class that ``module:Class`` names; ValueError if there is none."""
+    """Return a new bot of the class that ``module:Class`` names; ValueError if none can be made."""
     kind = load("player", text)
     if not (isinstance(kind, type) and issubclass(kind, PythonBot)):
         raise ValueError(f"the player {text!r} is no class of territorial.bots.PythonBot")
-    bot = kind()
+    try:
+        bot = kind()
+    except Exception as error:
+        raise ValueError(
+            f"the player {text!r} cannot be made without arguments: {type(error).__name__}: {error}"
+        ) from error
     if not isinstance(getattr(bot, "name", None), str) or bot.name in (*bots.NAMES, *bots.ALIASES):
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it needs one of its own"

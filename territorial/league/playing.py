@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +23,23 @@ from territorial.league.policies import MakePolicies
 from territorial.league.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 
 SIDE_BY_SIDE = 16
-"""Games that a process plays at once: their memory still fits into the caches."""
+"""Games that a process plays at once, at most: their memory still fits into the caches."""
+
+LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("stdlib", "purelib"))))
+"""Where the code is that no user wrote."""
+
+
+def side_by_side(games: int, processes: int) -> int:
+    """Return how many games a process should play at once, so that all of them have as many to play.
+
+    As few portions as SIDE_BY_SIDE allows, and the same number for every process.
+    """
+    rounds = -(-games // (processes * SIDE_BY_SIDE))
+    return max(1, -(-games // (processes * rounds)))
+
+
+class PlayingError(RuntimeError):
+    """Games could not be played to their ends by a process; the message is one line on why."""
 
 
 def play_games(
@@ -31,8 +49,8 @@ def play_games(
     make_policies: MakePolicies | None = None,
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, in this process; players as in :class:`Field`."""
-    table, waiting = _Table(config, Field(config, players, make_policies)), iter(fixtures)
-    while portion := list(islice(waiting, SIDE_BY_SIDE)):
+    table = _Table(config, Field(config, players, make_policies))
+    for portion in _portions(fixtures, SIDE_BY_SIDE):
         yield from table.play(portion)
 
 
@@ -42,28 +60,36 @@ def play_on_all_cores(
     fixtures: Iterable[Fixture],
     processes: int,
     make_policies: MakePolicies | None = None,
+    portion: int = SIDE_BY_SIDE,
 ) -> Iterator[GameRecord]:
     """Yield the record of every game as it ends, played by ``processes`` processes.
 
-    They end with the iterator. RuntimeError, with what is known of it, if one of them fails.
+    Each plays ``portion`` games at once. They end with the iterator. PlayingError, with what is known of it,
+    if one of them fails.
     """
-    waiting = iter(fixtures)
+    waiting = _portions(fixtures, portion)
     arguments = config, tuple(players), make_policies
     workers = dict(_start(arguments) for _ in range(processes))
     try:
-        busy = {end for end in workers if _hand_out(end, waiting)}
+        busy = {end for end, worker in workers.items() if _hand_out(end, worker, waiting)}
         while busy:
             for end in wait(list(busy)):
                 message = _received(end, workers[end])
                 if message is not None:
                     yield message
-                elif not _hand_out(end, waiting):
+                elif not _hand_out(end, workers[end], waiting):
                     busy.discard(end)
     finally:
         for worker in workers.values():
             worker.terminate()
         for worker in workers.values():
             worker.join()
+
+
+def _portions(fixtures: Iterable[Fixture], size: int) -> Iterator[list[Fixture]]:
+    """Yield the games in portions of ``size``; the last may have fewer."""
+    waiting = iter(fixtures)
+    return iter(lambda: list(islice(waiting, size)), [])
 
 
 def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -76,24 +102,44 @@ def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
     return ours, worker
 
 
-def _hand_out(end: Any, waiting: Iterator[Fixture]) -> bool:
+def _hand_out(end: Any, worker: Any, waiting: Iterator[list[Fixture]]) -> bool:
     """Send the next portion of games; return False if there are no more."""
-    portion = list(islice(waiting, SIDE_BY_SIDE))
-    if portion:
-        end.send(portion)
-    return bool(portion)
+    portion = next(waiting, None)
+    if portion is not None:
+        try:
+            end.send(portion)
+        except OSError:
+            raise _ended(worker) from None
+    return portion is not None
 
 
 def _received(end: Any, worker: Any) -> GameRecord | None:
     """Return the record that a process has sent, or None if it has finished its portion."""
     try:
         message = end.recv()
-    except EOFError:
-        worker.join()
-        raise RuntimeError(f"a process that plays games ended with exit code {worker.exitcode}") from None
+    except (EOFError, OSError):
+        raise _ended(worker) from None
     if isinstance(message, str):
-        raise RuntimeError(f"a process that plays games has failed:\n{message}")
+        raise PlayingError(message)
     return cast("GameRecord | None", message)
+
+
+def _ended(worker: Any) -> PlayingError:
+    """Return what is to be said about a process that has ended without a word."""
+    worker.join()
+    if worker.exitcode >= 0:
+        return PlayingError(f"a process that plays games ended with exit code {worker.exitcode}")
+    name = signal.Signals(-worker.exitcode).name
+    why = ", as the system does where memory runs out" if name == "SIGKILL" else ""
+    return PlayingError(f"a process that plays games was ended by {name}{why}")
+
+
+def cause(error: Exception) -> str:
+    """Return what went wrong in one line, with the place: the last that is no library's, if there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
+    place = (own or frames)[-1]
+    return f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno}, in {place.name})"
 
 
 def _work(field: tuple[Any, ...], end: Any) -> None:
@@ -107,8 +153,8 @@ def _work(field: tuple[Any, ...], end: Any) -> None:
             end.send(None)
     except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone
         return
-    except Exception:
-        end.send(traceback.format_exc())
+    except Exception as error:
+        end.send(cause(error))
 
 
 class _Table:
@@ -156,20 +202,21 @@ class _Watch:
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
         self._least = state.num_land * FILLED_PERCENT
         self.filled = np.full(game.num_games, -1, np.int64)
+        self.ticks: list[int] = []
         self.looks: list[list[tuple[int, ...]]] = [[] for _ in range(game.num_games)]
-        self._next_look = 0
         self._look_at_land()
 
     def look(self) -> None:
         """Note what has happened in the step just played."""
         self.filled[(self.filled < 0) & (100 * self._land[:, 0] < self._least)] = self._tick.max()
-        if self._tick.max() >= self._next_look:
+        if self._tick.max() // LAND_EVERY > self.ticks[-1] // LAND_EVERY:
             self._look_at_land()
 
     def _look_at_land(self) -> None:
+        """Note everybody's land; games that go on are all at the same tick."""
+        self.ticks.append(int(self._tick.max()))
         for k in np.flatnonzero(self._over == 0):
             self.looks[k].append(tuple(self._land[k, 1:].tolist()))
-        self._next_look += LAND_EVERY
 
     def record(self, k: int, fixture: Fixture) -> GameRecord:
         """Return the record of game ``k``, which is over."""
@@ -188,5 +235,6 @@ class _Watch:
             is_stopped=not is_won,
             filled=int(self.filled[k]),
             num_land=int(state.num_land[k]),
+            ticks=(*self.ticks[: len(self.looks[k])], length),
             land=(*self.looks[k], tuple(state.land[k, 1:].tolist())),
         )

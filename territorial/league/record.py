@@ -9,7 +9,7 @@ from typing import Any
 from territorial.league.contest import Fixture
 
 LAND_EVERY = 250
-"""Ticks from one look at everybody's land to the next."""
+"""Land is looked at after so many ticks and their multiples, or at the first decision after that."""
 FILLED_PERCENT = 1
 """Neutral land is gone once less than so many per cent of the land are neutral."""
 
@@ -34,8 +34,10 @@ class GameRecord:
     """The tick at which neutral land was gone for the first time, -1 if it never was."""
     num_land: int
     """Land cells of the map."""
+    ticks: tuple[int, ...]
+    """When land was looked at: at tick 0, every LAND_EVERY ticks while the game went on, and at its end."""
     land: tuple[tuple[int, ...], ...]
-    """Everybody's cells at tick 0 and every LAND_EVERY ticks while the game went on, and at its end."""
+    """Everybody's cells at each of these ticks."""
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
@@ -48,12 +50,14 @@ class GameRecord:
         names = {spec.name for spec in fields(cls)}
         if not isinstance(values, dict) or values.keys() != names:
             raise ValueError("a game has the fields " + ", ".join(sorted(names)))
-        for name in ("seats", "places", "died"):
+        for name in ("seats", "places", "died", "ticks"):
             values[name] = tuple(values[name])
         values["land"] = tuple(map(tuple, values["land"]))
         record = cls(**values)
         if not len(record.seats) == len(record.places) == len(record.died) == len(record.land[0]):
             raise ValueError("seats, places, died and land have different numbers of entries")
+        if len(record.ticks) != len(record.land):
+            raise ValueError(f"ticks has {len(record.ticks)} entries, land has {len(record.land)}")
         return record
 
     def is_of(self, fixture: Fixture) -> bool:

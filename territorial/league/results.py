@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from territorial.league.contest import Contest
+from territorial.config import NOT_OF_THE_GAME
+from territorial.league.contest import Contest, Draw
 from territorial.league.record import GameRecord
 
-FORMAT = "territorial contest, version 1"
+KIND = "territorial contest, version "
+FORMAT = f"{KIND}2"
+SHOWN = 5
+"""Differences from another contest that are named."""
 
 
 class ResultsError(ValueError):
-    """A file is not that of a contest, or of another one; the message says what is wrong with it."""
+    """A file is not that of a contest, or of another one, or full; the message says what is wrong with it."""
 
 
 class Results:
@@ -44,15 +49,11 @@ class Results:
         return tuple(self._records[number] for number in sorted(self._records) if number < self.contest.games)
 
     def add(self, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-        """Keep every record that comes, in the file at once, and yield it."""
-        if self.path is None:
-            yield from map(self._keep, records)
-            return
-        with self.path.open("a", encoding="utf-8") as file:
-            for record in records:
-                file.write(record.to_json() + "\n")
-                file.flush()
-                yield self._keep(record)
+        """Keep every record that comes, in the file at once, and yield it; ResultsError if that fails."""
+        for record in records:
+            if self.path is not None:
+                _append(self.path, record.to_json() + "\n")
+            yield self._keep(record)
 
     def _keep(self, record: GameRecord) -> GameRecord:
         self._records[record.game] = record
@@ -84,19 +85,70 @@ class Results:
         return record
 
 
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+    except OSError as error:
+        raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+
+
 def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:
     """Raise ResultsError unless ``line`` names the contest of ``header``, whatever release began it."""
     try:
         found = json.loads(line)
     except ValueError:
         found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(found, dict) or not str(found.get("format")).startswith(KIND):
         raise ResultsError(f"{str(path)!r} is no file of a contest")
-    different = [
-        name for name in header if name not in ("library", "settings") and found.get(name) != header[name]
-    ]
+    if found["format"] != FORMAT:
+        raise ResultsError(f"{str(path)!r} has the format {found['format']!r}; this release has {FORMAT!r}")
+    different = _differences(found, json.loads(json.dumps(header)))
     if different:
-        raise ResultsError(
-            f"{str(path)!r} is of a contest with other {', '.join(different)}: "
-            f"{str(found.get(different[0]))[:200]}, not {str(header[different[0]])[:200]}"
-        )
+        more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+        raise ResultsError(f"{str(path)!r} is of another contest: {'; '.join(different[:SHOWN])}{more}")
+
+
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Return in what two contests differ, one text each; empty if they are the same."""
+    found = [
+        f"its {name} is {there.get(name)!r}, here it is {here[name]!r}"
+        for name in ("rules", "draw", "seed")
+        if there.get(name) != here[name]
+    ]
+    if there.get("config") != here["config"]:
+        found += _other_settings(there.get("settings", {}), here["settings"]) or [
+            "its config has another digest"
+        ]
+    if there.get("draw") == here["draw"]:
+        found += _other_players(there.get("players", []), here["players"], here["draw"])
+    return found + _other_code(there.get("code", {}), here["code"])
+
+
+def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    return [
+        f"its {name} is {there[name]!r}, here it is {value!r}"
+        for name, value in here.items()
+        if name not in NOT_OF_THE_GAME and name in there and there[name] != value
+    ]
+
+
+def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
+    """Return whose code has changed; who plays in one contest alone is another player anyway."""
+    return [
+        f"the code of {name!r} has changed since (digest {there[name]}, here {digest})"
+        for name, digest in here.items()
+        if there.get(name, digest) != digest
+    ]
+
+
+def _other_players(there: list[str], here: list[str], draw: Draw) -> list[str]:
+    """Return the seats that others have; where seats are dealt, the players that are not in both."""
+    if draw == "fixed" or sorted(there) == sorted(here):
+        pairs = enumerate(zip(there, here, strict=False))  # the number of seats is a setting
+        what = "seat" if draw == "fixed" else "player"
+        return [f"its {what} {i + 1} is {old!r}, here it is {new!r}" for i, (old, new) in pairs if old != new]
+    return [
+        *(f"only there plays {name!r}" for name in (Counter(there) - Counter(here)).elements()),
+        *(f"only here plays {name!r}" for name in (Counter(here) - Counter(there)).elements()),
+    ]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import GameRecord
 
 Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 1000
 INTERVAL = (2.5, 97.5)
 """Percentiles between which an interval lies: 95 per cent."""
+Z = 1.96
+"""Standard errors to both sides that are as much."""
+FEW = 30
+"""With fewer games, games drawn anew are too much alike to say how far others would differ."""
 
 
 class Estimate(NamedTuple):
@@ -56,17 +61,30 @@ class Tally:
         """(G, P)"""
         self.lengths = np.array([record.length for record in records])
         """(G,) ticks."""
+        self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
+        """When land was looked at, in the longest game; in all others too, as long as they went on."""
 
     def table(self, seed: int = 0) -> list[Line]:
-        """Return how every player did, by mean place; intervals by drawing games anew, from ``seed``."""
+        """Return how every player did, by mean place.
+
+        Intervals of wins are Wilson's, of as many trials as there are games, however many seats a player has:
+        seats of one game are no evidence of their own. Those of places are of games drawn anew, from
+        ``seed``; with fewer than FEW games, as wide as those of any places there are can be.
+        """
         best = self.places == self.places.min(axis=1, keepdims=True)
         wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
         places = self._by_player(self.places)
+        games, last = self.places.shape
         drawn = self._resample(seed)
         lines = []
         for i, player in enumerate(self.players):
-            place = estimate(places[:, i], seats[:, i], drawn)
-            won = estimate(wins[:, i], np.ones(len(wins)), drawn)
+            played = int(np.count_nonzero(seats[:, i]))
+            if played < FEW:
+                mean = (places[:, i].sum() / seats[:, i].sum() - 1) / (last - 1)
+                place = Estimate(*(1 + (last - 1) * value for value in wilson(mean, played)))
+            else:
+                place = estimate(places[:, i], seats[:, i], drawn)
+            won = wilson(wins[:, i].sum() / games, games)
             share = seats[:, i].sum() / seats.sum()
             fair = Estimate(*(value / share for value in won))
             lines.append(Line(player, int(seats[:, i].sum()), place, won, fair))
@@ -97,22 +115,28 @@ class Tally:
         return np.stack(lives, axis=1)
 
     def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
-        """Return (N, len(ticks)), the mean share of the land of a player's seats; games that are over stand.
+        """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.
 
-        ``ticks`` are multiples of ``record.LAND_EVERY``.
+        Games that are over stand.
         """
+        whole = np.array([record.num_land for record in self.records])[:, None]
         columns = []
         for tick in ticks:
-            looks = [record.land[min(tick // LAND_EVERY, len(record.land) - 1)] for record in self.records]
-            whole = np.array([record.num_land for record in self.records])[:, None]
+            looks = [record.land[bisect_right(record.ticks, tick) - 1] for record in self.records]
             columns.append(self._mean_by_player(np.array(looks) / whole))
         return np.stack(columns, axis=1)
 
     def shape(self) -> dict[str, Any]:
-        """Return what the games were like: when land was gone, how many lived when, lengths, stalls."""
+        """Return what the games were like: when land was gone, how many lived when, lengths, stalls.
+
+        Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
+        last longer than others say nothing of the rest.
+        """
         filled = np.array([record.filled for record in self.records])
         alive = {
-            str(tick): spread(self._alive(tick)) for tick in (1000, 2000, 4000) if tick < self.lengths.max()
+            str(tick): spread(self._alive(tick))
+            for tick in (1000, 2000, 4000)
+            if np.mean(self.lengths > tick) >= 0.5
         }
         return {
             "games": len(self.records),
@@ -123,7 +147,8 @@ class Tally:
         }
 
     def _alive(self, tick: int) -> npt.NDArray[np.int64]:
-        died = np.array([record.died for record in self.records])
+        """Return how many live after so many ticks, in each of the games that go on."""
+        died = np.array([record.died for record in self.records if record.length > tick])
         alive: npt.NDArray[np.int64] = ((died < 0) | (died > tick)).sum(axis=1)
         return alive
 
@@ -151,6 +176,17 @@ def estimate(over: Floats, under: Floats, drawn: npt.NDArray[np.int64]) -> Estim
     ratios = (drawn @ over)[below > 0] / below[below > 0]
     low, high = np.percentile(ratios, INTERVAL)
     return Estimate(float(over.sum() / under.sum()), float(low), float(high))
+
+
+def wilson(share: float, trials: int) -> Estimate:
+    """Return a share of so many trials with Wilson's interval, which has a width at 0 and at 1 too.
+
+    Of numbers between 0 and 1, ``share`` being their mean, it is that of the most scattered.
+    """
+    spare = Z * Z / trials
+    middle = (share + spare / 2) / (1 + spare)
+    half = Z / (1 + spare) * math.sqrt((share * (1 - share) + spare / 4) / trials)
+    return Estimate(float(share), float(max(middle - half, 0.0)), float(min(middle + half, 1.0)))
 
 
 def chi_square_tail(statistic: float, freedom: int) -> float:

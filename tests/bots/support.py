@@ -8,10 +8,15 @@ CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
 """Rules under which a step shows nothing but the launches that were made in it."""
 
 
-def after_a_decision(drawing, troops, seats, tick=LATER, pools=None):
-    """Return the game after one step from this position, in which every bot has decided once."""
+def after_a_decision(drawing, troops, seats, tick=LATER, pools=None, peak=None, taken=None):
+    """Return the game after one step from this position, in which every bot has decided once.
+
+    ``taken`` maps a seat and the one that it took cells from to their number.
+    """
     seats, waiting = [*seats, *["external"] * (len(troops) - len(seats))], [NEVER] * len(troops)
-    game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, next_step=waiting, **CALM)
+    game = game_on(drawing, troops, seats=seats, tick=tick, pools=pools, peak=peak, next_step=waiting, **CALM)
+    for (q, p), cells in (taken or {}).items():
+        game.state.taken[0, q, p] = cells
     game.state.wake[...] = 0
     game.step()
     assert not game.state.illegal.any()

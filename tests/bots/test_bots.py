@@ -327,18 +327,18 @@ PUBLISHED = {
     "easy-1": "3ed174e0605f",
     "normal-1": "327f0b33ad8c",
     "hard-1": "706d07d90546",
-    "very_hard-1": "9fcae071668a",
-    "impossible-1": "a09a074d49af",
+    "very_hard-1": "844dde548317",
+    "impossible-1": "2de19c6c89f8",
     "sprinter-1": "249a74b2ef0e",
-    "vulture-1": "130480523d12",
+    "vulture-1": "316c1cecdb2e",
     "finisher-1": "b4773602a59a",
-    "full_sender-1": "bf686bd6b97f",
+    "full_sender-1": "d60e4aedc915",
     "avenger-1": "f7754197d460",
     "geographer-1": "fe507ca671de",
     "bully-1": "422bb20b2101",
-    "leader_hunter-1": "72970862255d",
+    "leader_hunter-1": "dcbf837d6a39",
     "drip-1": "a5581496a5c3",
-    "settler-1": "7c34a62483ff",
+    "settler-1": "e8c24d4e0e92",
     "besieger-1": "7e25122138c1",
     "opportunist-1": "028e95b07725",
 }
@@ -347,7 +347,9 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", bots.NAMES)
 def test_the_settings_of_a_published_bot_never_change(name):
     """A better idea is the next version: results of this one would lose their meaning."""
-    text = repr([tuple(setting) for setting in bots.make(name).style.settings()[:47]])
+    columns = [tuple(setting) for setting in bots.make(name).style.settings()]
+    later = [(47 + i, *setting) for i, setting in enumerate(columns[47:]) if setting != (0, 0)]
+    text = repr(columns[:47] + later)  # a column that was added counts where it says something
     assert hashlib.blake2b(text.encode(), digest_size=6).hexdigest() == PUBLISHED[name]
 
 

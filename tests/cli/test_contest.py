@@ -1,7 +1,9 @@
 """``territorial match`` and ``tournament``: tables, JSON, going on after an interruption, wrong arguments."""
 
+import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +12,9 @@ import time
 import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
-from territorial.cli import contest
+from territorial.cli import contest, snapshots
+from territorial.league import playing
+from territorial.locking import locked
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -56,6 +60,44 @@ def test_match_prints_a_table(capsys):
     assert "4 of 4 games" in err
 
 
+def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
+    common = ("tournament", "--games", "6", *SMALL, *ONE)
+    players = ("turtle-1", "banker-1", "novice-1")
+    code, out, _ = run(capsys, *common, "--players", ",".join(players))
+    assert code == 0
+    lines = out.split("per cent of all times:\n")[1].splitlines()
+    order = lines[0].split()
+    assert set(order) == set(players)
+    found = result(capsys, *common, "--players", ",".join(players))
+    assert order == [line["player"] for line in found["standings"]]
+    beats = {
+        (row, column): found["beats"][i][j]
+        for i, row in enumerate(found["players"])
+        for j, column in enumerate(found["players"])
+    }
+    for row, line in zip(order, lines[1:4], strict=True):
+        cells = ["-" if row == column else f"{100 * beats[row, column]:.0f}" for column in order]
+        assert line.split() == [row, *cells]
+    assert "how often one comes in before another: see --json" in run(capsys, *common)[1]
+
+
+@pytest.mark.parametrize("verb", ["match --seats", "tournament --players"])
+def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path, verb):
+    pytest.importorskip("openskill", reason="needs the extra league")
+    pytest.importorskip("matplotlib", reason="needs the extra league")
+    file, plots = tmp_path / "t.json", tmp_path / "plots"
+    more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
+    code, out, _ = run(capsys, *verb.split(), "turtle", *more)
+    assert code == 0
+    (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
+    assert line[-1] == "-"
+    (standing,) = json.loads(file.read_text())["standings"]
+    assert standing["place"]["value"] == 2.5
+    assert standing["rating"] is None
+    drawn = {path.stem for path in plots.iterdir()}
+    assert drawn == {"places", "beats", "survival", "land", "lengths"}
+
+
 def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
     found = result(capsys, "match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
     seats = LINEUPS["levels-1"].seats
@@ -75,6 +117,23 @@ def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
     assert again["standings"] == found["standings"], "nothing was played again"
 
 
+@pytest.mark.parametrize(("games", "asked", "started"), [(3, 3, 3), (2, 3, 2), (6, 3, 3)])
+def test_as_many_processes_play_as_were_asked_for(capsys, monkeypatch, games, asked, started):
+    pids = set()
+    start = playing._start
+
+    def watched(arguments):
+        end, worker = start(arguments)
+        pids.add(worker.pid)
+        return end, worker
+
+    monkeypatch.setattr(playing, "_start", watched)
+    common = ("match", "--seats", "banker,turtle", "--games", str(games), *SMALL)
+    found = result(capsys, *common, "--processes", str(asked))
+    assert len(pids) == started
+    assert found["standings"] == result(capsys, *common, *ONE)["standings"]
+
+
 def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_path):
     """The second call finds three games of the first; a third with more games plays only those."""
     file, straight = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
@@ -85,6 +144,18 @@ def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_p
     assert file.read_text().splitlines()[:4] == before
     assert len(file.read_text().splitlines()) == 9
     assert found["standings"] == result(capsys, *common, "--games", "8", "--out", str(straight))["standings"]
+
+
+def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
+    file = tmp_path / "a.jsonl"
+    common = ("match", "--seats", "banker,turtle", "--games", "1", *SMALL, *ONE)
+    with locked(tmp_path / "a.jsonl.lock"):
+        code, _, err = run(capsys, *common, "--out", str(file))
+        assert code == 2
+        assert f"argument --out: another process plays games into {str(file)!r}" in err
+        assert not file.exists()
+        assert run(capsys, *common, "--out", str(tmp_path / "b.jsonl"))[0] == 0
+    assert run(capsys, *common, "--out", str(file))[0] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send on Windows")
@@ -173,6 +244,89 @@ def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
     assert "argument --out" in err
     assert "is no file of a contest" in err
     assert file.read_text() == "my notes\n"
+
+
+BOT = """\
+from territorial.bots import PythonBot
+class Mine(PythonBot):
+    name = "mine-1"
+    def decide(self, view):
+        return -1, 1
+"""
+
+
+STOPPED = BOT.replace("return", "if Path('stop').exists(): raise OSError('no more')\n        return")
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, monkeypatch, processes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fails_for_a_test.py").write_text("from pathlib import Path\n" + STOPPED)
+    file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
+    common = ("match", "--seats", "fails_for_a_test:Mine,turtle", "--processes", processes, *SMALL)
+    kept = (*common, "--out", str(file))
+    assert run(capsys, *kept, "--games", "2")[0] == 0
+    stop.touch()
+    code, out, err = run(capsys, *kept, "--games", "4")
+    assert code == 1
+    assert "2 games; length" in out
+    last = err.splitlines()[-2:]
+    assert re.fullmatch(
+        r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 6, in decide\)", last[0]
+    )
+    assert last[1] == f"2 of 4 games are in {file}: the same command goes on"
+    code, out, err = run(capsys, *common, "--games", "4")
+    assert (code, out) == (1, "")
+    assert err.endswith("0 of 4 games were played, and are lost without --out\n")
+    stop.unlink()
+    assert run(capsys, *kept, "--games", "4")[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to the size of files on Windows")
+def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path):
+    import resource
+
+    file = tmp_path / "a.jsonl"
+    common = ("match", "--seats", "banker,turtle", "--out", str(file), *SMALL, *ONE)
+    assert run(capsys, *common, "--games", "2")[0] == 0
+    before, limits = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, limits[1]))
+    try:
+        code, _, err = run(capsys, *common, "--games", "4")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert code == 1
+    assert f"territorial match: {str(file)!r} cannot be written: File too large\n2 of 4 games are in" in err
+    assert run(capsys, *common, "--games", "4")[0] == 0
+    assert file.read_bytes().startswith(before)
+    assert len(file.read_bytes().splitlines()) == 5
+
+
+def test_games_of_a_bot_that_was_edited_are_not_mixed_with_those_before(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, file = tmp_path / "edited_for_a_test.py", tmp_path / "a.jsonl"
+    source.write_text(BOT)
+    common = ("match", "--seats", "edited_for_a_test:Mine,turtle", "--out", str(file), *SMALL, *ONE)
+    assert run(capsys, *common, "--games", "1")[0] == 0
+    assert run(capsys, *common, "--games", "2")[0] == 0
+    before = file.read_text()
+    source.write_text(BOT.replace("1\n", "2\n"))
+    code, _, err = run(capsys, *common, "--games", "3")
+    assert code == 2
+    assert "argument --out: " in err
+    assert "the code of 'mine-1' has changed since" in err
+    assert file.read_text() == before
+
+
+def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trunk_for_a_test.py").write_text("class Trunk: pass\n")
+    parsed = argparse.Namespace(architectures=[("Mine", "trunk_for_a_test:Trunk")])
+    assert snapshots.code_of(parsed, ["turtle"]) == {}
+    before = snapshots.code_of(parsed, ["turtle", "snapshot:a"])
+    assert list(before) == ["architecture Mine"]
+    (tmp_path / "trunk_for_a_test.py").write_text("class Trunk: depth = 2\n")
+    assert snapshots.code_of(parsed, ["snapshot:a"]) != before
 
 
 def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):

@@ -1,6 +1,9 @@
 """Contests: which games there are, playing them on any number of processes, and the file of results."""
 
 import json
+import os
+import signal
+import sys
 import textwrap
 
 import numpy as np
@@ -10,9 +13,10 @@ from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.league.contest import Contest
 from territorial.league.field import Field, python_bot
-from territorial.league.playing import play_games, play_on_all_cores
+from territorial.league.playing import PlayingError, play_games, play_on_all_cores, side_by_side
 from territorial.league.record import LAND_EVERY, GameRecord
 from territorial.league.results import Results, ResultsError
+from territorial.league.statistics import Tally
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
 PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")
@@ -102,6 +106,7 @@ def test_a_record_is_what_the_game_was():
             is_stopped=bool((state.alive[0].sum() > 1) & (100 * state.land[0, 1:].max() < 60 * 1600)),
             filled=filled,
             num_land=1600,
+            ticks=(*range(0, int(state.tick[0]), LAND_EVERY), int(state.tick[0])),
             land=(*looks, tuple(state.land[0, 1:].tolist())),
         )
         assert GameRecord.from_json(record.to_json()) == record
@@ -109,12 +114,42 @@ def test_a_record_is_what_the_game_was():
     assert {record.is_stopped for record in records.values()} == {True, False}
 
 
+@pytest.mark.parametrize("decision_every", [100, 400, 1000])
+def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
+    config = CONFIG.replace(decision_every=decision_every, max_ticks=3000)
+    the_contest = contest(3, config=config)
+    records = played(the_contest)
+    for number, record in records.items():
+        game = VecGame(config, 1, seats=PLAYERS, autoreset="disabled", observe=False)
+        game.reset(seeds=[3 + number])
+        land = {0: tuple(game.state.land[0, 1:].tolist())}
+        while not game.state.over[0]:
+            game.step()
+            land[int(game.state.tick[0])] = tuple(game.state.land[0, 1:].tolist())
+        assert dict(zip(record.ticks, record.land, strict=True)).items() <= land.items()
+        due = [next(tick for tick in land if tick >= k) for k in range(0, record.length, LAND_EVERY)]
+        assert record.ticks == tuple(sorted({*due, record.length}))
+    tally = Tally(tuple(records.values()))
+    assert tally.ticks[-1] == tally.lengths.max()
+    means = [np.mean([r.land[min(i, len(r.land) - 1)][0] for r in records.values()]) for i in (0, 1)]
+    assert tally.land(tally.ticks)[tally.players.index(PLAYERS[0]), :2] * 1600 == pytest.approx(means)
+
+
 def test_games_are_the_same_alone_and_on_several_processes():
     the_contest = contest(40, draw="balanced")
     alone = played(the_contest)
-    shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2)
-    assert {record.game: record for record in shared} == alone
+    for portion in (16, 7):
+        shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2, portion=portion)
+        assert {record.game: record for record in shared} == alone
     assert played(the_contest, without=set(range(40)) - {7}) == {7: alone[7]}
+
+
+@pytest.mark.parametrize(
+    ("games", "processes", "portion"),
+    [(32, 8, 4), (8, 8, 1), (9, 8, 2), (1, 1, 1), (4000, 4, 16), (100, 4, 13), (17, 1, 9), (16, 1, 16)],
+)
+def test_all_processes_have_as_many_games_to_play(games, processes, portion):
+    assert side_by_side(games, processes) == portion
 
 
 class Fails(PythonBot):
@@ -134,10 +169,45 @@ class Holds(PythonBot):
 def test_what_went_wrong_in_a_process_comes_out_of_it():
     the_contest = contest(players=("fails-1",) * 5)
     players = ["tests.league.test_contest:Fails"] * 5
-    with pytest.raises(RuntimeError, match="nothing works"):
+    with pytest.raises(
+        PlayingError, match=r"^ArithmeticError: nothing works \(.*test_contest.py, line \d+, in dec"
+    ):
         list(play_on_all_cores(CONFIG, players, the_contest.fixtures(), processes=2))
     with pytest.raises(ArithmeticError, match="nothing works"):
         list(play_games(CONFIG, players, the_contest.fixtures()))
+
+
+class Leaves(PythonBot):
+    name = "leaves-1"
+
+    def decide(self, view):
+        os._exit(3)
+
+
+class IsKilled(PythonBot):
+    name = "killed-1"
+
+    def decide(self, view):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("Leaves", "ended with exit code 3$"),
+        pytest.param(
+            "IsKilled",
+            "was ended by SIGKILL, as the system does where memory runs out$",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows"),
+        ),
+    ],
+)
+def test_it_is_said_how_a_process_ended(kind, message):
+    bot = f"tests.league.test_contest:{kind}"
+    (name,) = Field(CONFIG, [bot]).names
+    the_contest = contest(players=(name,) * 5)
+    with pytest.raises(PlayingError, match=message):
+        list(play_on_all_cores(CONFIG, [bot] * 5, the_contest.fixtures(), processes=1))
 
 
 # ---- players -----------------------------------------------------------------------------------------
@@ -175,19 +245,50 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
             class Other: pass
             class Nameless(Mine):
                 name = "turtle"
+            class Sized(Mine):
+                def __init__(self, size): ...
+            class Abstract(PythonBot):
+                name = "abstract-1"
+            class Broken(Mine):
+                def __init__(self): 1 // 0
             """
         )
     )
+    (tmp_path / "wrong_for_a_test.py").write_text("class Mine(\n")
+    (tmp_path / "raises_for_a_test.py").write_text("1 // 0\n")
     assert python_bot("mine_for_a_test:Mine").name == "mine-1"
     for text, message in (
         ("mine_for_a_test:Other", "is no class of territorial.bots.PythonBot"),
         ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
-        ("no_such_module:Mine", "cannot be loaded: No module named 'no_such_module'"),
+        ("no_such_module:Mine", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("wrong_for_a_test:Mine", "'wrong_for_a_test:Mine' cannot be loaded: SyntaxError: .*line 1"),
+        ("raises_for_a_test:Mine", "cannot be loaded: ZeroDivisionError: "),
+        ("mine_for_a_test:Sized", "cannot be made without arguments: TypeError: .*'size'"),
+        ("mine_for_a_test:Abstract", "cannot be made without arguments: TypeError: .*abstract.*decide"),
+        ("mine_for_a_test:Broken", "cannot be made without arguments: ZeroDivisionError: "),
         ("mine_for_a_test:Nameless", "has the name 'turtle'; it needs one of its own"),
         ("wizard", "there is no bot 'wizard'"),
     ):
         with pytest.raises(ValueError, match=message):
             Field(CONFIG, ["banker", text])
+
+
+def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    base, bot = tmp_path / "base_for_a_test.py", tmp_path / "bot_for_a_test.py"
+    base.write_text(
+        "from territorial.bots import PythonBot\n"
+        "class Base(PythonBot):\n    name = 'b-1'\n    def decide(self, view):\n        return -1, 1\n"
+    )
+    bot.write_text("from base_for_a_test import Base\nclass Bot(Base): pass\n")
+    found = []
+    for path in (None, base, bot, None):
+        if path is not None:
+            path.write_text(path.read_text() + "# changed\n")
+        found.append(Field(CONFIG, ["bot_for_a_test:Bot", "turtle"]).code["b-1"])
+    assert len(set(found)) == 3
+    assert found[2] == found[3]
+    assert Field(CONFIG, ["turtle"]).code == {}
 
 
 # ---- the file ----------------------------------------------------------------------------------------
@@ -247,10 +348,21 @@ def test_another_release_goes_on_with_a_contest(path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seed": 4}, "of a contest with other seed: 3, not 4"),
-        ({"config": CONFIG.replace(max_ticks=1300)}, "with other config: "),
-        ({"players": PLAYERS[::-1]}, "with other players: "),
-        ({"draw": "balanced"}, "with other draw: fixed, not balanced"),
+        ({"seed": 4}, "is of another contest: its seed is 3, here it is 4$"),
+        ({"config": CONFIG.replace(max_ticks=1300)}, "contest: its max_ticks is 1200, here it is 1300$"),
+        (
+            {"config": CONFIG.replace(num_players=6), "players": (*PLAYERS, "easy-1")},
+            "contest: its num_players is 5, here it is 6$",
+        ),
+        (
+            {"players": ("banker-1", "turtle-1", "easy-1", "vulture-1", "hard-1")},
+            "contest: its seat 3 is 'novice-1', here it is 'easy-1'$",
+        ),
+        ({"draw": "balanced"}, "contest: its draw is 'fixed', here it is 'balanced'$"),
+        (
+            {"config": CONFIG.replace(max_ticks=1300, map="lakes"), "players": PLAYERS[1:] + PLAYERS[:1]},
+            "its map is 'open', here it is 'lakes'; .*; its seat 3 is [^;]*; and 2 more$",
+        ),
     ],
 )
 def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes, message):
@@ -262,10 +374,37 @@ def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes,
 
 
 @pytest.mark.parametrize(
+    ("players", "message"),
+    [
+        (PLAYERS[1:], "contest: only there plays 'banker-1'$"),
+        (
+            (*PLAYERS[1:], "easy-1", "easy-1"),
+            "only there plays 'banker-1'; only here plays 'easy-1'; only here",
+        ),
+        ((*PLAYERS[:3], "hard-1", "vulture-1"), "its player 4 is 'vulture-1', here it is 'hard-1'; "),
+    ],
+)
+def test_the_players_that_differ_are_named_where_seats_are_dealt(path, players, message):
+    fill(path, (0,), draw="balanced")
+    with pytest.raises(ResultsError, match=message):
+        Results(contest(draw="balanced", players=players), path)
+
+
+def test_rewards_make_no_other_contest(path):
+    fill(path, (0,))
+    assert Results(contest(config=CONFIG.replace(rewards={"land": 1.0})), path).numbers == {0}
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda lines: ["{}", *lines[1:]], "is no file of a contest"),
         (lambda lines: ["hello", *lines[1:]], "is no file of a contest"),
+        (
+            lambda lines: [lines[0].replace("version 2", "version 1"), *lines[1:]],
+            "version 1'; this release has",
+        ),
+        (lambda lines: [lines[0], lines[1].replace('"ticks":[0,', '"ticks":[')], "ticks has "),
         (lambda lines: [lines[0], "{", lines[2]], "line 2: "),
         (lambda lines: [lines[0], lines[1], "{}"], "line 3: a game has the fields"),
         (

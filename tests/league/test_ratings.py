@@ -34,6 +34,38 @@ def test_ratings_rank_players_by_their_strength_and_grow_surer():
     assert ratings.rate(games(400)) == many
 
 
+def test_ten_times_as_many_games_make_ratings_three_times_as_sure():
+    pytest.importorskip("openskill", reason=NEEDS)
+    some, many = (ratings.rate(games(count)) for count in (400, 4000))
+    for name in "abcd":
+        assert some[name].sigma / many[name].sigma == pytest.approx(10**0.5, rel=0.1)
+    assert abs(many["c"].mu - many["d"].mu) < 4 * many["c"].sigma
+
+
+def test_intervals_of_ratings_hold_the_strength_of_nearly_all_players():
+    """Of 30 contests with games of players whose strengths are known, up to what all have in common."""
+    pytest.importorskip("openskill", reason=NEEDS)
+    scale = 5**0.5 * 25 / 6
+    truth = scale * (np.array([2.0, 1.0, 0.0, 0.0]) - 0.75)
+    found = [ratings.rate(games(400, seed)) for seed in range(30)]
+    mus = np.array([[one[name].mu for name in "abcd"] for one in found])
+    sigmas = np.array([[one[name].sigma for name in "abcd"] for one in found])
+    away = mus - mus.mean(axis=1, keepdims=True) - truth
+    assert (np.abs(away) < 1.96 * sigmas).mean() > 0.93
+    assert (away.std(axis=0) > 0.4 * sigmas.mean(axis=0)).all(), "they are no wider than they have to be"
+
+
+def test_a_contest_is_rated_by_all_of_its_games_and_a_league_by_the_last():
+    pytest.importorskip("openskill", reason=NEEDS)
+    turned = [record(k, "ab", (1, 2) if k < 300 else (2, 1)) for k in range(400)]
+    found, league = ratings.rate(turned), ratings.Ratings()
+    assert found == ratings.rate(turned[::-1])
+    assert found["a"].mu - found["b"].mu > 5 * found["a"].sigma
+    for one in turned:
+        league.record(one.seats, one.places)
+    assert league["a"].mu < league["b"].mu
+
+
 def test_seats_of_one_player_are_one_rating():
     pytest.importorskip("openskill", reason=NEEDS)
     found = ratings.rate([record(0, "aab", (1, 3, 2))])

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from territorial.league.record import LAND_EVERY, GameRecord
-from territorial.league.statistics import INTERVAL, Tally, chi_square_tail, estimate
+from territorial.league.record import GameRecord
+from territorial.league.statistics import FEW, INTERVAL, Tally, chi_square_tail, estimate, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -21,6 +21,7 @@ def record(game, seats, places, died=None, length=1000, land=None, **changes):
         "is_stopped": False,
         "filled": 600,
         "num_land": 100,
+        "ticks": (*range(0, 250 * (len(land) - 1), 250), length),
         "land": tuple(map(tuple, land)),
     }
     return GameRecord(**(fields | changes))
@@ -78,6 +79,45 @@ def test_an_interval_leaves_out_draws_without_the_player():
     assert INTERVAL == (2.5, 97.5)
 
 
+@pytest.mark.parametrize(
+    ("wins", "games", "low", "high"),
+    [
+        (0, 10, 0, 0.2775),
+        (10, 10, 0.7225, 1),
+        (5, 10, 0.2366, 0.7634),
+        (0, 1, 0, 0.7935),
+        (1, 100, 0.0018, 0.0545),
+    ],
+)
+def test_intervals_of_shares_are_those_of_the_tables(wins, games, low, high):
+    assert wilson(wins / games, games) == pytest.approx((wins / games, low, high), abs=1e-4)
+
+
+@pytest.mark.parametrize("games", [1, 5, 40, 400])
+def test_who_has_won_nothing_or_everything_may_yet_do_otherwise(games):
+    tally = Tally([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)])
+    found = by_player(tally)
+    assert found["a"].wins == wilson(1, games)
+    assert found["a"].wins.low < 1 == found["a"].wins.high
+    assert found["b"].fair.value == found["b"].fair.low == 0
+    assert found["b"].fair.high == pytest.approx(2 * wilson(0, games).high)
+
+
+@pytest.mark.parametrize("games", [1, 4, 12, FEW, 100])
+def test_intervals_of_places_hold_the_mean_however_few_games_there_are(games):
+    """Of 200 contests: a player who is last in three games of four, and else first."""
+    rng, held = np.random.default_rng(3), 0
+    for _ in range(200):
+        firsts = rng.random(games) < 0.25
+        line = by_player(
+            Tally([record(k, "ab", (1, 2) if first else (2, 1)) for k, first in enumerate(firsts)])
+        )
+        place = line["a"].place
+        assert 1 <= place.low <= place.value <= place.high <= 2
+        held += place.low <= 1.75 <= place.high
+    assert held >= 180
+
+
 def test_who_beats_whom_counts_all_pairs_of_seats():
     tally = Tally(GAMES)
     beats = tally.beats()
@@ -100,11 +140,13 @@ def test_survival_counts_seats_by_the_tick_of_their_death():
 
 def test_land_is_a_share_of_the_map_and_stands_after_the_end():
     games = [
-        record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100),
-        record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200),
+        record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100, length=240),
+        record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200, length=400),
     ]
-    ticks = np.arange(4) * LAND_EVERY
-    assert Tally(games).land(ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.3])
+    tally = Tally(games)
+    assert tally.ticks.tolist() == [0, 250, 400]
+    assert tally.land(tally.ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert tally.land(np.array([239, 240, 1000]))[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
 
 
 def test_the_shape_of_games():
@@ -113,7 +155,20 @@ def test_the_shape_of_games():
     assert shape["length"]["median"] == 1200
     assert shape["neutral_gone"]["median"] == 610
     assert shape["stopped_by_time"] == pytest.approx(1 / 3)
-    assert shape["alive"] == {"1000": {"min": 2, "quartile_1": 2, "median": 2, "quartile_3": 3, "max": 4}}
+    assert shape["alive"] == {"1000": {"min": 2, "quartile_1": 2.5, "median": 3, "quartile_3": 3.5, "max": 4}}
+
+
+def test_survivors_of_games_that_are_over_are_not_counted():
+    """Of five games two go on after tick 2,000: too few to say what games are like then."""
+    games = [record(k, "abcd", (1, 2, 3, 4), length=length) for k, length in enumerate((900, 950, 1500))]
+    games += [
+        record(k, "abcd", (1, 2, 3, 4), died=(-1, 2500, 1200, 300), length=3000, land=[[10] * 4])
+        for k in (3, 4)
+    ]
+    assert list(Tally(games).shape()["alive"]) == ["1000"]
+    alive = Tally(games[1:]).shape()["alive"]
+    assert {tick: found["max"] for tick, found in alive.items()} == {"1000": 4, "2000": 2}
+    assert alive["2000"]["min"] == 2
 
 
 def test_without_games_there_is_nothing_to_say():
