@@ -30,7 +30,7 @@ import numpy.typing as npt
 import territorial
 from territorial._jit import ONE, ZERO, kernel, lowest_bit
 from territorial._words import EIGHT, eight, no_cells, put, rows_in, total, with_counts
-from territorial.board import beside, block_of, first_row
+from territorial.board import beside, place_of
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 
@@ -196,11 +196,11 @@ def take_blocks(planes: Any, blocks: Any) -> int:
         for s in range(planes.shape[2]):
             rest = blocks[s, 0]
             while rest != ZERO:
-                r = first_row(block_of(0, rest))
-                front = beside(own, s, r) & eight(given, s, r)
+                place = place_of(own, s, 0, rest)
+                front = beside(own, place) & eight(given, place)
                 sizes = with_counts(sizes, front)
-                put(own, s, r, eight(own, s, r) | front)
-                put(given, s, r, eight(given, s, r) ^ front)
+                put(own, place, eight(own, place) | front)
+                put(given, place, eight(given, place) ^ front)
                 rest &= rest - ONE
     return total(sizes) + lowest_bit(rows_in(sizes) | ONE)
 
