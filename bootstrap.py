@@ -73,6 +73,7 @@ COMMANDS = {
             "--json benchmarks/results/bench_tick.json",
             "python benchmarks/parts.py --json benchmarks/results/parts.json",
             "python benchmarks/counts.py",
+            "python benchmarks/instructions.py",
             "python benchmarks/scaling.py",
             "python benchmarks/threads.py",
             "python benchmarks/peers.py",

@@ -4,11 +4,12 @@
     python benchmarks/instructions.py                 four parts, 8 games, some minutes
     python benchmarks/instructions.py --games 2       a look
 
-Another process brings games to all points of their lives and plays one step more, one machine instruction at a
-time (ptrace; Linux alone). What a call for no games takes is subtracted. The same step is timed at full speed, from
-the same positions, and the clock of the processor with it: a chain of additions that wait for each other
-takes a cycle each. So it shows how many instructions a cycle are done, where no counter of the processor can be
-read. The result goes to benchmarks/results/instructions.json, and from there into docs/performance.md.
+Another process brings games to all points of their lives and plays one step more, one machine instruction
+at a time (ptrace; Linux alone). What a call for no games takes is subtracted. The same step is timed at full
+speed, from the same positions, and the clock of the processor with it: of a chain of operations that wait for
+each other, each takes a cycle. So it shows how many instructions a cycle are done, where no counter of the
+processor can be read. The result goes to benchmarks/results/instructions.json, and from there into
+docs/performance.md.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ from territorial.cli import options
 from territorial.cli.machine import machine, versions
 
 RESULT = Path(__file__).parent / "results" / "instructions.json"
-PARTS = ("rules and bots", "with tables and masks", "with the board and its changes", "with a stack of 4 boards")
+PARTS = (
+    "rules and bots",
+    "with tables and masks",
+    "with the board and its changes",
+    "with a stack of 4 boards",
+)
 TRACE_ME, RESUME, ONE_INSTRUCTION = 0, 7, 9
 """Requests of ptrace(2)."""
 BEGIN, END = signal.SIGUSR1, signal.SIGUSR2
@@ -46,8 +52,8 @@ TIMES = 40
 CHAIN = 30_000_000
 
 
-class CannotCount(RuntimeError):
-    """This system does not let one process watch another."""
+class CannotCountError(RuntimeError):
+    """One process may not watch another here."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     try:
         result = measure(parsed.games, parsed.side)
-    except CannotCount as error:
+    except CannotCountError as error:
         print(error, file=sys.stderr)
         return 1
     for part, found in result["parts"].items():
@@ -86,7 +92,14 @@ def measure(games: int, side: int) -> dict[str, Any]:
             "us": round(told["us"] / games, 3),
             "per_cycle": round(instructions * games / (told["us"] * 1000 * told["cycles_per_ns"]), 2),
         }
-    return {"machine": machine(), "versions": versions(), "games": games, "side": side, "parts": found}
+    return {
+        "machine": machine(),
+        "versions": versions(),
+        "games": games,
+        "side": side,
+        "times": TIMES,
+        "parts": found,
+    }
 
 
 # ---- the process that counts ---------------------------------------------------------------------
@@ -95,10 +108,12 @@ def measure(games: int, side: int) -> dict[str, Any]:
 def count(part: str, games: int, side: int) -> tuple[dict[str, float], list[int]]:
     """Return what the player says of itself, and its instructions between every BEGIN and END."""
     if not sys.platform.startswith("linux"):
-        raise CannotCount(f"instructions are counted with ptrace, which {sys.platform} does not have")
+        raise CannotCountError(f"instructions are counted with ptrace, which {sys.platform} does not have")
     command = [sys.executable, __file__, "--play", part, "--games", str(games), "--side", str(side)]
     libc = ctypes.CDLL(None, use_errno=True)
-    player = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=lambda: libc.ptrace(TRACE_ME, 0, 0, 0))
+    player = subprocess.Popen(
+        command, stdout=subprocess.PIPE, preexec_fn=lambda: libc.ptrace(TRACE_ME, 0, 0, 0)
+    )
     counts: list[int] = []
     is_counting = False
     while True:
@@ -118,11 +133,13 @@ def count(part: str, games: int, side: int) -> tuple[dict[str, float], list[int]
             counts[-1] += 1
         request = ONE_INSTRUCTION if is_counting else RESUME
         if libc.ptrace(request, player.pid, None, ctypes.c_void_p(passed_on)) != 0:
-            raise CannotCount(f"ptrace is refused here: {os.strerror(ctypes.get_errno())}")
+            raise CannotCountError(f"ptrace is refused here: {os.strerror(ctypes.get_errno())}")
+    player.returncode = os.waitstatus_to_exitcode(status)
     assert player.stdout is not None
-    told = player.stdout.read()
+    with player.stdout as stdout:
+        told = stdout.read()
     if not os.WIFEXITED(status) or os.WEXITSTATUS(status) != 0 or len(counts) != 2:
-        raise CannotCount(f"the process that plays ended with status {status}, having counted {counts}")
+        raise CannotCountError(f"the process that plays ended with status {status}, having counted {counts}")
     result: dict[str, float] = json.loads(told)
     return result, counts
 

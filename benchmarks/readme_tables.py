@@ -32,6 +32,7 @@ The results come from (`make verify` does all of it)
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
     territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json
     territorial bench --games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
+    python benchmarks/instructions.py
     python benchmarks/parts.py --json benchmarks/results/parts.json
     python benchmarks/counts.py
     python benchmarks/scaling.py
@@ -750,6 +751,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/performance.md", "bench", speed),
     ("docs/performance.md", "parts", performance_tables.parts),
     ("docs/performance.md", "counts", performance_tables.counts),
+    ("docs/performance.md", "instructions", performance_tables.instructions),
     ("docs/performance.md", "scaling", performance_tables.scaling),
     ("docs/performance.md", "threads", performance_tables.threads),
     ("docs/performance.md", "peers", performance_tables.peers),

@@ -10,7 +10,7 @@ def test_instructions_of_a_step_are_counted():
     for part in (instructions.PARTS[0], instructions.PARTS[-1], instructions.PARTS[0]):
         try:
             found.append(instructions.count(part, games=1, side=48))
-        except instructions.CannotCount as error:
+        except instructions.CannotCountError as error:
             pytest.skip(str(error))
     (told, counts), (_, counts_of_more), (_, counts_again) = found
     assert told["us"] > 0

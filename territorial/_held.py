@@ -1,24 +1,24 @@
 """Arguments that a kernel gets with every call, taken apart once instead of every time.
 
-To call a kernel, numba looks up the memory, the shape and the strides of every array that it is given. For a
-step those are a hundred arrays, and took as long as a game does. ``Held`` keeps what was found; a kernel
-that is given it gets at the arguments with ``arguments_of``.
+To call a kernel, numba looks up the memory, the shape and the strides of every array that it is given. A
+step has a hundred arrays, and looking them up took as long as a game does. ``Held`` keeps what was found; a
+kernel that is given it gets at the arguments with ``arguments_of``.
 
 With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
-from territorial._jit import JIT_ENABLED, kernel
+from territorial._jit import JIT_ENABLED
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 
@@ -28,16 +28,19 @@ class Held(Generic[Arguments]):
 
     What is taken apart are the arrays, not what is in them: that may change, and is shared. Numbers are
     copied. Not for another process: make it anew there.
+
+    ``hold`` is a kernel (arguments, memory) that calls ``keep`` with them. It stands beside the class of the
+    arguments, as numba keeps with a compiled kernel where the classes of its arguments are.
     """
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(self, arguments: Arguments, hold: Callable[[Arguments, Any], None]) -> None:
         self.arguments = arguments  # so that their memory stays
         if JIT_ENABLED:
             self.type = HeldType(numba.typeof(arguments))
             context = cpu_target.target_context
             size = context.get_abi_sizeof(context.get_value_type(self.type.arguments))
             self._memory = np.zeros(size, np.uint8)
-            _hold(arguments, self._memory)
+            hold(arguments, self._memory)
             self.address: int = self._memory.ctypes.data
 
     def __reduce__(self) -> Any:
@@ -81,20 +84,21 @@ if JIT_ENABLED:
         return held.arguments(held), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def _write(_context: Any, arguments: Any, memory: Any) -> Any:
+    def keep(_context: Any, arguments: Any, memory: Any) -> Any:
+        """Write ``arguments`` into ``memory``, as they are in machine code."""
+
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = context.make_array(signature.args[1])(context, builder, args[1])
             builder.store(args[0], builder.bitcast(array.data, args[0].type.as_pointer()))
-            return ir.Constant(ir.IntType(64), 0)
+            return context.get_dummy_value()
 
-        return numba.types.int64(arguments, memory), generate
-
-    @kernel
-    def _hold(arguments: Any, memory: Any) -> None:
-        _write(arguments, memory)
+        return numba.types.void(arguments, memory), generate
 
 else:
 
     def arguments_of(held: Any) -> Any:
         """Return the arguments that are held."""
         return held.arguments
+
+    def keep(arguments: Any, memory: Any) -> None:
+        """Write ``arguments`` into ``memory``: only where kernels are compiled."""

@@ -1,5 +1,5 @@
-"""The one place that knows numba: decorators, where compiled code is cached, three word operations
-and a queue.
+"""The one place that knows numba: decorators, where compiled code is cached, operations on
+words and whole numbers, and a queue.
 
 ``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
 are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
@@ -163,13 +163,14 @@ def kernel(function: F) -> F:
 def entry_of(compiled: Any) -> Callable[..., Any]:
     """Return what a kernel calls in the end, for callers who know that their arguments never change type.
 
-    To find out which of its signatures fits, numba looks at every array on every call: 10 microseconds for
-    a whole batch. The entry takes what it gets, so whatever else is passed to it corrupts memory.
+    To find out which of its signatures fits, numba looks at every argument on every call: 10 microseconds for
+    a whole batch. The entry takes what it gets, so whatever else is passed to it corrupts memory: let the
+    first call with new arguments be one of ``compiled`` itself, which compiles for another type if it must.
     """
+    signatures = getattr(compiled, "overloads", {})
+    if len(signatures) != 1:  # not compiled yet, or there is a choice
+        return cast(Callable[..., Any], compiled)
     if compiled not in _entries:
-        signatures = getattr(compiled, "overloads", {})
-        if len(signatures) != 1:  # not compiled yet, or there is a choice
-            return cast(Callable[..., Any], compiled)
         _entries[compiled] = next(iter(signatures.values())).entry_point
     return _entries[compiled]
 

@@ -2,8 +2,9 @@
 
 A board is stored as words, uint64[strip][row]; ``eight(words, place)`` are eight rows of a strip, ``place``
 being where they begin, counted through all strips. They take ``&``, ``|``, ``^``, ``~``, and with one word
-for all of them ``&``, ``|``, ``^``, ``<<`` and ``>>``. Places are not negative, and nothing looks whether
-they are: to do so, and to find places from strips and rows, would take longer than what is done there.
+for all of them ``&``, ``|``, ``^``, ``<<`` and ``>>``. Arrays are in C order. Places are not negative, and
+nothing looks whether they are: to do so, and to find places from strips and rows, would take longer than what
+is done there.
 With AVX-512 such a value is one register; elsewhere the compiler makes two or four of it.
 
 Compilers find such loops by themselves, but make them for boards of a thousand rows: with tests
@@ -92,6 +93,8 @@ if JIT_ENABLED:
         return builder.not_(args[0])
 
     def _pointer(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        if array_type.layout != "C":
+            raise numba.errors.NumbaTypeError(f"places are counted in C order, which {array_type} is not in")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -129,19 +132,11 @@ if JIT_ENABLED:
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             pointer = _pointer(context, builder, signature.args[0], *args[:2])
-            builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+            width = signature.args[0].dtype.bitwidth // 8
+            builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=width)
             return context.get_dummy_value()
 
         return numba.types.void(words, numba.types.intp, EIGHT_WORDS), generate
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def word_of(_context: Any, value: Any, i: Any) -> Any:
-        """Return word ``i`` of eight."""
-
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.extract_element(*args)
-
-        return numba.types.uint64(EIGHT_WORDS, numba.types.intp), generate
 
     def _moved(places: list[int]) -> Any:
         """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
@@ -231,10 +226,6 @@ else:
         """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
         entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
         words.reshape(-1)[place : place + len(entries)] = entries
-
-    def word_of(value: Any, i: int) -> Any:
-        """Return word ``i`` of eight."""
-        return value[i]
 
     def rows_above(value: Any, word: Any) -> Any:
         """Return the words one row further down, with ``word`` for the first."""

@@ -219,8 +219,8 @@ def lose_front(
 ) -> int:
     """Take ``front`` out of ``cells``, which has all of it, and find its *zone*.
 
-    That are the blocks in which there are cells of the front or beside it. Those that are not among the first
-    ``count`` blocks of the list, in which it lies, are appended to it; returns how many the zone has.
+    These are the blocks in which there are cells of the front or beside it. Those that are not among the
+    first ``count`` blocks of the list, in which it lies, are appended to it; returns how many the zone has.
     ``zone`` must be empty, and is again afterwards.
     """
     for s in range(len(cells)):

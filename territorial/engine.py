@@ -124,7 +124,7 @@ class Snapshot(NamedTuple):
     config_digest: str
     blocks: tuple[npt.NDArray[Any], ...]
     older_frames: npt.NDArray[np.uint64]
-    """The XORs of the stack of boards (F-1, B, H, S); none if the batch observes no stack."""
+    """The XORs of the stack of boards (F-1, B, rows, S); none if the batch observes no stack."""
     guests: tuple[str, ...] = ()
     """The bots in Python of the batch, in the order of their seat codes."""
 
@@ -204,9 +204,9 @@ class VecGame:
         config, self._config_digest = self.config, self.config.hexdigest
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
         self._seed = np.array([whole_number("seed", seed, 0, LARGEST_SEED)], np.uint64)
-        self.autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
-        self.end_when = _one_of("end_when", end_when, ("game", "no_agents"))
-        self.observes = true_or_false("observe", observe)
+        self._autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
+        self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
+        self._observes = true_or_false("observe", observe)
         self._guests = Guests()
         codes = self._codes_of(seats)
 
@@ -226,7 +226,6 @@ class VecGame:
                 f"num_games is {self.num_games}: there is not enough memory for so many"
             ) from None
         self._seat(slice(None), codes, self._starting_troops(seats))
-        self._queue = stepping.queue_of(0, self.num_games)
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
@@ -253,7 +252,10 @@ class VecGame:
         self._make_views()
 
     def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
-        """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True."""
+        """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True.
+
+        The next step will take its arguments apart anew, the tape among them.
+        """
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
         self._batches: list[Held[Batch]] | None = None
@@ -490,6 +492,21 @@ class VecGame:
     # ---- looking ----------------------------------------------------------------------------------
 
     @property
+    def autoreset(self) -> Autoreset:
+        """What becomes of a game that ended, see the class."""
+        return cast(Autoreset, self._autoreset)
+
+    @property
+    def end_when(self) -> EndWhen:
+        """When a game is replaced, see the class."""
+        return cast(EndWhen, self._end_when)
+
+    @property
+    def observes(self) -> bool:
+        """Whether observations are kept current."""
+        return self._observes
+
+    @property
     def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
         return self._observations
@@ -697,11 +714,15 @@ class VecGame:
 
     def _step_all(self) -> None:
         """Play one step of all games with ``self._actions``."""
+        step_games = entry_of(stepping.step_games)
         if self._batches is None:
             self._queue = stepping.queue_of(0, self.num_games, len(self._works))
-            self._batches = [Held(self._batch(work, self._queue)) for work in self._works]
+            self._batches = [
+                Held(self._batch(work, self._queue), stepping.hold_batch) for work in self._works
+            ]
+            step_games = stepping.step_games  # looks whether it was compiled for these
         self._queue[stepping.NEXT] = 0
-        self._share(entry_of(stepping.step_games), self._batches)
+        self._share(step_games, self._batches)
 
     def _batch(self, work: Work, queue: npt.NDArray[np.int64]) -> Batch:
         """Return what a thread has to know to step the games in ``queue``."""

@@ -75,11 +75,11 @@ def follow_both(game: Game, work: Work, taker: int, giver: int, size: int, num_z
         newly_touched = with_counts(newly_touched, near & ~beside(own, place) & givers)
         no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
         touched_back = with_counts(touched_back, touched & taken)
-        near &= ~(takers | givers | taken)
+        of_others = near & ~(takers | givers | taken)
         put_at(work.others, num_others, place)
         put_at(work.other_numbers, num_others, work.numbers[i])
-        put(work.near, EIGHT * num_others, near)
-        num_others += rows_in(near) != ZERO
+        put(work.near, EIGHT * num_others, of_others)
+        num_others += rows_in(of_others) != ZERO
     add(game, taker, giver, total(newly_touched) - size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))

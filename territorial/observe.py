@@ -135,11 +135,11 @@ _FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
 
 
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
-    """Put ``older``, the XORs of a stack (F-1, B, H, S), below the board of game ``k``."""
+    """Put ``older``, the XORs of a stack (F-1, B, rows, S), below the board of game ``k``."""
     buffers.boards[k, 1:] = older
-    entries, num_planes, height, strips = older.shape
-    words = older.reshape(entries, num_planes, height * strips)
-    bands = np.bitwise_or.reduceat(words, np.arange(0, height * strips, EIGHT * strips), axis=2) != 0
+    entries, num_planes, rows, strips = older.shape
+    words = older.reshape(entries, num_planes, rows * strips)
+    bands = np.bitwise_or.reduceat(words, np.arange(0, rows * strips, EIGHT * strips), axis=2) != 0
     padded = np.zeros((entries, num_planes, 64 * buffers.history.shape[-1]), np.bool_)
     padded[..., : bands.shape[2]] = bands
     buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial._held import Held, arguments_of
+from territorial._held import Held, arguments_of, keep
 from territorial._jit import int64, kernel, njit, take
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_owner, set_cell, write_owner_codes
@@ -137,6 +137,12 @@ def queue_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64
 
 
 # ---- calls from Python ----------------------------------------------------------------------------
+
+
+@kernel
+def hold_batch(batch: Batch, memory: Any) -> None:
+    """Take ``batch`` apart: see ``territorial._held``."""
+    keep(batch, memory)
 
 
 @kernel

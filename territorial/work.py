@@ -35,12 +35,12 @@ class Work(NamedTuple):
     own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
     front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
     front_blocks: npt.NDArray[np.uint64]  # (S, groups)
-    zone: npt.NDArray[np.uint64]  # (S, groups) blocks beside those of the front; empty at other times
-    places: npt.NDArray[np.int64]  # (R,) list of these, those of the front first
+    zone: npt.NDArray[np.uint64]  # (S, groups) blocks with cells beside the front; empty at other times
+    places: npt.NDArray[np.int64]  # (R,) list of blocks: those of the front, then the others of its zone
     numbers: npt.NDArray[np.int64]  # (R,)
-    others: npt.NDArray[np.int64]  # (R,) places of those of them where third players have cells beside it
+    others: npt.NDArray[np.int64]  # (R,) places of those in which third players may have cells beside it
     other_numbers: npt.NDArray[np.int64]  # (R,)
-    near: npt.NDArray[np.uint64]  # (R, 8) these cells
+    near: npt.NDArray[np.uint64]  # (R, 8) the cells there that are beside it, of neither of the two sides
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
     log_length: npt.NDArray[np.int64]  # (1,) how many entries it has

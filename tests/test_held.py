@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial._held import Held, arguments_of
+from territorial._held import Held, arguments_of, keep
 from territorial._jit import kernel
 
 
@@ -30,6 +30,12 @@ class Whole(NamedTuple):
 
 
 @kernel
+def hold(whole, memory):
+    """Take ``whole`` apart."""
+    keep(whole, memory)
+
+
+@kernel
 def weigh(held):
     """Write rate * table of the first ``count`` rows."""
     whole = arguments_of(held)
@@ -40,7 +46,7 @@ def weigh(held):
 
 def test_arrays_are_shared_and_numbers_copied():
     table, out = np.arange(12.0).reshape(4, 3), np.full((4, 3), -1.0)
-    held = Held(Whole(3, Part(0.5, table), out))
+    held = Held(Whole(3, Part(0.5, table), out), hold)
     weigh(held)
     np.testing.assert_array_equal(out, [[0, 0.5, 1], [1.5, 2, 2.5], [3, 3.5, 4], [-1, -1, -1]])
     table += 2
@@ -50,7 +56,7 @@ def test_arrays_are_shared_and_numbers_copied():
 
 def test_memory_stays_as_long_as_it_is_held():
     held, other = (
-        Held(Whole(2, Part(1.0, np.full((2, 5), value)), np.zeros((2, 5)))) for value in (3.0, 7.0)
+        Held(Whole(2, Part(1.0, np.full((2, 5), value)), np.zeros((2, 5))), hold) for value in (3.0, 7.0)
     )
     gc.collect()
     _ = [np.full((2, 5), 99.0) for _ in range(100)]
@@ -62,7 +68,7 @@ def test_memory_stays_as_long_as_it_is_held():
 
 def test_it_does_not_go_to_other_processes():
     with pytest.raises(TypeError, match="belongs to this process"):
-        pickle.dumps(Held(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1)))))
+        pickle.dumps(Held(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1))), hold))
 
 
 def test_a_batch_that_was_copied_or_sent_plays_in_memory_of_its_own():

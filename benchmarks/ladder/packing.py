@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import territorial
 from territorial import packing
-from territorial._held import Held, arguments_of
+from territorial._held import Held, arguments_of, keep
 from territorial._jit import ONE, ZERO, entry_of, kernel
 from territorial._words import EIGHT
 from territorial.board import block_of, num_groups, num_rows, num_strips, zeroed_words
@@ -68,7 +68,7 @@ class Stack:
         buffers, work = allocate_buffers(layout, 1), make_work(config, logs_changes=True)
         self.height, self.work = layout.height, work
         self.boards, self.history = buffers.boards[0], buffers.history[0]
-        self.held = Held(Entries(self.boards, self.history, work))
+        self.held = Held(Entries(self.boards, self.history, work), hold_entries)
         planes, groups = layout.num_planes, num_groups(layout.height)
         strips, rows = num_strips(layout.width), num_rows(layout.height)
         self.changes = zeroed_words((planes, strips, rows))
@@ -176,6 +176,12 @@ def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
 def by_entries(stack: Stack, change: Change) -> None:
     """The log by blocks instead of by planes, so that it lies in few lines of the cache: the engine's own."""
     entry_of(_by_entries)(stack.held)
+
+
+@kernel
+def hold_entries(entries: Entries, memory: Any) -> None:
+    """Take ``entries`` apart."""
+    keep(entries, memory)
 
 
 @kernel
