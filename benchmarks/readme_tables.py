@@ -32,7 +32,7 @@ The results come from (`make verify` does all of it)
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
     territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json
     territorial bench --games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
-    python benchmarks/parts.py --json benchmarks/results/parts.json
+    python benchmarks/parts.py --rounds 5 --json benchmarks/results/parts.json
     python benchmarks/counts.py
     python benchmarks/instructions.py
     python benchmarks/scaling.py

@@ -38,3 +38,10 @@ def test_every_goal_is_for_a_part_that_is_timed(monkeypatch):
     assert goals["goals"].keys() <= found["us"].keys()
     assert all(us > 0 for us in found["us"].values())
     assert found["digest"] == parts.measure(parts.CHUNKS)["digest"]
+
+
+def test_of_several_rounds_the_quietest_of_each_part_is_taken_if_all_played_the_same():
+    rounds = [run({"a": 3.0, "b": 1.0}), run({"a": 2.0, "b": 5.0})]
+    assert parts.quietest(rounds)["us"] == {"a": 2.0, "b": 1.0}
+    with pytest.raises(RuntimeError, match="different ends"):
+        parts.quietest([run({"a": 1.0}), run({"a": 1.0}, "b")])
