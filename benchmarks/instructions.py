@@ -65,9 +65,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--side", type=options.whole(8, 1024), default=256, help="of the map, in cells (256)")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
     parser.add_argument("--play", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--any-size", action="store_true", help=argparse.SUPPRESS)
     parsed = parser.parse_args(argv)
     if parsed.play is not None:
-        play(parsed.play, parsed.games, parsed.side)
+        play(parsed.play, parsed.games, parsed.side, specialize=not parsed.any_size)
         return 0
     try:
         result = measure(parsed.games, parsed.side)
@@ -75,41 +76,45 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     for part, found in result["parts"].items():
-        print(f"{found['instructions']:10,.0f}  {found['per_cycle']:4.1f} a cycle  {part}")
+        more = result["any_size"][part]["instructions"]
+        print(f"{found['instructions']:10,.0f}  {found['per_cycle']:4.1f} a cycle  {part} ({more:,.0f})")
     parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
 def measure(games: int, side: int) -> dict[str, Any]:
-    """Return what a step of one game takes, by part."""
-    found = {}
-    for part in PARTS:
-        print(f"\r{part:60}", end="\r", file=sys.stderr, flush=True)
-        told, (none, all_of_them) = count(part, games, side)
-        instructions = (all_of_them - none) / games
-        found[part] = {
-            "instructions": round(instructions),
-            "us": round(told["us"] / games, 3),
-            "per_cycle": round(instructions * games / (told["us"] * 1000 * told["cycles_per_ns"]), 2),
-        }
+    """Return what a step of one game takes, by part, with code for the size and with that for any size."""
+    found: dict[bool, dict[str, dict[str, float]]] = {True: {}, False: {}}
+    for specialize, parts_found in found.items():
+        for part in PARTS:
+            print(f"\r{part:60}", end="\r", file=sys.stderr, flush=True)
+            told, (none, all_of_them) = count(part, games, side, specialize=specialize)
+            instructions = (all_of_them - none) / games
+            parts_found[part] = {
+                "instructions": round(instructions),
+                "us": round(told["us"] / games, 3),
+                "per_cycle": round(instructions * games / (told["us"] * 1000 * told["cycles_per_ns"]), 2),
+            }
     return {
         "machine": machine(),
         "versions": versions(),
         "games": games,
         "side": side,
         "times": TIMES,
-        "parts": found,
+        "parts": found[True],
+        "any_size": found[False],
     }
 
 
 # ---- the process that counts ---------------------------------------------------------------------
 
 
-def count(part: str, games: int, side: int) -> tuple[dict[str, float], list[int]]:
+def count(part: str, games: int, side: int, *, specialize: bool) -> tuple[dict[str, float], list[int]]:
     """Return what the player says of itself, and its instructions between every BEGIN and END."""
     if not sys.platform.startswith("linux"):
         raise CannotCountError(f"instructions are counted with ptrace, which {sys.platform} does not have")
     command = [sys.executable, __file__, "--play", part, "--games", str(games), "--side", str(side)]
+    command += [] if specialize else ["--any-size"]
     libc = ctypes.CDLL(None, use_errno=True)
     player = subprocess.Popen(
         command, stdout=subprocess.PIPE, preexec_fn=lambda: libc.ptrace(TRACE_ME, 0, 0, 0)
@@ -147,10 +152,10 @@ def count(part: str, games: int, side: int) -> tuple[dict[str, float], list[int]
 # ---- the process that plays ----------------------------------------------------------------------
 
 
-def play(part: str, games: int, side: int) -> None:
+def play(part: str, games: int, side: int, *, specialize: bool) -> None:
     """Time a step of all games, and let it be counted, after a call for none of them."""
     parts.NUM_GAMES, parts.CONFIG = games, territorial.GameConfig(height=side, width=side)
-    game = parts.spread_out(**parts.BATCHES[part])
+    game = parts.spread_out(**parts.BATCHES[part], specialize=specialize)
     saved = [game.save(k) for k in range(games)]
     costs = []
     for _ in range(TIMES):
@@ -164,7 +169,8 @@ def play(part: str, games: int, side: int) -> None:
     for k in range(games):
         game.restore(k, saved[k])
     game.step()
-    step_games, (held,) = entry_of(stepping.step_games), game._batches or ()
+    (held,) = game._batches or ()
+    step_games = entry_of(stepping.step_games, held.type)
     for first in (games, 0):
         game._queue[stepping.NEXT] = first
         signal.raise_signal(BEGIN)

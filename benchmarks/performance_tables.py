@@ -66,10 +66,15 @@ def counts() -> str:
 def instructions() -> str:
     """Return the instructions of a step by part, and how many of them a cycle."""
     found = load("instructions")
-    lines = ["| a step of one game | instructions | µs | instructions a cycle |", "|---|--:|--:|--:|"]
+    lines = [
+        "| a step of one game | instructions | µs | instructions a cycle | code for any size | µs |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
     for part, figures in found["parts"].items():
+        other = found["any_size"][part]
         lines.append(
-            f"| {part} | {figures['instructions']:,} | {figures['us']:.1f} | {figures['per_cycle']:.1f} |"
+            f"| {part} | {figures['instructions']:,} | {figures['us']:.1f} | {figures['per_cycle']:.1f} "
+            f"| {other['instructions']:,} | {other['us']:.1f} |"
         )
     return "\n".join(
         [

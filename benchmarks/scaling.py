@@ -7,7 +7,8 @@
 
 Every point is a batch with games at all points of the first LIFE steps of their lives, stepped for a
 second; the result is the median over chunks. On a map of another size or with other numbers of players games
-go another way, so beside the time of a step stands what happens in it: cells that are taken. The result goes
+go another way, so beside the time of a step stands what happens in it: cells that are taken. Every size has
+machine code of its own (but with --quick), which the first run has to compile. The result goes
 to benchmarks/results/scaling.json, the plot (which needs matplotlib) to docs/images/scaling.png.
 """
 
@@ -98,7 +99,9 @@ def point(curve: str, value: int, arguments: dict[str, Any], *, quick: bool) -> 
     seats = [
         LINE_UP[i * len(LINE_UP) // config.num_players % len(LINE_UP)] for i in range(config.num_players)
     ]
-    game = territorial.VecGame(config, num_games, seats=seats, num_threads=num_threads, **arguments)
+    game = territorial.VecGame(
+        config, num_games, seats=seats, num_threads=num_threads, specialize=not quick, **arguments
+    )
     spread_out(game, 48 if quick else LIFE)
     found = time_steps(game, 0.1 if quick else 1.0)
     found["bytes_per_game"] = game.bytes_per_game

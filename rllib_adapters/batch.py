@@ -106,7 +106,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     ) -> None:
         super().__init__()
         options = self.options = EnvOptions.from_config(env_config)
-        compile_steps()  # while the runner is built: for a sample RLlib waits a minute
+        compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         self.game = VecGame(
             options.config, num_envs, autoreset="disabled", frames=options.frames, num_threads=num_threads
         )

@@ -75,7 +75,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None = None) -> None:
         options = self.options = EnvOptions.from_config(env_config)
-        compile_steps()  # while the runner is built: for a sample RLlib waits a minute
+        compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self._rng = np.random.default_rng(entropy)
         self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)

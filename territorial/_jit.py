@@ -31,6 +31,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core import event
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
@@ -46,8 +47,8 @@ def _source_digest() -> str:
 
     Numba notices a change only in the file of the cached function itself, not in the functions and
     constants that it takes from other files, and would run stale code. So every file that takes part
-    (it imports this module, or it is one of the pure-data modules that the kernels read, such as those
-    of the bots) goes into the name of the cache directory. So does where the package lies: numba also
+    (it imports this module or numba, or it is one of the pure-data modules that the kernels read, such as
+    those of the bots) goes into the name of the cache directory. So does where the package lies: numba also
     compares the time of the file, and two installations of one release would throw out each other's code.
     """
     package = Path(__file__).parent
@@ -56,7 +57,7 @@ def _source_digest() -> str:
         source = path.read_bytes()
         is_data = path.parent == package and path.name in ("constants.py", "config.py", "obs_layout.py")
         is_data |= path.parent == package / "bots"
-        if is_data or b"territorial._jit" in source or path.name == "_jit.py":
+        if is_data or b"territorial._jit" in source or b"from numba" in source:
             digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()
 
@@ -113,19 +114,34 @@ class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A kernel that one process compiles while the others wait, to load what it has written then."""
 
     def compile(self, sig: Any) -> Any:
-        if self.py_func.__name__ in cached_kernels(CACHE_DIR):
-            return super().compile(sig)
+        if is_ready(self, sig):
+            entry = super().compile(sig)
+        else:
+            with event.trigger_event(WAIT, {"dispatcher": self}), _one_at_a_time():
+                entry = super().compile(sig)
+        if tuple(sig) in self.overloads:
+            return entry
+        # Numba numbers its files and writes the index before what it lists: where a process ended in between,
+        # code for other arguments may have been loaded by this name.
         with _one_at_a_time():
+            self._cache.flush()
             return super().compile(sig)
 
 
-def cached_kernels(folder: Path) -> set[str]:
-    """Return the kernels whose machine code for this Python lies below ``folder``.
+WAIT = "territorial:wait"
+"""The event (``numba.core.event``) of waiting for a kernel: it is compiled here, or by another process."""
 
-    Numba writes a name such as stepping.step_games-106.py311.1.nbc only when compiling is over.
-    """
-    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    return {path.name.split(".")[1].split("-")[0] for path in folder.rglob(f"*.{python}*.nbc")}
+
+def is_ready(compiled: Any, types: tuple[Any, ...]) -> bool:
+    """Return whether the machine code of a kernel for arguments of these types is loaded, or on disk."""
+    if not JIT_ENABLED or types in compiled.overloads:
+        return True
+    try:  # there is no public way to ask what is in numba's cache without loading it
+        cache = compiled._cache
+        name = cache._cache_file._load_index().get(cache._index_key(types, compiled.targetctx.codegen()))
+        return name is not None and os.path.exists(cache._cache_file._data_path(name))
+    except (OSError, AttributeError, TypeError):
+        return False  # another process is writing it (Windows), or this numba keeps it in another way
 
 
 @contextmanager
@@ -160,22 +176,14 @@ def kernel(function: F) -> F:
     return cast(F, compiled)
 
 
-def entry_of(compiled: Any) -> Callable[..., Any]:
-    """Return what a kernel calls in the end, for callers who know that their arguments never change type.
+def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
+    """Return what a kernel calls in the end for arguments of these types; the kernel itself if not compiled.
 
-    To find out which of its signatures fits, numba looks at every argument on every call: 10 microseconds for
-    a whole batch. The entry takes what it gets, so whatever else is passed to it corrupts memory: let the
-    first call with new arguments be one of ``compiled`` itself, which compiles for another type if it must.
+    To find out which of its signatures fits, numba looks at every argument on every call. The entry takes
+    what it gets, so whatever else is passed to it corrupts memory.
     """
-    signatures = getattr(compiled, "overloads", {})
-    if len(signatures) != 1:  # not compiled yet, or there is a choice
-        return cast(Callable[..., Any], compiled)
-    if compiled not in _entries:
-        _entries[compiled] = next(iter(signatures.values())).entry_point
-    return _entries[compiled]
-
-
-_entries: dict[Any, Callable[..., Any]] = {}
+    overload = getattr(compiled, "overloads", {}).get(types)
+    return cast(Callable[..., Any], compiled if overload is None else overload.entry_point)
 
 
 if JIT_ENABLED:

@@ -25,7 +25,8 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-from territorial._jit import JIT_ENABLED
+from territorial._jit import JIT_ENABLED, njit
+from territorial._sized import SizedArray, address_of
 
 EIGHT = 8
 
@@ -93,6 +94,8 @@ if JIT_ENABLED:
         return builder.not_(args[0])
 
     def _pointer(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        if isinstance(array_type, SizedArray):
+            return builder.gep(address_of(context, builder, array_type, array), [i])
         if array_type.layout != "C":
             raise numba.errors.NumbaTypeError(f"places are counted in C order, which {array_type} is not in")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
@@ -254,3 +257,10 @@ else:
     def columns_in(cells: Any) -> Any:
         """Return the columns in which any of the eight words has a cell, as a word."""
         return np.bitwise_or.reduce(cells)
+
+
+@njit
+def fill(array: Any, value: Any) -> None:
+    """Write ``value`` into all entries of an array."""
+    for i in range(array.size):
+        put_at(array, i, value)

@@ -251,11 +251,7 @@ def lose_front(
         for group in range(front_blocks.shape[1]):
             blocks = zone[s, group] & ~front_blocks[s, group]
             zone[s, group] = ZERO
-            while blocks != ZERO:
-                put_at(places, count, place_of(cells, s, group, blocks))
-                put_at(numbers, count, number_of(zone, s, group, blocks))
-                count += 1
-                blocks &= blocks - ONE
+            count = list_word(cells, zone, s, group, blocks, places, numbers, count)
     return count
 
 
@@ -286,12 +282,20 @@ def list_blocks(cells: Any, sets: Any, places: Any, numbers: Any) -> int:
     count = 0
     for s in range(sets.shape[0]):
         for group in range(sets.shape[1]):
-            blocks = sets[s, group]
-            while blocks != ZERO:
-                put_at(places, count, place_of(cells, s, group, blocks))
-                put_at(numbers, count, number_of(sets, s, group, blocks))
-                count += 1
-                blocks &= blocks - ONE
+            count = list_word(cells, sets, s, group, sets[s, group], places, numbers, count)
+    return count
+
+
+@njit
+def list_word(
+    cells: Any, sets: Any, s: int, group: int, blocks: Any, places: Any, numbers: Any, count: int
+) -> int:
+    """Append ``blocks``, a word (s, group) of a set, to a list of ``count``; return how many it has then."""
+    while blocks != ZERO:
+        put_at(places, count, place_of(cells, s, group, blocks))
+        put_at(numbers, count, number_of(sets, s, group, blocks))
+        count += 1
+        blocks &= blocks - ONE
     return count
 
 

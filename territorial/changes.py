@@ -41,7 +41,7 @@ def entry_of_block(work: Work, number: int) -> int:
 @njit
 def note_where(work: Work, entry: int, number: int) -> None:
     """Write down the number, the strip and the block of an entry."""
-    groups, word = work.log_entries.shape[1], number >> 6
+    groups, word = work.zone.shape[1], number >> 6
     s = word // groups if groups > 1 else word
     work.log_blocks[entry, 0], work.log_blocks[entry, 1] = number, s
     work.log_blocks[entry, 2] = STRIP_BITS * (word - s * groups) + (number & 63)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
-from territorial._held import Held
-from territorial._jit import entry_of
+from territorial._held import Held, type_of
+from territorial._jit import JIT_ENABLED, entry_of, is_ready
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
 from territorial.atlas import Atlas, Page
@@ -72,14 +72,28 @@ def seed_of_episode(batch_seed: int, episode: int) -> int:
     return int(seeds[0])
 
 
-def compile_steps() -> None:
-    """Compile what the first step of any batch would wait for, where that has not been done yet.
+def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None:
+    """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
 
     For those who start processes and wait for their first steps no longer than the compiler takes.
+    ``specialize`` is that of :class:`VecGame`.
     """
-    game = VecGame(GameConfig(height=32, width=32, num_players=2))
+    game = VecGame(_on_one_map(config), 1, observe=False, specialize=specialize)
     game.reset()
     game.step()
+
+
+def is_compiled(config: GameConfig) -> bool:
+    """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
+    try:
+        return VecGame(_on_one_map(config), 1, observe=False)._is_ready()
+    except ValueError:  # a board that has no room for all spawns
+        return False
+
+
+def _on_one_map(config: GameConfig) -> GameConfig:
+    """Return ``config`` with few maps to make: for what does not depend on them."""
+    return config.replace(map="open", num_maps=1)
 
 
 def _exclusive(method: Method) -> Method:
@@ -179,6 +193,10 @@ class VecGame:
         frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
         maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
             ``config``; None: every game draws from that.
+        specialize: True plays steps with machine code for this size of board and number of players alone: a
+            fifth quicker, and the compiler takes another minute once for every size; False with that for
+            all sizes. None: True for the standard size, and for those whose code is there already, because
+            ``territorial warmup`` made it.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
 
@@ -196,6 +214,7 @@ class VecGame:
         observe: bool = True,
         frames: int = 1,
         maps: Sequence[str | LandMask] | None = None,
+        specialize: bool | None = None,
     ) -> None:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
@@ -207,6 +226,7 @@ class VecGame:
         self._autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
         self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
         self._observes = true_or_false("observe", observe)
+        self._specialize = None if specialize is None else true_or_false("specialize", specialize)
         self._guests = Guests()
         codes = self._codes_of(seats)
 
@@ -235,7 +255,7 @@ class VecGame:
         self._lock = threading.RLock()  # what a watcher calls may look at the batch
         self._watcher: Watcher | None = None
         self.state = GameArrays(self)
-        warmup.announce()
+        warmup.listen()
 
     def _allocate(self) -> None:
         """Allocate everything whose size depends on the number of games."""
@@ -259,6 +279,7 @@ class VecGame:
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
         self._batches: list[Held[Batch]] | None = None
+        self._step_games: Callable[[Any], None] = stepping.step_games
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -507,6 +528,30 @@ class VecGame:
         return self._observes
 
     @property
+    def is_specialized(self) -> bool:
+        """Whether steps are played by machine code for this size alone: ``specialize`` of the class."""
+        if not JIT_ENABLED:
+            return False
+        if self._batches is not None:
+            return bool(self._batches[0].type.given != self._batches[0].type.arguments)
+        if self._specialize is not None:
+            return self._specialize
+        config, standard = self.config, GameConfig()
+        size = (config.height, config.width, config.num_players)
+        if size == (standard.height, standard.width, standard.num_players):
+            return True
+        return is_ready(stepping.step_games, (self._type_of_batch(stepping.UNKNOWN_LENGTHS),))
+
+    def _is_ready(self) -> bool:
+        """Return whether a step need not wait for the compiler."""
+        unknown = stepping.UNKNOWN_LENGTHS if self.is_specialized else None
+        return is_ready(stepping.step_games, (self._type_of_batch(unknown),))
+
+    def _type_of_batch(self, unknown_lengths: Mapping[str, int] | None) -> Any:
+        """Return the type of what ``stepping.step_games`` is given, if it is not to know these lengths."""
+        return type_of(self._batch(self._works[0], stepping.queue_of(0, 1)), unknown_lengths)
+
+    @property
     def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
         return self._observations
@@ -649,7 +694,8 @@ class VecGame:
         state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = state["_position"] = None
         state["_owner_is_current"] = False
-        state["_watcher"] = state["_tape"] = state["_batches"] = None  # a copy is not recorded
+        state["_watcher"] = state["_tape"] = None  # a copy is not recorded
+        state["_batches"] = state["_step_games"] = None
         del state["state"]
         return state
 
@@ -714,15 +760,16 @@ class VecGame:
 
     def _step_all(self) -> None:
         """Play one step of all games with ``self._actions``."""
-        step_games = entry_of(stepping.step_games)
         if self._batches is None:
             self._queue = stepping.queue_of(0, self.num_games, len(self._works))
-            self._batches = [
-                Held(self._batch(work, self._queue), stepping.hold_batch) for work in self._works
-            ]
-            step_games = stepping.step_games  # looks whether it was compiled for these
+            unknown = stepping.UNKNOWN_LENGTHS if self.is_specialized else None
+            batches = [self._batch(work, self._queue) for work in self._works]
+            self._batches = [Held(batch, stepping.hold_batch, unknown) for batch in batches]
+            self._step_games = stepping.step_games  # compiles or loads what is missing
+        elif self._step_games is stepping.step_games:
+            self._step_games = entry_of(stepping.step_games, self._batches[0].type)
         self._queue[stepping.NEXT] = 0
-        self._share(step_games, self._batches)
+        self._share(self._step_games, self._batches)
 
     def _batch(self, work: Work, queue: npt.NDArray[np.int64]) -> Batch:
         """Return what a thread has to know to step the games in ``queue``."""

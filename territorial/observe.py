@@ -190,9 +190,8 @@ def copy_observation(source: Buffers, destination: Buffers, k: int) -> None:
 @njit
 def copy_numbers(source: Any, destination: Any) -> None:
     """Copy an array: assigning one to the other would allocate, in case they overlap."""
-    numbers, places = source.reshape(-1), destination.reshape(-1)
-    for i in range(len(numbers)):
-        places[i] = numbers[i]
+    for i in range(source.size):
+        put_at(destination, i, at(source, i))
 
 
 @njit
@@ -336,7 +335,7 @@ def sum_pools(game: Game, sums: Any) -> None:
 def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
     """Return the interest rate of ``p`` in basis points if it were paid now; 0 for the dead."""
     land = game.land[p]
-    if game.alive[p] == 0 or land == 0:
+    if game.alive[p] == 0 or land <= 0:
         return 0
     rate = rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate)
     rate = max(rate, opening_rate(game.clock[TICK], params))

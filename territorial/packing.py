@@ -19,6 +19,7 @@ from territorial._words import (
     EIGHT,
     at,
     eight,
+    fill,
     no_cells,
     put,
     put_at,
@@ -43,8 +44,8 @@ ALL_BYTES = np.uint64(0x0101010101010101)
 def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
     """Write the board as it stands as all frames there are; return the length of the delta, NEW_GAME."""
     for entry in range(len(boards)):
-        boards[entry] = ZERO
-        history[entry] = ZERO
+        fill(boards[entry], ZERO)
+        fill(history[entry], ZERO)
     blocked = params.num_players + 1
     for s in range(boards.shape[3]):
         beyond = max(0, STRIP_BITS * (s + 1) - params.width)
@@ -85,17 +86,17 @@ def pack_changes(
     for entry in range(work.log_length[0]):
         count = list_changes(game, params, work, entry, index, code, count)
     forget_entries(work)
-    frames = boards.reshape(boards.shape[0], boards.shape[1], -1)
     for b in range(boards.shape[1]):
-        age(frames, history, b, boards.shape[3])
-        apply_changes(work, frames, history, b, boards.shape[3])
+        age(boards, history, b)
+        apply_changes(work, boards, history, b)
     return count if count <= len(index) else NOT_LISTED
 
 
 @njit
-def age(frames: Any, history: Any, b: int, strips: int) -> None:
+def age(boards: Any, history: Any, b: int) -> None:
     """Make plane ``b`` of every XOR that of the next older one, and the newest zero."""
-    for entry in range(len(frames) - 1, 0, -1):
+    strips = boards.shape[3]
+    for entry in range(len(boards) - 1, 0, -1):
         for group in range(history.shape[2]):
             newer = history[entry - 1, b, group] if entry > 1 else ZERO
             bands = newer | history[entry, b, group]
@@ -103,7 +104,7 @@ def age(frames: Any, history: Any, b: int, strips: int) -> None:
             while bands != ZERO:
                 first = EIGHT * strips * block_of(group, bands)
                 for i in range(first, first + EIGHT * strips, EIGHT):
-                    put(frames[entry, b], i, eight(frames[entry - 1, b], i) if entry > 1 else no_cells())
+                    put(boards[entry, b], i, eight(boards[entry - 1, b], i) if entry > 1 else no_cells())
                 bands &= bands - ONE
 
 
@@ -130,19 +131,20 @@ def list_changes(
 
 
 @njit
-def apply_changes(work: Work, frames: Any, history: Any, b: int, strips: int) -> None:
+def apply_changes(work: Work, boards: Any, history: Any, b: int) -> None:
     """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
+    strips = boards.shape[3]
     for i in range(work.log_counts[b]):
         entry = work.log_planes[b, i]
         s, block, changes = work.log_blocks[entry, 1], work.log_blocks[entry, 2], place_in_log(entry, b)
         place = EIGHT * block * strips + s
         for row in range(EIGHT):
             word = at(work.log_changes, changes + row)
-            put_at(frames[0, b], place, at(frames[0, b], place) ^ word)
-            if len(frames) > 1:
-                put_at(frames[1, b], place, word)
+            put_at(boards[0, b], place, at(boards[0, b], place) ^ word)
+            if len(boards) > 1:
+                put_at(boards[1, b], place, word)
             place += strips
-        if len(frames) > 1:
+        if len(boards) > 1:
             history[1, b, block >> 6] |= ONE << np.uint64(block & 63)
     forget_plane(work, b)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from territorial._jit import njit
+from territorial._words import fill
 from territorial.reward_parts import BASE_NAMES
 from territorial.state import NUM_LAND, OVER, TICK, Game
 from territorial.work import Work
@@ -38,7 +39,7 @@ def write_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
 
     Who was dead as the step began gets nothing.
     """
-    rewards[:] = 0.0
+    fill(rewards, 0.0)
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
         write_part(game, work, work.reward_kinds[i, KIND], out)
@@ -117,7 +118,7 @@ def kills(game: Game, work: Work, out: Any) -> None:
 
     Several that took equally many share the credit; nobody has it where nobody took any.
     """
-    out[:] = 0.0
+    fill(out, 0.0)
     for dead in range(1, len(out)):
         if work.before[ALIVE_BEFORE, dead] != 0 and game.alive[dead] == 0:
             credit(game.taken, dead, out)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._jit import ZERO, int64, njit
+from territorial._words import fill
 from territorial.board import (
     clear_owner,
     drop_cell,
@@ -97,7 +98,7 @@ def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
             game.planes[NEUTRAL, strip, r] = bank.planes[map_id, strip, r]
     occupy(game.planes, game.occupied, NEUTRAL)
     episode = game.clock[EPISODE]
-    game.clock[:] = 0
+    fill(game.clock, 0)
     game.clock[EPISODE] = episode
     game.clock[MAP_ID], game.clock[NUM_LAND] = map_id, bank.num_land[map_id]
     game.clock[NEXT_DUE], game.clock[LAND_CHANGED] = NEVER, 1
@@ -116,11 +117,11 @@ def start_numbers(game: Game, params: Params) -> None:
         game.death_tick[p] = -1
         game.due[p] = NEVER
     game.land[NEUTRAL] = game.clock[NUM_LAND] - SPAWN_CELLS * params.num_players
-    game.ledger[:] = 0
-    game.pools[:] = 0
-    game.taken[:] = 0
-    game.active[:] = ZERO
-    game.fresh[:] = ZERO
+    fill(game.ledger, 0)
+    fill(game.pools, 0)
+    fill(game.taken, 0)
+    fill(game.active, ZERO)
+    fill(game.fresh, ZERO)
 
 
 # ---- spawns: a 4 x 4 square without its corners, named by its upper left cell, the anchor ---------

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._held import Held, arguments_of, keep
 from territorial._jit import int64, kernel, njit, take
+from territorial._words import fill
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_owner, set_cell, write_owner_codes
 from territorial.config import Params
@@ -110,6 +111,35 @@ class Batch(NamedTuple):
     tape: Tape
     options: Options
     queue: npt.NDArray[np.int64]  # shared by all threads
+
+
+UNKNOWN_LENGTHS: dict[str, int] = {
+    "state": 1,
+    "actions": 1,
+    "results": 1,
+    "results.reward_parts": 2,
+    **{
+        name: number
+        for buffers in ("buffers", "final_buffers")
+        for name, number in {
+            buffers: 1,
+            f"{buffers}.boards": 2,
+            f"{buffers}.history": 2,
+            f"{buffers}.delta_index": 2,
+            f"{buffers}.delta_code": 2,
+        }.items()
+    },
+    "work": 0,
+    **{f"work.log_{name}": 1 for name in ("blocks", "bits", "takers", "changes")},
+    **{f"work.log_{name}": 2 for name in ("entries", "planes")},
+    **{f"work.reward_{name}": 1 for name in ("kinds", "weights", "parts")},
+    "work.interest_rate": 1,
+}
+"""Of the arrays of a batch how many axes, from the first on, a kernel for one size of board does not know.
+
+All other lengths follow from the size of the board and the number of players. Arrays not named here, of the
+map bank and the tape, are left as they are.
+"""
 
 
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> Results:
@@ -361,7 +391,7 @@ def stand_still(results: Results, k: int) -> None:
     for p in range(results.rewards.shape[1]):
         results.rewards[k, p] = 0.0
         results.terminated[k, p] = False
-    results.reward_parts[k] = 0.0
+    fill(results.reward_parts[k], 0.0)
 
 
 @njit
@@ -413,5 +443,5 @@ def prepare_bots(game: Game, seating: Any, memory: Any) -> None:
             bots.prepare(style, game.seed[0], p, memory[p])
         else:
             interval = memory[p, bots.INTERVAL]
-            memory[p, :] = 0
+            fill(memory[p], 0)
             memory[p, bots.INTERVAL] = interval

@@ -1,8 +1,9 @@
-"""The first minute, once per version of the sources: says that kernels are compiled, notes how long."""
+"""The first minute of a version of the sources: says that kernels are compiled, and notes how long."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
@@ -16,7 +17,7 @@ import llvmlite.binding
 import numba
 from numba.core import event
 
-from territorial._jit import CACHE_DIR, JIT_ENABLED, cached_kernels
+from territorial._jit import CACHE_DIR, JIT_ENABLED, WAIT
 
 RECORD = "compile.json"
 """The file beside the compiled kernels that says how many seconds each of them took."""
@@ -24,26 +25,37 @@ RECORD = "compile.json"
 _KERNELS = "territorial.stepping"
 _FIRST_STEP = ("reset_games", "step_games")
 """What a game cannot begin without; other kernels take a tenth of a second, or are called later."""
-_announced = False
+SAID_FOR_S = 60.0
+"""The second kernel follows within this time, and is not announced again."""
+_listens = False
 
 
-def is_compiled() -> bool:
-    """Return whether the kernel that plays a step is on disk (or none is needed)."""
-    return not JIT_ENABLED or "step_games" in cached_kernels(CACHE_DIR)
+def listen() -> None:
+    """From now on, tell on stderr when a step has to wait for the compiler, and note how long that takes."""
+    global _listens
+    if not _listens and JIT_ENABLED:
+        _listens = True
+        event.register("numba:compile", _StopWatch())
+        event.register(WAIT, _Announcer())
 
 
-def announce() -> None:
-    """Tell on stderr, once a process, that the first steps will have to wait for the compiler."""
-    global _announced
-    if _announced or not JIT_ENABLED:
-        return
-    _announced = True
-    event.register("numba:compile", _StopWatch())
-    if not is_compiled():
-        sys.stderr.write(
-            "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
-        )
-        sys.stderr.flush()
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says that the engine is compiled, once for all that a first step waits for."""
+
+    def __init__(self) -> None:
+        self._said_at = -math.inf
+
+    def on_start(self, event: Any) -> None:
+        now = time.perf_counter()
+        if _kernel_of(event) in _FIRST_STEP and now - self._said_at > SAID_FOR_S:
+            sys.stderr.write(
+                "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
+            )
+            sys.stderr.flush()
+            self._said_at = now
+
+    def on_end(self, event: Any) -> None:
+        pass
 
 
 # ---- how long it took ----------------------------------------------------------------------------

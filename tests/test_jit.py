@@ -120,6 +120,46 @@ def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
     assert printed == ["0 3"] * 3 + ["1 3"]
 
 
+ADD_ONE = """
+from territorial._jit import kernel
+
+@kernel
+def add_one(number):
+    return number + 1
+"""
+CALL = """
+import sys
+from numba import types
+from territorial._jit import is_ready
+
+sys.path.insert(0, sys.argv[1])
+from twice import add_one
+
+print(is_ready(add_one, (types.float64,)), *(add_one(eval(number)) for number in sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_code_that_is_missing_is_compiled_and_code_for_other_arguments_never_run(tmp_path):
+    (tmp_path / "twice.py").write_text(ADD_ONE)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+
+    def call(*numbers):
+        command = [sys.executable, "-c", CALL, str(tmp_path), *numbers]
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()
+
+    assert call("1", "1.5") == "False 2 2.5"
+    assert call("1", "1.5") == "True 2 2.5"
+    of_whole_numbers, of_floats = sorted((tmp_path / "cache").rglob("twice.add_one-*.nbc"))
+    of_floats.unlink()  # as if the process had been killed before it was written
+    assert call("1") == "False 2"
+    of_floats.write_bytes(of_whole_numbers.read_bytes())
+    assert call("1.5") == "True 2.5"
+    assert call("1", "1.5").endswith(" 2 2.5")
+
+
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
 def test_kernels_count_no_references_and_allocate_nothing():
     """Compiled without numba's runtime: a tick would otherwise spend half its time on reference counts."""

@@ -156,10 +156,9 @@ def by_bands(stack: Stack, change: Change) -> None:
 
 @kernel
 def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
-    frames, strips = boards.reshape(boards.shape[0], boards.shape[1], -1), boards.shape[3]
     for b in range(boards.shape[1]):
-        packing.age(frames, history, b, strips)
-        for s in range(strips):
+        packing.age(boards, history, b)
+        for s in range(boards.shape[3]):
             for group in range(touched.shape[2]):
                 blocks = touched[b, s, group]
                 touched[b, s, group] = ZERO
@@ -175,7 +174,7 @@ def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
 
 def by_entries(stack: Stack, change: Change) -> None:
     """The log by blocks instead of by planes, so that it lies in few lines of the cache: the engine's own."""
-    entry_of(_by_entries)(stack.held)
+    entry_of(_by_entries, stack.held.type)(stack.held)
 
 
 @kernel
@@ -188,10 +187,9 @@ def hold_entries(entries: Entries, memory: Any) -> None:
 def _by_entries(held: Held[Entries]) -> None:
     stack = arguments_of(held)
     boards, history, work = stack.boards, stack.history, stack.work
-    frames = boards.reshape(boards.shape[0], boards.shape[1], -1)
     for b in range(boards.shape[1]):
-        packing.age(frames, history, b, boards.shape[3])
-        packing.apply_changes(work, frames, history, b, boards.shape[3])
+        packing.age(boards, history, b)
+        packing.apply_changes(work, boards, history, b)
     forget_entries(work)
 
 

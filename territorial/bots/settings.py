@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from territorial._jit import njit
+from territorial._words import fill
 from territorial.constants import STREAM_BOT_SETUP
 from territorial.rng import draw_below
 from territorial.state import BOT_MEMORY
@@ -74,7 +75,7 @@ AS_FREE = -1
 @njit
 def settle(lows: Any, highs: Any, seed: Any, p: int, memory: Any) -> None:
     """The bot of seat ``p`` forgets everything, and its settings are drawn from lows..highs."""
-    memory[:] = 0
+    fill(memory, 0)
     for column in range(NUM_SETTINGS):
         memory[column] = lows[column]
         if highs[column] > lows[column]:

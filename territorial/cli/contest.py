@@ -191,7 +191,7 @@ def _compile(config: GameConfig) -> None:
         except ValueError as error:  # such as a map that has no room for all spawns
             raise UsageError(str(error)) from None
         with warmup.progress("territorial: compiling the engine"):
-            compile_steps()
+            compile_steps(config)
 
 
 def _play(

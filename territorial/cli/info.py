@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from territorial import bots, warmup
+from territorial import bots
 from territorial._jit import CACHE_DIR, JIT_ENABLED
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.engine import is_compiled
 from territorial.map_names import LANDS
 from territorial.obs_layout import OBS_VERSION
 from territorial.seats import LINEUPS
@@ -52,7 +53,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "obs_version": OBS_VERSION,
         "machine": machine(),
         "cache_dir": str(CACHE_DIR),
-        "is_compiled": warmup.is_compiled(),
+        "is_compiled": is_compiled(config),
         "jit_enabled": JIT_ENABLED,
         "config": options.config_values(config),
         "config_digest": config.hexdigest,

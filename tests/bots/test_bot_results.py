@@ -86,7 +86,7 @@ def test_games_of_a_mixed_field_have_the_shape_that_they_should(name):
     assert 560 <= shape["neutral_gone"]["median"] <= 800
     assert 25 <= shape["alive"]["1000"]["median"] <= 32
     assert 8 <= shape["alive"]["2000"]["median"] <= 22
-    assert 3000 <= shape["length"]["median"] <= 8700
+    assert 3000 <= shape["length"]["median"] <= 8500
     assert shape["stopped_by_time"] < 0.25
 
 

@@ -9,12 +9,14 @@ import sys
 from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core import event
 
 import territorial
-from territorial import _jit, cli, warmup
+from territorial import _jit, cli, engine, stepping, warmup
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned, round_step
@@ -237,6 +239,8 @@ def test_bench_prints_a_table_and_can_observe_on_threads(capsys):
     assert "whole games" in out
     assert "ticks 4k+" in out
     assert "not reached" in out
+    assert "code for all sizes" in out
+    assert not _jit.JIT_ENABLED or "after territorial warmup --height 32 --width 48 --num-players 4" in out
     assert "chunk 7 of 7" in err
 
 
@@ -259,6 +263,18 @@ def test_info_tells_the_config_that_options_give(capsys):
     assert result["config_digest"] == territorial.GameConfig(map="open").hexdigest
 
 
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
+def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: asked.append(types[0]) or len(asked) > 1)
+    assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
+    assert json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
+    standard, little = asked[0], asked[-1]
+    assert standard != little
+    crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
+    assert not json.loads(run(capsys, "info", *crowded, "--json")[1])["is_compiled"]
+
+
 def test_warmup_says_where_the_cache_is(capsys, tmp_path):
     code, out, _ = run(capsys, "warmup", "--json", str(tmp_path / "w.json"))
     assert code == 0
@@ -268,13 +284,13 @@ def test_warmup_says_where_the_cache_is(capsys, tmp_path):
 
 def test_warmup_compiles_every_kernel():
     program = """
-from territorial import stepping, _jit
+from territorial import GameConfig, stepping, _jit
 from territorial.cli import warm
 from territorial.seats import shown_names
-warm.compile_everything()
+warm.compile_everything(GameConfig())
 kernels = [f for f in vars(stepping).values() if getattr(f, "targetoptions", {}).get("nogil")]
 assert kernels or not _jit.JIT_ENABLED
-print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
+print(*[f.__name__ for f in kernels if len(f.signatures) != 1 + (f.__name__ == "step_games")])
 """
     assert fresh_python("-c", program).split() == []
 
@@ -301,14 +317,23 @@ def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(t
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
-def test_an_interrupted_compilation_does_not_count_as_done(tmp_path, monkeypatch):
-    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    monkeypatch.setattr(warmup, "CACHE_DIR", tmp_path)
-    for name in (f"reset_games-9.{python}.1.nbc", f"step_games-9.{python}.nbi", "step_games-9.py27.1.nbc"):
-        (tmp_path / f"stepping.{name}").touch()
-    assert not warmup.is_compiled()
-    (tmp_path / f"stepping.step_games-9.{python}.1.nbc").touch()
-    assert warmup.is_compiled()
+def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    announcer = warmup._Announcer()
+
+    def said(kernel):
+        announcer.on_start(event.Event(_jit.WAIT, event.EventStatus.START, {"dispatcher": kernel}))
+        return capsys.readouterr().err
+
+    assert said(stepping.position_of) == ""
+    assert said(stepping.reset_games) == (
+        "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
+    )
+    now[0] += 20
+    assert said(stepping.step_games) == ""
+    now[0] += 1000  # another size of board
+    assert said(stepping.step_games) != ""
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------
@@ -406,7 +431,7 @@ class Greet:
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(capsys, monkeypatch):
-    def interrupt(seed: int) -> None:
+    def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(warm, "compile_everything", interrupt)

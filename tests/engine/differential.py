@@ -147,7 +147,8 @@ def random_config(rng: random.Random) -> GameConfig:
     if rng.random() < 0.75:
         fields |= random_rules(rng)
     config = GameConfig(**fields)
-    room = min(capacity(land, config.num_players) for land in make_maps(config))
+    maps = make_maps(config.replace(num_players=2))  # which are not refused for want of room
+    room = min(capacity(land, config.num_players) for land in maps)
     return config.replace(num_players=max(2, min(config.num_players, room)))
 
 

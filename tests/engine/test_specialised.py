@@ -1,0 +1,169 @@
+"""Machine code for one size of board: it plays what the code for all sizes plays, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import types
+
+from territorial import LINEUPS, GameConfig, VecGame, engine, stepping
+from territorial._held import type_of
+from territorial._jit import JIT_ENABLED, is_ready
+from territorial.engine import compile_steps
+from tests.engine import differential
+from tests.engine.test_differential import setting_for
+
+SEATS = LINEUPS["mixed-1"].seats
+
+
+def arrays_of(game):
+    """Return by name all that a step may write to: state, observations, results."""
+    named = {}
+    for group in ("blocks", "_buffers", "_final_buffers", "_results"):
+        values = getattr(game, group)
+        named |= {f"{group}.{name}": value for name, value in zip(values._fields, values, strict=True)}
+    return named
+
+
+def assert_same(game, other, step):
+    for (name, array), twin in zip(arrays_of(game).items(), arrays_of(other).values(), strict=True):
+        assert np.array_equal(array, twin, equal_nan=array.dtype.kind == "f"), f"{name} after {step} steps"
+
+
+@pytest.mark.parametrize(
+    ("rules", "options", "steps"),
+    [
+        ({}, {"frames": 4}, 450),
+        ({"max_ticks": 350}, {"frames": 2}, 80),  # games end and begin anew
+        ({"map": "lakes", "rewards": {"land": 1.0, "kills": 0.5}, "decision_every": 3}, {"frames": 1}, 80),
+        ({"max_ticks": 200}, {"frames": 0, "autoreset": "disabled", "num_threads": 2}, 25),
+        ({}, {"observe": False, "end_when": "no_agents"}, 60),
+    ],
+)
+def test_it_writes_what_the_code_for_all_sizes_writes(rules, options, steps):
+    config = GameConfig(**rules)
+    seats = ("agent", *SEATS[1:])
+    game, other = (
+        VecGame(config, 2, seed=11, seats=seats, specialize=special, **options) for special in (True, False)
+    )
+    rng = np.random.default_rng(1)
+    for one in (game, other):
+        one.reset()
+    for step in range(steps):
+        actions = rng.integers(0, [34, 10], (2, 32, 2))
+        game.step(actions)
+        other.step(actions)
+        assert_same(game, other, step + 1)
+
+
+def test_it_plays_what_the_twin_plays():
+    setting = setting_for(GameConfig(), "step", has_position=True, eagerness=0.3, ticks=60)
+    outcome = differential.Pair(setting, None).play()
+    assert outcome.ticks >= 60
+    assert outcome.events["players' land taken"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("height", "width", "num_players"), [(530, 70, 5), (44, 48, 70), (72, 130, 250)])
+def test_of_any_size_it_writes_what_the_code_for_all_sizes_writes(height, width, num_players):
+    """Two words for a set of blocks, two and four for a set of owners, widths that are no whole strips."""
+    config = GameConfig(height=height, width=width, num_players=num_players, map="open", max_ticks=600)
+    seats = ["random", "opportunist", "drip", "turtle", "metronome"] * (num_players // 5)
+    game, other = (
+        VecGame(config, 3, seed=5, seats=seats, frames=3, specialize=special) for special in (True, False)
+    )
+    for one in (game, other):
+        one.reset()
+    for step in range(90):
+        game.step()
+        other.step()
+        assert_same(game, other, step + 1)
+
+
+# ---- who gets it ---------------------------------------------------------------------------------
+
+
+def type_for(config, num_games=1, **options):
+    """Return the type that numba dispatches on for a batch of ``config``."""
+    game = VecGame(config, num_games, **options)
+    batch = game._batch(game._works[0], stepping.queue_of(0, num_games))
+    return type_of(batch, stepping.UNKNOWN_LENGTHS)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_it_depends_on_the_size_and_the_number_of_players_alone():
+    config = GameConfig(height=64, width=72, num_players=6)
+    expected = type_for(config)
+    others = [
+        type_for(config, 7, frames=4),
+        type_for(config, 2, frames=0, num_threads=2, autoreset="disabled"),
+        type_for(config, observe=False, end_when="no_agents", seats=["agent"] + ["banker"] * 5),
+        type_for(config.replace(map="lakes", num_maps=9, rewards={"land": 1.0, "taken": 1.0, "kills": 2.0})),
+        type_for(config.replace(interest_levels=50, max_ticks=77, decision_every=1)),
+        type_for(config.replace(height=57, width=65)),  # as many blocks and strips
+    ]
+    assert all(other == expected for other in others)
+    for change in ({"height": 65}, {"width": 64}, {"num_players": 7}):
+        assert type_for(config.replace(**change)) != expected
+
+
+def test_every_array_whose_lengths_are_said_to_be_unknown_is_one_of_a_batch():
+    game = VecGame(GameConfig(height=32, width=32, num_players=2), 1)
+    batch = game._batch(game._works[0], stepping.queue_of(0, 1))
+    for name, number in stepping.UNKNOWN_LENGTHS.items():
+        value = batch
+        for part in name.split("."):
+            value = getattr(value, part)
+        assert isinstance(value, tuple) or value.ndim >= number, name
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_the_standard_size_has_it_and_others_once_it_is_compiled(monkeypatch):
+    def is_special(config, **options):
+        game = VecGame(config, 2, observe=False, **options)
+        game.reset()
+        game.step()
+        assert game.is_specialized == (game._batches[0].type == type_for(config))
+        return game.is_specialized
+
+    little = GameConfig(height=40, width=40, num_players=3)
+    assert is_special(GameConfig())
+    assert not is_special(GameConfig(), specialize=False)
+    monkeypatch.setattr(engine, "is_ready", lambda *_: False)
+    assert not is_special(little)
+    monkeypatch.undo()
+    compile_steps(little, specialize=True)
+    assert is_ready(stepping.step_games, (type_for(little),))
+    assert is_special(little)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_a_batch_is_what_it_became_with_its_first_step(monkeypatch):
+    game = VecGame(GameConfig(height=40, width=40, num_players=3), 1, specialize=False)
+    game.reset()
+    game.step()
+    game._specialize = True  # as if the code had been made meanwhile
+    assert not game.is_specialized
+    assert game.clone().is_specialized
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_all_arrays_that_a_step_writes_to_are_sized():
+    def loose(kind, name):
+        if isinstance(kind, types.BaseNamedTuple):
+            fields = kind.instance_class._fields
+            return [
+                found
+                for of, field in zip(kind, fields, strict=True)
+                for found in loose(of, f"{name}.{field}")
+            ]
+        return [name] if isinstance(kind, types.Array) else []
+
+    given = type_for(GameConfig(height=64, width=72, num_players=6)).given
+    assert {name.split(".")[1] for name in loose(given, "")} == {"bank", "seed", "tape", "queue"}
+
+
+@pytest.mark.parametrize("value", [1, "yes", 0.0])
+def test_specialize_is_true_false_or_none(value):
+    with pytest.raises((TypeError, ValueError), match="specialize"):
+        VecGame(GameConfig(), 1, specialize=value)
