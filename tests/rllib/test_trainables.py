@@ -141,6 +141,15 @@ def rows_by_module(samples):
     return rows, seats
 
 
+def trained_rows(result):
+    """How many rows each learned from in an iteration, of those who did.
+
+    Of a module that learned before and not this time, Ray 2.60 says NaN; earlier it says nothing.
+    """
+    rows = {name: result["learners"][name].get("num_module_steps_trained", 0) for name in LEARNERS}
+    return {name: count for name, count in rows.items() if count > 0}
+
+
 def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray):
     store, seen, batches = fill(tmp_path), [], []
     config = mixed_config(store, env={"max_steps": 7})
@@ -178,11 +187,10 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray)
             assert {name: count for name, (count, _) in batch.items()} == sampled
             for name, (_, seats) in batch.items():
                 assert {seat - 1 for seat in seats} <= SEATS[name]
-            trained = {name: result["learners"][name].get("num_module_steps_trained", 0) for name in LEARNERS}
-            assert trained == {name: sampled[name] for name in LEARNERS}
+            assert trained_rows(result) == sampled
             steps = result["env_runners"]["num_module_steps_sampled"]
             assert steps["main"] > 0
-            assert all(steps[name] <= sampled[name] for name in LEARNERS)
+            assert not any(steps[name] > count for name, count in sampled.items())
             total += sampled
             players |= set(result["env_runners"]["players"])
         assert set(total) == players == set(LEARNERS)
@@ -196,9 +204,16 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray)
             ValueError, match="module is 'pool'; those that learn are main, rival, scout, probe"
         ):
             freeze(algorithm, store, "pool-1", module="pool")
-        set_league(algorithm, only("snapshot:probe-1"))
+        set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
+        algorithm.train()  # the games under way end
+        before = copy.deepcopy(algorithm.learner_group.get_weights())
         result = algorithm.train()
+        assert trained_rows(result).keys() == {"main", "rival"}
         assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
+        after = algorithm.learner_group.get_weights()
+        for name in ("scout", "probe"):
+            for key, array in before[name].items():
+                np.testing.assert_array_equal(after[name][key], array)
         assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
     finally:
         algorithm.stop()
