@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import parts
 
 import territorial
-from territorial import stepping
+from territorial import _crew, stepping
 from territorial._jit import entry_of, kernel
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
@@ -171,8 +171,9 @@ def play(part: str, games: int, side: int, *, specialize: bool) -> None:
     game.step()
     (held,) = game._batches or ()
     step_games = entry_of(stepping.step_games, held.type)
+    queues, posts = game._crew.queues, game._crew.posts
     for first in (games, 0):
-        game._queue[stepping.NEXT] = first
+        queues[0, _crew.NEXT], posts[0, _crew.STATE] = first, _crew.CALLED
         signal.raise_signal(BEGIN)
         step_games(held)
         signal.raise_signal(END)

@@ -1,5 +1,5 @@
-"""The one place that knows numba: decorators, where compiled code is cached, operations on
-words and whole numbers, and a queue.
+"""The one place that knows numba: decorators, where compiled code is cached, and operations on
+words and whole numbers.
 
 ``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
 are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
@@ -22,7 +22,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -229,20 +228,6 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.int64, numba.types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def take(_context: Any, queue: Any) -> Any:
-        """Take the next numbers of ``queue``, int64 (3,): next, end, how many at a time; return the first.
-
-        No other thread gets the same.
-        """
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            size = builder.load(builder.gep(array.data, [ir.Constant(ir.IntType(64), 2)]))
-            return builder.atomic_rmw("add", array.data, size, "monotonic")
-
-        return numba.types.int64(queue), generate
-
 else:
 
     def popcount(word: Any) -> int:
@@ -261,17 +246,6 @@ else:
     def quotient(number: int, divisor: int) -> int:
         """Return number // divisor of whole numbers that are not negative, the divisor not 0."""
         return number // divisor
-
-    def take(queue: Any) -> int:
-        """Take the next numbers of ``queue``, int64 (3,): next, end, how many at a time; return the first.
-
-        No other thread gets the same.
-        """
-        with _one_takes:
-            queue[0] += queue[2]
-            return int(queue[0] - queue[2])
-
-    _one_takes = threading.Lock()
 
 
 ZERO: Any = np.uint64(0)

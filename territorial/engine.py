@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import operator
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
@@ -15,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import stepping, warmup
+from territorial._crew import Crew, queues_of
 from territorial._held import Held, type_of
 from territorial._jit import JIT_ENABLED, entry_of, is_ready
 from territorial.actions import num_targets
@@ -249,8 +248,7 @@ class VecGame:
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_process = 0
+        self._crew = Crew(self.num_games, threads)
         self._may_be_off_grid = False
         self._lock = threading.RLock()  # what a watcher calls may look at the batch
         self._watcher: Watcher | None = None
@@ -328,8 +326,7 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        queue = stepping.queue_of(0, self.num_games, len(self._works))
-        self._share(lambda work: self._begin(game_seeds, episodes, work, queue), self._works)
+        self._crew.share(lambda thread: self._begin(game_seeds, episodes, self._crew.queues, thread))
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset(range(self.num_games))
@@ -349,7 +346,7 @@ class VecGame:
         if self._atlas.has_own_maps:
             self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
         self._owner_is_current = False
-        self._begin(seeds, episodes, self._works[0], stepping.queue_of(k, k + 1))
+        self._begin(seeds, episodes, queues_of(k, k + 1))
         if self._watcher is not None:
             self._watcher.after_reset([k])
 
@@ -549,7 +546,7 @@ class VecGame:
 
     def _type_of_batch(self, unknown_lengths: Mapping[str, int] | None) -> Any:
         """Return the type of what ``stepping.step_games`` is given, if it is not to know these lengths."""
-        return type_of(self._batch(self._works[0], stepping.queue_of(0, 1)), unknown_lengths)
+        return type_of(self._batch(0), unknown_lengths)
 
     @property
     def observations(self) -> Observations:
@@ -684,13 +681,11 @@ class VecGame:
 
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._crew.close()
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state["_pool"] = state["_lock"] = None
+        state["_crew"] = state["_lock"] = None
         state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
         state["_owner"] = state["_position"] = None
         state["_owner_is_current"] = False
@@ -709,7 +704,7 @@ class VecGame:
         self._results = Results(*_writable(self._results))
         self._actions, self._seed = _writable([self._actions, self._seed])
         self._works = [Work(*_writable(work)) for work in self._works]
-        self._lock = threading.RLock()
+        self._lock, self._crew = threading.RLock(), Crew(self.num_games, len(self._works))
         self._record_games(np.zeros(self.num_games, np.bool_))
         self.state = GameArrays(self)
         self._make_views()
@@ -750,33 +745,32 @@ class VecGame:
         self,
         seeds: npt.NDArray[np.uint64],
         episodes: npt.NDArray[np.int64],
-        work: Work,
-        queue: npt.NDArray[np.int64],
+        queues: npt.NDArray[np.int64],
+        thread: int = 0,
     ) -> None:
-        """Begin the games in ``queue`` anew; ``seeds`` and ``episodes`` have an entry for every game."""
+        """Begin the games in ``queues`` anew; ``seeds`` and ``episodes`` have an entry for every game."""
         is_observed = int(self.observes)
-        arrays = self.blocks, self._params, work, self._atlas.bank, self._buffers
-        stepping.reset_games(*arrays, seeds, episodes, is_observed, queue)
+        arrays = self.blocks, self._params, self._works[thread], self._atlas.bank, self._buffers
+        stepping.reset_games(*arrays, seeds, episodes, is_observed, queues, thread)
 
     def _step_all(self) -> None:
         """Play one step of all games with ``self._actions``."""
         if self._batches is None:
-            self._queue = stepping.queue_of(0, self.num_games, len(self._works))
             unknown = stepping.UNKNOWN_LENGTHS if self.is_specialized else None
-            batches = [self._batch(work, self._queue) for work in self._works]
+            self._crew.close()  # nobody is to watch for calls with what they were given before
+            batches = map(self._batch, range(len(self._works)))
             self._batches = [Held(batch, stepping.hold_batch, unknown) for batch in batches]
             self._step_games = stepping.step_games  # compiles or loads what is missing
         elif self._step_games is stepping.step_games:
             self._step_games = entry_of(stepping.step_games, self._batches[0].type)
-        self._queue[stepping.NEXT] = 0
-        self._share(self._step_games, self._batches)
+        self._crew.share_again(self._step_games, self._batches)
 
-    def _batch(self, work: Work, queue: npt.NDArray[np.int64]) -> Batch:
-        """Return what a thread has to know to step the games in ``queue``."""
+    def _batch(self, thread: int) -> Batch:
+        """Return what a thread has to know to step the games."""
         return Batch(
             state=self.blocks,
             params=self._params,
-            work=work,
+            work=self._works[thread],
             bank=self._atlas.bank,
             seed=self._seed,
             actions=self._actions,
@@ -787,23 +781,10 @@ class VecGame:
             options=Options(
                 int(self.autoreset == "same_step"), int(self.end_when == "no_agents"), int(self.observes)
             ),
-            queue=queue,
+            thread=thread,
+            queues=self._crew.queues,
+            post=self._crew.posts[thread],
         )
-
-    def _share(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
-        """Call ``call`` with each of ``arguments``, one for each thread; they take the games from a queue."""
-        if len(arguments) == 1:
-            call(arguments[0])
-            return
-        if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
-            self._pool = ThreadPoolExecutor(len(arguments), thread_name_prefix="territorial")
-            self._pool_process = os.getpid()
-        jobs = [self._pool.submit(call, argument) for argument in arguments[1:]]
-        try:
-            call(arguments[0])
-        finally:
-            for job in jobs:
-                job.result()
 
     def _page(self, k: int) -> Page:
         self._need_reset()

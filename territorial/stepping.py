@@ -1,9 +1,7 @@
 """The compiled calls: everything the engine does to many games at once, between Python and Python.
 
-Calls have scratch memory of their own, so that threads may share a batch: whoever is free takes the next
-games from a ``queue``, see ``queue_of``. A game costs three times as much at its beginning as at its end, so
-if they were divided beforehand, threads would wait. Games do not touch each other: game k plays the same
-alone or among others.
+Calls have scratch memory of their own, so that threads may share a batch: they take its games from
+queues, see ``territorial._crew``. Games do not touch each other: game k plays the same alone or among others.
 """
 
 from __future__ import annotations
@@ -14,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial._crew import begins, take
 from territorial._held import Held, arguments_of, keep
-from territorial._jit import int64, kernel, njit, take
+from territorial._jit import int64, kernel, njit
 from territorial._words import fill
 from territorial.actions import NO_TARGET, owner_of_target
 from territorial.board import clear_owner, set_cell, write_owner_codes
@@ -66,11 +65,6 @@ FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
 """The first seat code of a bot in Python."""
 
 
-NEXT, END, AT_A_TIME = range(3)
-MOST_AT_A_TIME = 8
-"""Games that a thread takes at a time: the clocks of single ones would share lines of the cache."""
-
-
 class Results(NamedTuple):
     """What a step of E games gives back, beside observations; P seats in seat order."""
 
@@ -110,7 +104,9 @@ class Batch(NamedTuple):
     results: Results
     tape: Tape
     options: Options
-    queue: npt.NDArray[np.int64]  # shared by all threads
+    thread: int  # which one it is
+    queues: npt.NDArray[np.int64]  # (T, 8) of all threads, see territorial._crew
+    post: npt.NDArray[np.int64]  # (8,) its own
 
 
 UNKNOWN_LENGTHS: dict[str, int] = {
@@ -161,11 +157,6 @@ def allocate_results(num_games: int, num_players: int, num_parts: int) -> Result
     )
 
 
-def queue_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
-    """Return the games [first, end) as a queue, int64 (3,): next, end, how many a thread takes at a time."""
-    return np.array([first, end, min(MOST_AT_A_TIME, max(1, (end - first) // num_threads))], np.int64)
-
-
 # ---- calls from Python ----------------------------------------------------------------------------
 
 
@@ -177,39 +168,45 @@ def hold_batch(batch: Batch, memory: Any) -> None:
 
 @kernel
 def step_games(held: Held[Batch]) -> None:
-    """Play one environment step of the games in the queue."""
+    """Play one environment step of all games, or of those that other threads leave."""
     batch = arguments_of(held)
+    while begins(batch.post):
+        k = take(batch.queues, batch.thread)
+        while k >= 0:
+            step_game(batch, k)
+            k = take(batch.queues, batch.thread)
+
+
+@njit
+def step_game(batch: Batch, k: int) -> None:
+    """Play one environment step of game ``k``, and what follows from it."""
+    game = game_of(batch.state, k)
     state, params, work, actions, tape = batch.state, batch.params, batch.work, batch.actions, batch.tape
-    buffers, results, options, queue = batch.buffers, batch.results, batch.options, batch.queue
-    end = queue[END]
-    while queue[NEXT] < end:
-        first = take(queue)
-        for k in range(first, min(first + queue[AT_A_TIME], end)):
-            results.was_reset[k] = results.ended[k] = False
-            game = game_of(state, k)
-            if game.clock[OVER] != 0:
-                stand_still(results, k)
-                if options.is_observed != 0:
-                    observe_step(game, params, work, buffers, k)
-                continue
-            decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k], tape, k)
-            play(game, params, work)
-            report(game, work, results, k)
-            is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
-            if results.ended[k] or is_left:
-                keep_final(game, results, k)
-                keep_position(tape, k, game)
-            if options.is_observed != 0:
-                observe_step(game, params, work, buffers, k)
-            if options.is_autoreset != 0 and (results.ended[k] or is_left):
-                if options.is_observed != 0:
-                    copy_observation(buffers, batch.final_buffers, k)
-                game.clock[EPISODE] += 1
-                seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
-                start(game, params, work, batch.bank, state.seating[k], state.memory[k], seed, k)
-                results.was_reset[k] = True
-                if options.is_observed != 0:
-                    observe_anew(game, params, work, buffers, k)
+    buffers, results, options = batch.buffers, batch.results, batch.options
+    results.was_reset[k] = results.ended[k] = False
+    if game.clock[OVER] != 0:
+        stand_still(results, k)
+        if options.is_observed != 0:
+            observe_step(game, params, work, buffers, k)
+        return
+    decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k], tape, k)
+    play(game, params, work)
+    report(game, work, results, k)
+    is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
+    if results.ended[k] or is_left:
+        keep_final(game, results, k)
+        keep_position(tape, k, game)
+    if options.is_observed != 0:
+        observe_step(game, params, work, buffers, k)
+    if options.is_autoreset != 0 and (results.ended[k] or is_left):
+        if options.is_observed != 0:
+            copy_observation(buffers, batch.final_buffers, k)
+        game.clock[EPISODE] += 1
+        seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
+        start(game, params, work, batch.bank, state.seating[k], state.memory[k], seed, k)
+        results.was_reset[k] = True
+        if options.is_observed != 0:
+            observe_anew(game, params, work, buffers, k)
 
 
 @kernel
@@ -229,18 +226,18 @@ def reset_games(
     seeds: Any,
     episodes: Any,
     is_observed: int,
-    queue: Any,
+    queues: Any,
+    thread: int,
 ) -> None:
-    """Begin the games in ``queue`` anew; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
-    end = queue[END]
-    while queue[NEXT] < end:
-        first = take(queue)
-        for k in range(first, min(first + queue[AT_A_TIME], end)):
-            game = game_of(state, k)
-            game.clock[EPISODE] = episodes[k]
-            start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k], k)
-            if is_observed != 0:
-                observe_anew(game, params, work, buffers, k)
+    """Begin the games in ``queues`` anew; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
+    k = take(queues, thread)
+    while k >= 0:
+        game = game_of(state, k)
+        game.clock[EPISODE] = episodes[k]
+        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k], k)
+        if is_observed != 0:
+            observe_anew(game, params, work, buffers, k)
+        k = take(queues, thread)
 
 
 @kernel

@@ -86,7 +86,7 @@ def test_of_any_size_it_writes_what_the_code_for_all_sizes_writes(height, width,
 def type_for(config, num_games=1, **options):
     """Return the type that numba dispatches on for a batch of ``config``."""
     game = VecGame(config, num_games, **options)
-    batch = game._batch(game._works[0], stepping.queue_of(0, num_games))
+    batch = game._batch(0)
     return type_of(batch, stepping.UNKNOWN_LENGTHS)
 
 
@@ -109,7 +109,7 @@ def test_it_depends_on_the_size_and_the_number_of_players_alone():
 
 def test_every_array_whose_lengths_are_said_to_be_unknown_is_one_of_a_batch():
     game = VecGame(GameConfig(height=32, width=32, num_players=2), 1)
-    batch = game._batch(game._works[0], stepping.queue_of(0, 1))
+    batch = game._batch(0)
     for name, number in stepping.UNKNOWN_LENGTHS.items():
         value = batch
         for part in name.split("."):
