@@ -35,8 +35,8 @@ import numpy as np
 import territorial
 from territorial import bots
 from territorial.cli import options
-from territorial.cli.contest import usable_cores
 from territorial.cli.machine import machine, versions
+from territorial.cores import usable_cores
 from territorial.league.charts import check_matplotlib
 from territorial.league.contest import Fixture
 from territorial.league.playing import play_on_all_cores

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import time
@@ -26,6 +25,7 @@ from typing import Any
 
 import territorial
 from territorial.cli.machine import machine, versions
+from territorial.cores import usable_cores
 from territorial.league.charts import check_matplotlib
 
 RESULT = Path(__file__).parent / "results" / "scaling.json"
@@ -33,7 +33,7 @@ PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "scaling.png"
 CONFIG = territorial.GameConfig()
 LINE_UP = territorial.LINEUPS["mixed-1"].seats
 LIFE = 480
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = usable_cores()
 CURVES: dict[str, tuple[int, ...]] = {
     "games": (1, 4, 16, 64, 256, 1024, 4096),
     "map": (64, 128, 256, 512, 1024),

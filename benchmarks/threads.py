@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What two threads do for 256 games, beside what they do for kernels that share nothing but the machine.
 
-    chrt -f 50 python benchmarks/threads.py          a minute and a half on a machine with nothing else to do
+    chrt -f 50 python benchmarks/threads.py          two minutes on a machine with nothing else to do
 
 How much faster can it be? A kernel that only works in registers says whether the processors are
 cores of their own or two threads of one core; one that copies memory says what of caches and memory they
@@ -33,7 +33,7 @@ from territorial.cli.machine import machine, versions
 RESULT = Path(__file__).parent / "results" / "threads.json"
 GAMES = 256
 ROUNDS = 31
-STEPS = 12
+STEPS = 100  # a batch finds the caches full of the other's games first
 MEGABYTES = {"in the second cache": 0.25, "in the third cache": 4, "in memory": 64}
 
 

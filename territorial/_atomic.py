@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from territorial._jit import JIT_ENABLED
 
 if JIT_ENABLED:
+
     def _first_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, args[0]).data
 
@@ -57,9 +58,7 @@ if JIT_ENABLED:
         """Add ``number`` and return what was there."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.atomic_rmw(
-                "add", _first_of(context, builder, signature, args), args[1], "seq_cst"
-            )
+            return builder.atomic_rmw("add", _first_of(context, builder, signature, args), args[1], "seq_cst")
 
         return numba.types.int64(array, numba.types.int64), generate
 

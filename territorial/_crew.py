@@ -1,21 +1,21 @@
 """Threads that share games: each has its own, and helps the others when it is done.
 
-**Queues.** A game that is stepped by the same thread every time is still in that core's caches, so every thread
-begins with a part of its own. But a game costs three times as much at its beginning as at its end; so whoever has
-nothing left takes what is left of others.
+**Queues.** A game that is stepped by the same thread every time is still in the caches of its core, so every
+thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so
+whoever has nothing left takes what is left of others.
 
 **Posts.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16 games. So a
-thread that is done looks for the next call for about as long (what waiting costs is then at most twice what it
-had to), without the GIL, before it goes to sleep. One that was called and comes when all work is done is not
-waited for. Each thread has a *post*, with its state:
+thread that is done looks for the next call for about as long (what waiting costs is then at most twice what
+it had to), without the GIL, before it goes to sleep. One that was called and comes when all work is done is
+not waited for. Each thread has a *post*, with its state:
 
     ASLEEP      nobody looks at the post: a call has to wake the thread
     WATCHING    it looks, or will without being woken
     CALLED      it has not begun yet
     WORKING     it is at work
 
-Whoever calls makes it CALLED, and takes the call back (WATCHING) from a thread that comes too late; all else the
-thread does by itself. Queues and posts are a line of the cache each.
+Whoever calls makes it CALLED, and takes the call back (WATCHING) from a thread that comes too late; all else
+the thread does by itself. Queues and posts are a line of the cache each.
 """
 
 from __future__ import annotations
@@ -69,12 +69,13 @@ def take(queues: Any, thread: int) -> int:
 
     No other thread gets the same.
     """
-    for i in range(len(queues)):
-        queue = queues[(thread + i) % len(queues)]
+    for _ in range(len(queues)):
+        queue = queues[thread]
         if queue[NEXT] < queue[END]:
             number = add(queue, 1)
             if number < queue[END]:
                 return number
+        thread = thread + 1 if thread + 1 < len(queues) else 0
     return -1
 
 
@@ -106,6 +107,7 @@ class Crew:
     Attributes:
         queues: int64 (T, 8), a queue for every thread, with its games.
         posts: int64 (T, 8), a post for every thread.
+
     """
 
     def __init__(self, num_games: int, num_threads: int) -> None:
@@ -130,7 +132,8 @@ class Crew:
     def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
-        Kernel and arguments must be those of the last time, unless there was a ``close`` between.
+        Kernel and arguments must be those of the last time, unless there was a ``close`` between: a thread
+        that watches goes on with what it has.
         """
         refill(self.queues)
         posts = self.posts
@@ -187,7 +190,7 @@ def call_all(posts: Any, asleep: Any) -> int:
 
 @kernel
 def are_working(posts: Any, turns: int) -> bool:
-    """Take the call back from all who have not begun; return whether some are still at work after ``turns``."""
+    """Take the call back from who has not begun; return whether some still work after so many ``turns``."""
     for i in range(1, len(posts)):
         replace(posts[i], CALLED, WATCHING)
     for i in range(1, len(posts)):

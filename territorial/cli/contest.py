@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, versions
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
+from territorial.cores import usable_cores
 from territorial.engine import VecGame, compile_steps
 from territorial.league import SnapshotError
 from territorial.league.charts import check_matplotlib, draw_charts
@@ -69,11 +69,6 @@ def add_options(parser: argparse.ArgumentParser, games: int) -> None:
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def config_of(parsed: argparse.Namespace) -> GameConfig:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial._version import __version__
+from territorial.cores import usable_cores
 
 PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo")
 
@@ -36,13 +37,6 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def usable_cores() -> int | None:
-    """Return how many cores this process may run on, which containers and `taskset` restrict."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def cpu_model() -> str:

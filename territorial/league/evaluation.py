@@ -19,6 +19,7 @@ from territorial._version import __version__
 from territorial.arguments import whole_number
 from territorial.bots import PythonBot
 from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.cores import usable_cores
 from territorial.league.field import python_bot
 from territorial.league.results import ResultsError
 from territorial.league.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
@@ -171,11 +172,6 @@ def evaluate(
     )
     evaluation.is_complete = is_complete
     return evaluation
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # ---- who plays -------------------------------------------------------------------------------------

@@ -3,17 +3,14 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, Snapshot, VecGame
-from territorial._jit import take
 from territorial.actions import owner_of_target
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.engine import seed_of_episode
 from territorial.reference import H
-from territorial.stepping import MOST_AT_A_TIME, queue_of
 from tests.engine.support import (
     NEVER,
     board,
@@ -919,29 +916,3 @@ def test_a_game_unpickled_over_read_only_buffers_goes_on():
     for both in (game, copy):
         both.step()
     assert digests(copy) == digests(game)
-
-
-@numba.njit(nogil=True)
-def work_off(queue, times):
-    while queue[0] < queue[1]:
-        first = take(queue)
-        for k in range(first, min(first + queue[2], queue[1])):
-            times[k] += 1
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3, 7])
-@pytest.mark.parametrize("games", [1, 2, 7, 8, 17, 64, 255])
-def test_a_queue_has_work_for_every_thread_and_is_taken_whole(games, threads):
-    queue, times = queue_of(3, 3 + games, threads), np.zeros(games + 3, np.int64)
-    assert 0 < queue[2] <= MOST_AT_A_TIME
-    assert (min(threads, games) - 1) * queue[2] < games
-    work_off(queue, times)
-    assert times.tolist() == [0, 0, 0] + [1] * games
-
-
-def test_threads_never_take_the_same_games():
-    queue, times = queue_of(0, 2_000_000, 4), np.zeros((4, 2_000_000), np.int64)
-    work_off(np.zeros(3, np.int64), times[0])  # compiled
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work_off, [queue] * 4, times))
-    assert (times.sum(axis=0) == 1).all()

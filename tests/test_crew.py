@@ -1,0 +1,273 @@
+"""Threads that share games: every game once, whoever is awake, and nobody waits for who comes too late."""
+
+import faulthandler
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, _crew
+from territorial._crew import (
+    ASLEEP,
+    CALLED,
+    END,
+    FIRST,
+    NEXT,
+    STATE,
+    TURNS,
+    WATCHING,
+    WORKING,
+    Crew,
+    are_working,
+    begins,
+    call_all,
+    queues_of,
+    refill,
+    take,
+)
+from territorial._jit import JIT_ENABLED, kernel
+from territorial.replay import Recorder
+
+AWAKE = 10**6 if JIT_ENABLED else 0
+"""Turns, ten milliseconds or more, that a thread stays awake from call to call."""
+
+
+@kernel
+def take_all(queues, thread, times):
+    """Count how often every number is taken."""
+    number = take(queues, thread)
+    while number >= 0:
+        times[number] += 1
+        number = take(queues, thread)
+
+
+@kernel
+def work(queues, post, thread, times):
+    """Do so, again and again."""
+    while begins(post):
+        number = take(queues, thread)
+        while number >= 0:
+            times[number] += 1
+            number = take(queues, thread)
+
+
+@kernel
+def begin(post):
+    """Return whether to work."""
+    return begins(post)
+
+
+def share_again(crew, times):
+    crew.share_again(
+        lambda thread: work(crew.queues, crew.posts[thread], thread, times), range(len(crew.posts))
+    )
+
+
+# ---- queues ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("games", [1, 2, 7, 8, 17, 64, 255])
+def test_every_thread_has_about_as_many_games_and_any_thread_takes_all(games, threads):
+    queues = queues_of(3, 3 + games, threads)
+    numbers = np.concatenate([np.arange(queue[FIRST], queue[END]) for queue in queues])
+    assert numbers.tolist() == list(range(3, 3 + games))
+    sizes = queues[:, END] - queues[:, FIRST]
+    assert sizes.max() - sizes.min() <= 1
+    for thread in range(threads):
+        refill(queues)
+        times = np.zeros(games + 3, np.int64)
+        take_all(queues, thread, times)
+        assert times.tolist() == [0, 0, 0] + [1] * games
+
+
+def test_a_thread_takes_its_own_before_those_of_others():
+    queues, order = queues_of(0, 7, 3), []
+    assert queues[:, [FIRST, END]].tolist() == [[0, 2], [2, 4], [4, 7]]
+
+    @kernel
+    def take_one(queues, thread):
+        return take(queues, thread)
+
+    while (number := take_one(queues, 1)) >= 0:
+        order.append(number)
+    assert order == [2, 3, 4, 5, 6, 0, 1]
+    assert take_one(queues, 0) == -1
+
+
+def test_threads_never_take_the_same_games():
+    count = 2_000_000 if JIT_ENABLED else 2_000
+    queues, times = queues_of(0, count, 4), np.zeros((4, count), np.int64)
+    take_all(queues_of(0, 0), 0, times[0])  # compiled
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(take_all, [queues] * 4, range(4), times))
+    assert (times.sum(axis=0) == 1).all()
+
+
+# ---- posts ----------------------------------------------------------------------------------------
+
+
+def test_who_is_called_works_once_and_goes_to_sleep():
+    post = np.zeros(8, np.int64)
+    assert not begin(post)
+    post[STATE] = CALLED
+    assert begin(post)
+    assert post[STATE] == WORKING
+    assert not begin(post)
+    assert post[STATE] == ASLEEP
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
+def test_who_is_called_while_it_watches_works_again_without_being_woken():
+    posts, asleep = np.zeros((2, 8), np.int64), np.zeros(2, np.int64)
+    posts[1, [STATE, TURNS]] = WORKING, 1000 * AWAKE
+    begin(np.zeros(8, np.int64))  # compiled
+    watcher = threading.Thread(target=begin, args=(posts[1],))
+    watcher.start()
+    while posts[1, STATE] != WATCHING:
+        time.sleep(0.001)
+    assert call_all(posts, asleep) == 0
+    watcher.join()
+    assert posts[1, STATE] == WORKING
+
+
+def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
+    posts, asleep = np.zeros((4, 8), np.int64), np.zeros(4, np.int64)
+    posts[2, STATE] = WATCHING
+    assert asleep[: call_all(posts, asleep)].tolist() == [1, 3]
+    assert posts[:, STATE].tolist() == [CALLED] * 4
+    assert not are_working(posts, 0)
+    assert posts[1:, STATE].tolist() == [WATCHING] * 3  # on their way, they need not be woken again
+    assert call_all(posts, asleep) == 0
+    posts[3, STATE] = WORKING
+    assert are_working(posts, 0)
+    assert are_working(posts, 10)
+    posts[3, STATE] = WATCHING
+    assert not are_working(posts, 10)
+
+
+# ---- crews ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turns", [0, 1, 1000, AWAKE])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads, turns):
+    crew, times = Crew(23, threads), np.zeros(23, np.int64)
+    crew.posts[1:, TURNS] = turns
+    for i in range(3000 if JIT_ENABLED else 30):
+        share_again(crew, times)
+        assert (times == i + 1).all()
+    crew.close()
+    assert (crew.posts[:, STATE] == ASLEEP).all()
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
+@pytest.mark.parametrize(("turns", "expected"), [(AWAKE, 1), (0, 40)])
+def test_threads_that_watch_are_not_woken_and_those_that_sleep_are(turns, expected, monkeypatch):
+    crew, times, woken = Crew(50, 2), np.zeros(50, np.int64), []
+    crew.posts[1:, TURNS] = turns
+    share_again(crew, times)  # compiled
+    crew.close()
+    submit = ThreadPoolExecutor.submit
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", lambda *args: woken.append(1) or submit(*args))
+    for _ in range(40):
+        share_again(crew, times)
+        if turns == 0:
+            while crew.posts[1, STATE] != ASLEEP:  # it may have come too late, and be on its way
+                time.sleep(0.001)
+    crew.close()
+    assert len(woken) == expected
+
+
+def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
+    monkeypatch.setattr(_crew, "usable_cores", lambda: 4)
+    assert (Crew(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
+    assert (Crew(9, 5).posts[:, TURNS] == 0).all()
+    assert (Crew(9, 1).posts[:, TURNS] == 0).all()
+
+
+def test_a_thread_stays_awake_about_as_long_as_waking_it_takes():
+    turns = _crew.turns_in_linger()
+    assert turns == _crew.turns_in_linger()
+    if JIT_ENABLED:
+        assert 100 < turns < 10**6  # 1 us to 0.1 ns a turn: no processor is slower or quicker
+    else:
+        assert turns == 0
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_an_error_ends_the_call_and_the_next_one_works(failing):
+    crew, times, tries = Crew(6, 2), np.zeros(6, np.int64), []
+
+    def call(thread):
+        if thread == failing and not tries:
+            assert begins(crew.posts[thread])
+            tries.append(thread)
+            raise ArithmeticError("nothing to take")
+        while not tries:  # until the other has begun
+            time.sleep(0.001)
+        work(crew.queues, crew.posts[thread], thread, times)
+
+    with pytest.raises(ArithmeticError, match="nothing to take"):
+        crew.share_again(call, range(2))
+    assert tries == [failing]
+    times[:] = 0
+    share_again(crew, times)
+    assert times.tolist() == [1] * 6
+    crew.close()
+
+
+def test_each_thread_is_called_once_for_what_is_not_repeated():
+    crew, called = Crew(6, 3), []
+    crew.queues[:, NEXT] = 99
+    crew.share(called.append)
+    assert sorted(called) == [0, 1, 2]
+    assert crew.queues[:, NEXT].tolist() == [0, 2, 4]
+    crew.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    crew, times = Crew(40, 2), np.zeros(40, np.int64)
+    crew.posts[1:, TURNS] = AWAKE
+    share_again(crew, times)
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            faulthandler.dump_traceback_later(60, exit=True)
+            for _ in range(9):
+                share_again(crew, times)
+            os._exit(0 if times.tolist() == [10] * 40 else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    share_again(crew, times)
+    assert times.tolist() == [2] * 40
+    crew.close()
+
+
+# ---- batches --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turns", [0, AWAKE])
+def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, tmp_path):
+    config = GameConfig(height=24, width=30, num_players=4, max_ticks=400)
+    games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
+    recorded = []
+    for game in games:
+        game._crew.posts[1:, TURNS] = turns
+        game.reset()
+        for _ in range(5):
+            game.step()
+        path = tmp_path / f"{game.num_threads}"
+        with Recorder(game, path):  # from now on, launches are logged: other arguments for the kernels
+            for _ in range(80):
+                game.step()
+        recorded.append({file.name: file.read_bytes() for file in sorted(path.iterdir())})
+        game.close()
+    assert recorded[0] == recorded[1]
+    assert len(recorded[0]) > 0
