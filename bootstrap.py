@@ -68,6 +68,8 @@ COMMANDS = {
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
             "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",
+            "territorial bench --games 256 --threads 2 --observe"
+            " --json benchmarks/results/bench_threads2_observe.json",
             "territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json",
             "territorial bench --games 1 --observe --set decision_every=1 "
             "--json benchmarks/results/bench_tick.json",

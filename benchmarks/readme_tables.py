@@ -30,6 +30,7 @@ The results come from (`make verify` does all of it)
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
     territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
+    territorial bench --games 256 --threads 2 --observe --json benchmarks/results/bench_threads2_observe.json
     territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json
     territorial bench --games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
     python benchmarks/parts.py --rounds 5 --json benchmarks/results/parts.json
@@ -77,7 +78,14 @@ from tests.render.color_vision import least_distance
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).parent / "results"
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s", "living_agent_steps_per_s")
-WHOLE_GAMES = ("bench", "bench_observe", "bench_threads2", "bench_lockstep", "bench_tick")
+WHOLE_GAMES = (
+    "bench",
+    "bench_observe",
+    "bench_threads2",
+    "bench_threads2_observe",
+    "bench_lockstep",
+    "bench_tick",
+)
 """Results that give one row each; only the first has to be there."""
 ALONE = {"all cones": 17.5, "deuteranopia": 10.8, "protanopia": 10.6, "tritanopia": 15.1}
 """What `maintainers/search_palette.py --only VIEW --moves 40000` came to."""

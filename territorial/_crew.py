@@ -5,9 +5,8 @@ thread begins with a part of its own. But a game costs three times as much at it
 whoever has nothing left takes what is left of others.
 
 **Posts.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16 games. So a
-thread that is done looks for the next call for about as long (what waiting costs is then at most twice what
-it had to), without the GIL, before it goes to sleep. One that was called and comes when all work is done is
-not waited for. Each thread has a *post*, with its state:
+thread that is done looks for the next call for about as long, without the GIL, before it goes to sleep. One
+that was called and comes when all work is done is not waited for. Each thread has a *post*, with its state:
 
     ASLEEP      nobody looks at the post: a call has to wake the thread
     WATCHING    it looks, or will without being woken
@@ -15,7 +14,7 @@ not waited for. Each thread has a *post*, with its state:
     WORKING     it is at work
 
 Whoever calls makes it CALLED, and takes the call back (WATCHING) from a thread that comes too late; all else
-the thread does by itself. Queues and posts are a line of the cache each.
+the thread does by itself.
 """
 
 from __future__ import annotations
@@ -43,14 +42,15 @@ STATE, TURNS = range(2)
 
 ASLEEP, WATCHING, CALLED, WORKING = range(4)
 
-WIDTH = 8  # int64 of a line of the cache
+WIDTH = 16
+"""Numbers of a queue and of a post: no two share a line of the cache, which has up to 128 bytes."""
 
 LINGER = 100e-6
 """Seconds for which a thread looks for the next call."""
 
 
 def queues_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
-    """Return full queues, int64 (T, 8), of the numbers [first, end), of about as many for every thread."""
+    """Return full queues, int64 (T, 16), of the numbers [first, end), of about as many for every thread."""
     queues: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
     bounds = first + np.arange(num_threads + 1) * (end - first) // num_threads
     queues[:, FIRST], queues[:, END] = bounds[:-1], bounds[1:]
@@ -105,8 +105,8 @@ class Crew:
     """``num_threads`` threads for ``num_games`` games; who calls is the first, the others start when needed.
 
     Attributes:
-        queues: int64 (T, 8), a queue for every thread, with its games.
-        posts: int64 (T, 8), a post for every thread.
+        queues: int64 (T, 16), a queue for every thread, with its games.
+        posts: int64 (T, 16), a post for every thread.
 
     """
 
@@ -115,63 +115,74 @@ class Crew:
         self.posts: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
         if 1 < num_threads <= usable_cores():  # else who watches a post keeps others from their work
             self.posts[1:, TURNS] = turns_in_linger()
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads: list[ThreadPoolExecutor] = []  # of one thread each, for the same post every time
         self._process = 0
         self._errors: list[BaseException] = []
+        self._is_done = True  # the last call, and everybody in it: not if it was interrupted
 
     def share(self, call: Callable[[int], None]) -> None:
         """Call ``call`` with the number of every thread, in that thread; they ``take`` from the queues."""
-        refill(self.queues)
-        jobs = [self._threads().submit(call, thread) for thread in range(1, len(self.posts))]
+        self._prepare()
+        jobs = [one.submit(call, number) for number, one in enumerate(self._threads, 1)]
         try:
             call(0)
         finally:
             for job in jobs:
                 job.result()
+        self._is_done = True
 
     def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
-        Kernel and arguments must be those of the last time, unless there was a ``close`` between: a thread
-        that watches goes on with what it has.
+        A thread that watches goes on with what it has. So kernel and arguments must be good for the same as
+        those of the last time, unless there was a ``close`` between.
         """
-        refill(self.queues)
+        self._prepare()
         posts = self.posts
         if len(posts) == 1:
             posts[0, STATE] = CALLED
             call(arguments[0])
+            self._is_done = True
             return
+        asleep = np.empty(len(posts), np.int64)
         try:
-            pool, asleep = self._threads(), np.empty(len(posts), np.int64)
-            for thread in asleep[: call_all(posts, asleep)].tolist():
-                pool.submit(self._attend, call, arguments[thread], posts[thread])
+            for i in asleep[: call_all(posts, asleep)].tolist():
+                self._threads[i - 1].submit(self._attend, call, arguments[i], posts[i])
             call(arguments[0])
             while are_working(posts, posts[1, TURNS]):
                 time.sleep(1e-5)
             if self._errors:
-                raise self._errors.pop()
+                raise self._errors[0]
         except BaseException:
             self.close()
             raise
+        self._is_done = True
 
     def close(self) -> None:
         """Stop the threads; the next call starts new ones."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        if self._process == os.getpid():  # threads do not survive a fork
+            for thread in self._threads:
+                thread.shutdown()
+        self._threads = []
+        self._errors.clear()
         self.posts[:, STATE] = ASLEEP
+        self._is_done = True
 
-    def _threads(self) -> ThreadPoolExecutor:
-        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
-            self._pool = ThreadPoolExecutor(len(self.posts), thread_name_prefix="territorial")
+    def _prepare(self) -> None:
+        """Fill the queues, and have all threads there and nobody at work."""
+        others = len(self.posts) - 1
+        if not self._is_done or (others and self._process != os.getpid()):
+            self.close()
+        if len(self._threads) < others:
+            self._threads = [ThreadPoolExecutor(1, thread_name_prefix="territorial") for _ in range(others)]
             self._process = os.getpid()
-            self.posts[:, STATE] = ASLEEP
-        return self._pool
+        self._is_done = False
+        refill(self.queues)
 
     def _attend(self, call: Callable[[Any], None], argument: Any, post: npt.NDArray[np.int64]) -> None:
         try:
             call(argument)
-        except BaseException as error:  # only where kernels are not compiled
+        except BaseException as error:  # a kernel raises nothing, but it may not compile
             self._errors.append(error)
             post[STATE] = ASLEEP
 

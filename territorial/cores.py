@@ -6,5 +6,5 @@ import os
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may run on, which containers and `taskset` restrict."""
+    """Return how many cores this process may run on, which `taskset` and sets of processors restrict."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

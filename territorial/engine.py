@@ -77,9 +77,10 @@ def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None
     For those who start processes and wait for their first steps no longer than the compiler takes.
     ``specialize`` is that of :class:`VecGame`.
     """
-    game = VecGame(_on_one_map(config), 1, observe=False, specialize=specialize)
+    game = VecGame(_on_one_map(config), 2, observe=False, specialize=specialize, num_threads=2)
     game.reset()
     game.step()
+    game.close()
 
 
 def is_compiled(config: GameConfig) -> bool:
@@ -679,6 +680,7 @@ class VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
         return copy.deepcopy(self)
 
+    @_exclusive
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
         self._crew.close()

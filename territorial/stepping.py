@@ -105,8 +105,8 @@ class Batch(NamedTuple):
     tape: Tape
     options: Options
     thread: int  # which one it is
-    queues: npt.NDArray[np.int64]  # (T, 8) of all threads, see territorial._crew
-    post: npt.NDArray[np.int64]  # (8,) its own
+    queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial._crew
+    post: npt.NDArray[np.int64]  # (16,) its own
 
 
 UNKNOWN_LENGTHS: dict[str, int] = {

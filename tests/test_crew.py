@@ -4,7 +4,7 @@ import faulthandler
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -20,6 +20,7 @@ from territorial._crew import (
     STATE,
     TURNS,
     WATCHING,
+    WIDTH,
     WORKING,
     Crew,
     are_working,
@@ -32,8 +33,8 @@ from territorial._crew import (
 from territorial._jit import JIT_ENABLED, kernel
 from territorial.replay import Recorder
 
-AWAKE = 10**6 if JIT_ENABLED else 0
-"""Turns, ten milliseconds or more, that a thread stays awake from call to call."""
+AWAKE = 10**8 if JIT_ENABLED else 0
+"""Turns, a second or so, that a thread stays awake from call to call."""
 
 
 @kernel
@@ -112,7 +113,7 @@ def test_threads_never_take_the_same_games():
 
 
 def test_who_is_called_works_once_and_goes_to_sleep():
-    post = np.zeros(8, np.int64)
+    post = np.zeros(WIDTH, np.int64)
     assert not begin(post)
     post[STATE] = CALLED
     assert begin(post)
@@ -123,9 +124,9 @@ def test_who_is_called_works_once_and_goes_to_sleep():
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
 def test_who_is_called_while_it_watches_works_again_without_being_woken():
-    posts, asleep = np.zeros((2, 8), np.int64), np.zeros(2, np.int64)
-    posts[1, [STATE, TURNS]] = WORKING, 1000 * AWAKE
-    begin(np.zeros(8, np.int64))  # compiled
+    posts, asleep = np.zeros((2, WIDTH), np.int64), np.zeros(2, np.int64)
+    posts[1, [STATE, TURNS]] = WORKING, 10 * AWAKE
+    begin(np.zeros(WIDTH, np.int64))  # compiled
     watcher = threading.Thread(target=begin, args=(posts[1],))
     watcher.start()
     while posts[1, STATE] != WATCHING:
@@ -136,7 +137,7 @@ def test_who_is_called_while_it_watches_works_again_without_being_woken():
 
 
 def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
-    posts, asleep = np.zeros((4, 8), np.int64), np.zeros(4, np.int64)
+    posts, asleep = np.zeros((4, WIDTH), np.int64), np.zeros(4, np.int64)
     posts[2, STATE] = WATCHING
     assert asleep[: call_all(posts, asleep)].tolist() == [1, 3]
     assert posts[:, STATE].tolist() == [CALLED] * 4
@@ -153,12 +154,12 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
 # ---- crews ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("turns", [0, 1, 1000, AWAKE])
+@pytest.mark.parametrize("turns", [0, 1, 100, 10_000])
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads, turns):
     crew, times = Crew(23, threads), np.zeros(23, np.int64)
     crew.posts[1:, TURNS] = turns
-    for i in range(3000 if JIT_ENABLED else 30):
+    for i in range(1000 if JIT_ENABLED else 30):
         share_again(crew, times)
         assert (times == i + 1).all()
     crew.close()
@@ -221,6 +222,62 @@ def test_an_error_ends_the_call_and_the_next_one_works(failing):
     crew.close()
 
 
+def test_all_errors_are_gone_after_the_first_is_raised():
+    crew, times = Crew(6, 3), np.zeros(6, np.int64)
+
+    def fail(thread):
+        if thread == 0:
+            work(crew.queues, crew.posts[0], 0, times)
+            while len(crew._errors) < 2:
+                time.sleep(0.001)
+        else:
+            crew.posts[thread, STATE] = WORKING
+            raise ArithmeticError(f"thread {thread}")
+
+    with pytest.raises(ArithmeticError, match=r"thread [12]"):
+        crew.share_again(fail, range(3))
+    share_again(crew, times)
+    assert times.tolist() == [2] * 6
+    crew.close()
+
+
+def test_who_is_still_at_work_after_an_interrupted_call_takes_nothing_of_the_next_one():
+    crew, goes_on, taken = Crew(6, 2), threading.Event(), []
+
+    def call(thread):
+        if thread == 1:
+            goes_on.wait(30)
+            taken.append(crew.queues[:, NEXT].tolist())
+        elif not goes_on.is_set():
+            raise KeyboardInterrupt
+
+    class Interrupted(Future):
+        def result(self, timeout=None):
+            raise KeyboardInterrupt
+
+    crew.share(lambda thread: None)
+    submit = crew._threads[0].submit
+    crew._threads[0].submit = lambda *args: (submit(*args), Interrupted())[1]
+    with pytest.raises(KeyboardInterrupt):
+        crew.share(call)
+    crew.queues[:, NEXT] = 77
+    threading.Timer(0.2, goes_on.set).start()
+    times = np.zeros(6, np.int64)
+    share_again(crew, times)  # waits for the other first
+    assert taken == [[77, 77]]
+    assert times.tolist() == [1] * 6
+    crew.close()
+
+
+def test_a_post_is_the_same_threads_every_time():
+    crew, seen = Crew(6, 3), [set() for _ in range(3)]
+    for _ in range(50):
+        crew.share(lambda thread: seen[thread].add(threading.get_ident()))
+    assert [len(threads) for threads in seen] == [1, 1, 1]
+    assert len(set.union(*seen)) == 3
+    crew.close()
+
+
 def test_each_thread_is_called_once_for_what_is_not_repeated():
     crew, called = Crew(6, 3), []
     crew.queues[:, NEXT] = 99
@@ -253,7 +310,7 @@ def test_a_forked_process_starts_threads_of_its_own():
 # ---- batches --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("turns", [0, AWAKE])
+@pytest.mark.parametrize("turns", [0, 10_000])
 def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, tmp_path):
     config = GameConfig(height=24, width=30, num_players=4, max_ticks=400)
     games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
