@@ -21,7 +21,7 @@ if JIT_ENABLED:
     def _first_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, args[0]).data
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def load(_context: Any, array: Any) -> Any:
         """Return the number; what another thread wrote before it can be read from now on."""
 
@@ -30,7 +30,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(array), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def exchange(_context: Any, array: Any, _value: Any) -> Any:
         """Write ``value`` and return what was there."""
 
@@ -41,7 +41,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(array, numba.types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def replace(_context: Any, array: Any, _old: Any, _new: Any) -> Any:
         """Write ``new`` where ``old`` is; return whether it was."""
 
@@ -53,7 +53,7 @@ if JIT_ENABLED:
 
         return numba.types.boolean(array, numba.types.int64, numba.types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def add(_context: Any, array: Any, _number: Any) -> Any:
         """Add ``number`` and return what was there."""
 
@@ -62,7 +62,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(array, numba.types.int64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def pause(_context: Any) -> Any:
         """Let the other thread of this core have it for a moment, where there is a way to say so."""
 

@@ -60,7 +60,7 @@ class Held(Generic[Arguments]):
 
 if JIT_ENABLED:
 
-    class HeldType(numba.types.Type):  # type: ignore[misc]
+    class HeldType(numba.types.Type):
         """The numba type of what is held: ``arguments`` as they came, ``given`` as kernels get them."""
 
         def __init__(self, arguments: Any, given: Any) -> None:
@@ -80,14 +80,14 @@ if JIT_ENABLED:
         return HeldType(kind, sized_type(arguments, kind, unknown_lengths))
 
     @register_model(HeldType)
-    class _HeldModel(models.OpaqueModel):  # type: ignore[misc]
+    class _HeldModel(models.OpaqueModel):
         """The address of the arguments as the compiler knows them."""
 
-    @typeof_impl.register(Held)  # type: ignore[untyped-decorator]
+    @typeof_impl.register(Held)
     def _type_of(held: Any, _context: Any) -> Any:
         return held.type
 
-    @unbox(HeldType)  # type: ignore[untyped-decorator]
+    @unbox(HeldType)
     def _unbox(_type: Any, held: Any, context: Any) -> Any:
         address = context.pyapi.object_getattr_string(held, "address")
         pointer = context.pyapi.long_as_voidptr(address)
@@ -96,7 +96,7 @@ if JIT_ENABLED:
             pointer, is_error=cgutils.is_not_null(context.builder, context.pyapi.err_occurred())
         )
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def arguments_of(_context: Any, held: Any) -> Any:
         """Return the arguments that are held."""
 
@@ -107,7 +107,7 @@ if JIT_ENABLED:
 
         return held.given(held), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def keep(_context: Any, arguments: Any, memory: Any) -> Any:
         """Write ``arguments`` into ``memory``, as they are in machine code."""
 

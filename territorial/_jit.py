@@ -93,7 +93,7 @@ CACHE_DIR: Path = _usable_cache()
 """Where the compiled kernels of this version of the sources are kept; safe to delete."""
 
 
-class _InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
+class _InnerDispatcher(CPUDispatcher):
     """A function compiled without an entry for Python, which halves the time that compiling takes.
 
     Called from Python all the same, by a test or at a prompt, it compiles a copy with an entry.
@@ -109,7 +109,7 @@ _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 _INNER: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-class _KernelDispatcher(CPUDispatcher):  # type: ignore[misc]
+class _KernelDispatcher(CPUDispatcher):
     """A kernel that one process compiles while the others wait, to load what it has written then."""
 
     def compile(self, sig: Any) -> Any:
@@ -187,7 +187,7 @@ def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
 
 if JIT_ENABLED:
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def popcount(_context: Any, word: Any) -> Any:
         """Return the number of ones in a uint64."""
 
@@ -196,7 +196,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def lowest_bit(_context: Any, word: Any) -> Any:
         """Return the index of the lowest one in a uint64, 64 if it is zero."""
 
@@ -205,7 +205,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def highest_bit(_context: Any, word: Any) -> Any:
         """Return the index of the highest one in a uint64 that is not zero."""
 
@@ -215,7 +215,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def quotient(_context: Any, number: Any, divisor: Any) -> Any:
         """Return number // divisor of whole numbers that are not negative, the divisor not 0.
 

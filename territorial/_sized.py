@@ -3,7 +3,7 @@
 An array as numba knows it is nine numbers, and a game has some thirty arrays: far more than there are
 registers. A kernel spends a quarter of its time moving them about, and multiplies to find an entry. A
 ``SizedArray`` is an address and those lengths that differ from batch to batch; all others are part of its
-type. So every size of board gets machine code of its own, which takes the compiler another minute.
+type. So every size of board gets machine code of its own, which takes the compiler another 40 s.
 
 Indices must not be negative: there is no counting from the end, and no check of any bound. What an ordinary
 array can do beyond entries and rows of them (slices, arithmetic) does not compile.
@@ -33,7 +33,7 @@ Shape = tuple[int | None, ...]
 INT = ir.IntType(64)
 
 
-class SizedArray(types.Type):  # type: ignore[misc]
+class SizedArray(types.Type):
     """The numba type of an array in C order; lengths that the compiler does not know are None."""
 
     def __init__(self, dtype: Any, shape: Shape) -> None:
@@ -52,7 +52,7 @@ class SizedArray(types.Type):  # type: ignore[misc]
 
 
 @register_model(SizedArray)
-class _SizedModel(models.StructModel):  # type: ignore[misc]
+class _SizedModel(models.StructModel):
     """The address, and the lengths that are not part of the type."""
 
     def __init__(self, manager: Any, of_type: SizedArray) -> None:
@@ -144,7 +144,7 @@ def _num_indices(index: Any) -> int:
     return len(index) if isinstance(index, types.BaseTuple) else 1
 
 
-@type_callable(operator.getitem)  # type: ignore[untyped-decorator]
+@type_callable(operator.getitem)
 def _type_of_getitem(_context: Any) -> Any:
     def result(array: Any, index: Any) -> Any:
         is_entry = isinstance(array, SizedArray) and _is_index(index) and _num_indices(index) <= array.ndim
@@ -153,7 +153,7 @@ def _type_of_getitem(_context: Any) -> Any:
     return result
 
 
-@type_callable(operator.setitem)  # type: ignore[untyped-decorator]
+@type_callable(operator.setitem)
 def _type_of_setitem(_context: Any) -> Any:
     def result(array: Any, index: Any, value: Any) -> Any:
         is_entry = isinstance(array, SizedArray) and _is_index(index) and _num_indices(index) == array.ndim
@@ -184,18 +184,18 @@ for _index in (types.Integer, types.BaseTuple):
     lower_builtin(operator.setitem, SizedArray, _index, types.Any)(_setitem)
 
 
-@type_callable(len)  # type: ignore[untyped-decorator]
+@type_callable(len)
 def _type_of_len(_context: Any) -> Any:
     return lambda array: types.intp if isinstance(array, SizedArray) else None
 
 
-@lower_builtin(len, SizedArray)  # type: ignore[untyped-decorator]
+@lower_builtin(len, SizedArray)
 def _len(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return _lengths(context, builder, signature.args[0], args[0])[0]
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     key = SizedArray
 
     def resolve_shape(self, array: SizedArray) -> Any:
@@ -205,12 +205,12 @@ class _Attributes(AttributeTemplate):  # type: ignore[misc]
         return types.intp
 
 
-@lower_getattr(SizedArray, "shape")  # type: ignore[untyped-decorator]
+@lower_getattr(SizedArray, "shape")
 def _shape(context: Any, builder: Any, sized: SizedArray, value: Any) -> Any:
     kind = types.UniTuple(types.intp, sized.ndim)
     return context.make_tuple(builder, kind, _lengths(context, builder, sized, value))
 
 
-@lower_getattr(SizedArray, "size")  # type: ignore[untyped-decorator]
+@lower_getattr(SizedArray, "size")
 def _size(context: Any, builder: Any, sized: SizedArray, value: Any) -> Any:
     return _product(builder, _lengths(context, builder, sized, value))

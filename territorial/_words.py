@@ -34,7 +34,7 @@ if JIT_ENABLED:
     WORD = ir.IntType(64)
     VECTOR = ir.VectorType(WORD, EIGHT)
 
-    class EightWords(numba.types.Type):  # type: ignore[misc]
+    class EightWords(numba.types.Type):
         """The numba type of eight words."""
 
         def __init__(self) -> None:
@@ -43,7 +43,7 @@ if JIT_ENABLED:
     EIGHT_WORDS = EightWords()
 
     @register_model(EightWords)
-    class _EightWordsModel(models.PrimitiveModel):  # type: ignore[misc]
+    class _EightWordsModel(models.PrimitiveModel):
         def __init__(self, manager: Any, of_type: Any) -> None:
             super().__init__(manager, of_type, VECTOR)
 
@@ -60,7 +60,7 @@ if JIT_ENABLED:
     def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
         """Let numba compile ``operation`` of eight words with each of the types ``others``."""
 
-        @type_callable(operation)  # type: ignore[untyped-decorator]
+        @type_callable(operation)
         def of_types(_context: Any) -> Any:
             def result(a: Any, b: Any) -> Any:
                 return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
@@ -69,7 +69,7 @@ if JIT_ENABLED:
 
         for other in others:
 
-            @lower_builtin(operation, EIGHT_WORDS, other)  # type: ignore[untyped-decorator]
+            @lower_builtin(operation, EIGHT_WORDS, other)
             def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 is_word = signature.args[1] != EIGHT_WORDS
                 second = _spread(builder, args[1]) if is_word else args[1]
@@ -85,11 +85,11 @@ if JIT_ENABLED:
     for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
         _operation(_operator, _instruction, (numba.types.uint64,))
 
-    @type_callable(operator.invert)  # type: ignore[untyped-decorator]
+    @type_callable(operator.invert)
     def _type_of_invert(_context: Any) -> Any:
         return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
 
-    @lower_builtin(operator.invert, EIGHT_WORDS)  # type: ignore[untyped-decorator]
+    @lower_builtin(operator.invert, EIGHT_WORDS)
     def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.not_(args[0])
 
@@ -100,7 +100,7 @@ if JIT_ENABLED:
             raise numba.errors.NumbaTypeError(f"places are counted in C order, which {array_type} is not in")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def at(_context: Any, array: Any, i: Any) -> Any:
         """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
 
@@ -109,7 +109,7 @@ if JIT_ENABLED:
 
         return array.dtype(array, numba.types.intp), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def put_at(_context: Any, array: Any, i: Any, value: Any) -> Any:
         """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
 
@@ -119,7 +119,7 @@ if JIT_ENABLED:
 
         return numba.types.void(array, numba.types.intp, array.dtype), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def eight(_context: Any, words: Any, place: Any) -> Any:
         """Return the eight words from entry ``place`` on, which must all be within the array."""
 
@@ -129,7 +129,7 @@ if JIT_ENABLED:
 
         return EIGHT_WORDS(words, numba.types.intp), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def put(_context: Any, words: Any, place: Any, value: Any) -> Any:
         """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
 
@@ -144,7 +144,7 @@ if JIT_ENABLED:
     def _moved(places: list[int]) -> Any:
         """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
 
-        @intrinsic  # type: ignore[untyped-decorator]
+        @intrinsic
         def move(_context: Any, value: Any, word: Any) -> Any:
             def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
                 number = ir.IntType(32)
@@ -159,7 +159,7 @@ if JIT_ENABLED:
     rows_above = _moved([8, 0, 1, 2, 3, 4, 5, 6])
     rows_below = _moved([1, 2, 3, 4, 5, 6, 7, 8])
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def no_cells(_context: Any) -> Any:
         """Return eight zeros."""
 
@@ -168,7 +168,7 @@ if JIT_ENABLED:
 
         return EIGHT_WORDS(), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def with_counts(_context: Any, sums: Any, cells: Any) -> Any:
         """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
 
@@ -179,7 +179,7 @@ if JIT_ENABLED:
 
         return EIGHT_WORDS(EIGHT_WORDS, EIGHT_WORDS), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def total(_context: Any, sums: Any) -> Any:
         """Return the sum of eight numbers."""
 
@@ -190,7 +190,7 @@ if JIT_ENABLED:
 
         return numba.types.int64(EIGHT_WORDS), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def rows_in(_context: Any, cells: Any) -> Any:
         """Return which of the eight words are not zero: uint64, bit i for row r + i."""
 
@@ -200,7 +200,7 @@ if JIT_ENABLED:
 
         return numba.types.uint64(EIGHT_WORDS), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def columns_in(_context: Any, cells: Any) -> Any:
         """Return the columns in which any of the eight words has a cell, as a word."""
 

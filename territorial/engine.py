@@ -194,7 +194,7 @@ class VecGame:
         maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
             ``config``; None: every game draws from that.
         specialize: True plays steps with machine code for this size of board and number of players alone: a
-            fifth quicker, and the compiler takes another minute once for every size; False with that for
+            fifth quicker, and the compiler takes another 40 s once for every size; False with that for
             all sizes. None: True for the standard size, and for those whose code is there already, because
             ``territorial warmup`` made it.
 

@@ -39,7 +39,7 @@ def listen() -> None:
         event.register(WAIT, _Announcer())
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Says that the engine is compiled, once for all that a first step waits for."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def compile_seconds(folder: Path = CACHE_DIR) -> float | None:
     return sum(seconds[name] for name in _FIRST_STEP) if seconds.keys() >= set(_FIRST_STEP) else None
 
 
-class _StopWatch(event.Listener):  # type: ignore[misc]
+class _StopWatch(event.Listener):
     """Writes down the seconds of every kernel that is compiled; loading from the cache is no event."""
 
     def __init__(self) -> None:
