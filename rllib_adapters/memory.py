@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from territorial.files.atomic import draft_of
 from territorial.league.memory import MEANINGS, Memory, measure
 
 MB = 2**20
@@ -111,4 +112,5 @@ def plot_memory(path: str | os.PathLike[str], picture: str | os.PathLike[str]) -
     axes.set(xlabel="iteration", ylabel="MB", xlim=(iterations[0], max(iterations[-1], iterations[0] + 1)))
     axes.set_title(MEANINGS[rows[-1]["measure"]], fontsize=8)
     axes.legend(loc="lower left", fontsize=8, ncols=2)
-    figure.savefig(os.fspath(picture), dpi=120)
+    with draft_of(picture) as draft:
+        figure.savefig(draft, dpi=120, format=Path(picture).suffix[1:] or "png")

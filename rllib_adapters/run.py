@@ -23,9 +23,9 @@ from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.league import callback_of, configure_league, league_in
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import Training
+from territorial.files.atomic import write_file
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
-from territorial.league.disk import write_file
 from territorial.league.league import named
 from territorial.league.memory import measure
 from territorial.league.plan import MB, BudgetError

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 
 from territorial.arguments import whole_number
 from territorial.config import GameConfig
+from territorial.files.atomic import write_file
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
-from territorial.league.disk import write_file
 from territorial.league.setup import Setup
 
 Network = Literal["features", "boards"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ import numba
 from numba.core import event
 
 from territorial._jit import CACHE_DIR, JIT_ENABLED, WAIT
+from territorial.files.atomic import write_file
 
 RECORD = "compile.json"
 """The file beside the compiled kernels that says how many seconds each of them took."""
@@ -113,11 +113,9 @@ def _recorded(folder: Path) -> dict[str, float]:
 def _record(folder: Path, name: str, seconds: float) -> None:
     """Add a kernel to the record; where that cannot be written, the figure is lost and nothing else."""
     record = {"host": _host(), "seconds": {name: seconds} | _recorded(folder)}
-    draft = folder / f"{RECORD}.{os.getpid()}"
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        draft.replace(folder / RECORD)
+        write_file(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())
 
 
 # ---- waiting -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from territorial import bots, maps, reward_parts
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
+from territorial.files.atomic import write_file
 from territorial.landmask import LandMask
 from territorial.map_mix import MapMix, checked_map
 from territorial.render import write_png
@@ -339,7 +340,7 @@ def write_json(destination: str, result: Mapping[str, Any]) -> None:
         sys.stdout.write(text + "\n")
     else:
         try:
-            Path(destination).write_text(text + "\n", encoding="utf-8")
+            write_file(destination, f"{text}\n".encode())
         except OSError as error:
             raise UsageError(
                 f"argument --json: {destination!r} cannot be written: {error.strerror}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from territorial.bots import short
+from territorial.files.atomic import draft_of
 from territorial.league.ratings import Rating
 from territorial.league.statistics import Line, Tally
 
@@ -38,7 +39,8 @@ def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path
     for name in NAMES:
         if name in drawn:
             figure, path = drawn[name](), folder / f"{name}.png"
-            figure.savefig(path, dpi=_DPI)
+            with draft_of(path) as draft:
+                figure.savefig(draft, dpi=_DPI, format="png")
             plt.close(figure)
             files.append(path)
     return files

@@ -20,6 +20,7 @@ from territorial.arguments import whole_number
 from territorial.bots import PythonBot
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.cores import usable_cores
+from territorial.files.atomic import write_file
 from territorial.league.field import python_bot
 from territorial.league.results import ResultsError
 from territorial.league.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
@@ -101,7 +102,7 @@ class Evaluation:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write every game as a line of JSON."""
         lines = [json.dumps(asdict(one)) for one in self.records]
-        Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+        write_file(path, "\n".join([*lines, ""]).encode())
 
 
 def evaluate(

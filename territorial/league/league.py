@@ -14,7 +14,7 @@ import numpy as np
 
 from territorial import bots
 from territorial.arguments import whole_number
-from territorial.league.disk import write_file
+from territorial.files.atomic import write_file
 from territorial.league.matchmaking import Candidates, Opponents
 from territorial.league.members import LeagueConfig, Learner
 from territorial.league.payoff_matrix import PayoffMatrix
@@ -307,7 +307,7 @@ class League:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the league to a file, all of it or nothing: a file that was there stays until then."""
-        write_file(Path(path), self.to_bytes())
+        write_file(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> League:

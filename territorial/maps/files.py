@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from territorial.arguments import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.files.atomic import write_file
 from territorial.landmask import LandMask, check_is_mask
 from territorial.maps.capacity import capacity
 from territorial.maps.regions import keep_largest, label_regions
@@ -85,8 +86,7 @@ def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
     else:
         rows = np.where(land, _DRAWN_LAND, _DRAWN_BLOCKED).tolist()
         data = "".join("".join(row) + "\n" for row in rows).encode("ascii")
-    with open(path, "wb") as file:
-        file.write(data)
+    write_file(path, data)
 
 
 def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:

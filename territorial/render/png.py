@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from territorial.files.atomic import write_file
 from territorial.png import SIGNATURE, chunk
 
 Image = npt.NDArray[np.uint8]
@@ -32,11 +33,9 @@ def check_picture(rgb: Image, name: str = "a picture") -> None:
 def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
     """Write an (H, W, 3) uint8 RGB picture to ``path`` as an 8-bit PNG file."""
     check_picture(rgb)
-    with open(path, "wb") as file:
-        file.write(SIGNATURE)
-        file.write(chunk(b"IHDR", _header(rgb.shape[0], rgb.shape[1], _RGB)))
-        file.write(chunk(b"IDAT", _compressed(rgb)))
-        file.write(chunk(b"IEND", b""))
+    header = _header(rgb.shape[0], rgb.shape[1], _RGB)
+    parts = chunk(b"IHDR", header), chunk(b"IDAT", _compressed(rgb)), chunk(b"IEND", b"")
+    write_file(path, b"".join([SIGNATURE, *parts]))
 
 
 class ApngWriter:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from territorial.files.atomic import draft_of
 from territorial.render.png import ApngWriter, Image, check_picture
 
 SUFFIXES = (".apng", ".png", ".gif", ".mp4")
@@ -52,7 +52,7 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
     first = next(pictures, None)
     if first is None:
         raise ValueError("frames is empty: an animation needs a picture at least")
-    with _complete_or_not_at_all(target) as part:
+    with draft_of(target) as part:
         if suffix == ".mp4":
             with _Encoder(part, first.shape, fps) as encoder:
                 return _add_all(encoder, first, pictures)
@@ -115,17 +115,6 @@ def _write_gif(path: Path, first: Image, others: Iterator[Image], fps: float) ->
         colors = "[0][1]paletteuse=dither=none"
         _run_ffmpeg("-i", source, "-i", palette, "-filter_complex", colors, "-loop", "0", "-f", "gif", path)
     return count
-
-
-@contextmanager
-def _complete_or_not_at_all(target: Path) -> Iterator[Path]:
-    """Let a file grow beside ``target`` and put it in its place when it is complete."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # ---- ffmpeg ----------------------------------------------------------------------------------------

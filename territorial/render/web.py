@@ -12,6 +12,8 @@ import hashlib
 import os
 from importlib.resources import files
 
+from territorial.files.atomic import write_file
+
 SCRIPTS = ("film.js", "colors.js", "board.js", "standings.js", "charts.js", "page.js", "controls.js")
 """In the order in which they need each other."""
 
@@ -37,8 +39,8 @@ def page(film: bytes = b"") -> bytes:
 def write_page(path: str | os.PathLike[str], film: bytes) -> int:
     """Write the page with ``film`` to ``path``, to be opened from disk, and return its bytes."""
     content = page(film)
-    with open(path, "wb") as file:
-        return file.write(content)
+    write_file(path, content)
+    return len(content)
 
 
 def _part(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from territorial.arguments import true_or_false, whole_number
 from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine import VecGame
+from territorial.files.atomic import write_file
 from territorial.landmask import LandMask, check_is_mask
 from territorial.map_names import Terrain
 from territorial.obs_layout import OBS_VERSION
@@ -152,13 +152,7 @@ class Replay:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the replay to ``path``: wholly or, if that fails, not at all."""
-        target, data = Path(path), self.to_bytes()
-        draft = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
-        try:
-            draft.write_bytes(data)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_file(path, self.to_bytes())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Replay.from_bytes, (self.to_bytes(),)

@@ -1,0 +1,269 @@
+"""What is written as a whole is there whole or not at all: full disks, interrupts, two writers at once."""
+
+import errno
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, LandMask, Replay, maps
+from territorial.cli.options import UsageError, write_json
+from territorial.files import atomic
+from territorial.files.atomic import draft_of, write_file
+from territorial.league import League, LeagueConfig, Learner
+from territorial.league.evaluation import Evaluation
+from territorial.league.league_charts import draw_league
+from territorial.league.trials import TrialRecord
+from territorial.render import web, write_png, write_video
+from territorial.replay import Checkpoint
+
+RANDOM = np.random.default_rng(0)
+LAND = LandMask.from_array(RANDOM.random((64, 64)) < 0.9)
+PICTURE = RANDOM.integers(0, 256, (60, 60, 3), np.uint8)
+LEAGUE = League(
+    LeagueConfig(num_players=2, learners=(Learner(name="main", seats=2),), bots=("banker",)), rated=False
+)
+LEAGUE.record(["trainable:main", "bot:banker"], [1, 2])
+REPLAY = Replay(
+    config=GameConfig(height=64, width=64, num_players=2, map=LAND),
+    map_kind=None,
+    terrain="mountains",
+    seed=0,
+    seats=("metronome-1", "banker-1"),
+    names=("a", "b"),
+    launches=np.zeros((0, 4), np.int32),
+    checkpoints=(Checkpoint(0, bytes(8)),),
+    num_ticks=0,
+    is_over=False,
+)
+TRIAL = TrialRecord("a", "b", 0, 0, 2, (1.0,), (0.5,), (0.0,), 10, False)
+
+WRITERS = {
+    **{f"map{end}": lambda path: maps.save(LAND, path) for end in maps.SUFFIXES},
+    "picture.png": lambda path: write_png(path, PICTURE),
+    **{
+        f"film.{end}": lambda path: write_video([PICTURE, 255 - PICTURE], path)
+        for end in ("apng", "gif", "mp4")
+    },
+    "page.html": lambda path: web.write_page(path, b"film"),
+    "game.replay": REPLAY.save,
+    "league.npz": LEAGUE.save,
+    "result.json": lambda path: write_json(str(path), {"numbers": [0] * 100}),
+    "games.jsonl": Evaluation(["a"], ["b"], [TRIAL]).write,
+    "payoff.png": lambda path: draw_league(LEAGUE, path.parent),
+}
+NEEDS = {"film.gif": "imageio_ffmpeg", "film.mp4": "imageio_ffmpeg", "payoff.png": "matplotlib"}
+MISSING = {name: module for name, module in NEEDS.items() if find_spec(module) is None}
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither limits of files nor links")
+
+
+@contextmanager
+def no_room():
+    """Let no file grow beyond 100 bytes, neither here nor in programs that are started."""
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@contextmanager
+def failing(call, error):
+    """Let a call of the system raise ``error``."""
+
+    def fail(*_, **__):
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, call, fail)
+        yield
+
+
+FAILURES = {
+    "write": no_room,
+    "flush": lambda: failing("fsync", FULL),
+    "rename": lambda: failing("replace", PermissionError(errno.EACCES, "Permission denied")),
+    "interrupt": lambda: failing("fsync", KeyboardInterrupt()),
+}
+
+
+@posix
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_fails_leaves_the_good_file_and_nothing_else(name, failure, tmp_path):
+    if name in MISSING:
+        pytest.skip(f"{MISSING[name]} is not installed")
+    path = tmp_path / name
+    WRITERS[name](path)
+    before = path.read_bytes()
+    assert len(before) > 100
+    with (
+        pytest.raises((OSError, RuntimeError, UsageError, KeyboardInterrupt)) as caught,
+        FAILURES[failure](),
+    ):
+        WRITERS[name](path)
+    assert (caught.type is KeyboardInterrupt) == (failure == "interrupt")
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
+@posix
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_fails_leaves_nothing_where_nothing_was(name, tmp_path):
+    if name in MISSING:
+        pytest.skip(f"{MISSING[name]} is not installed")
+    with pytest.raises((OSError, RuntimeError, UsageError)), no_room():
+        WRITERS[name](tmp_path / name)
+    assert os.listdir(tmp_path) == []
+
+
+ELSEWHERE = {
+    "territorial/files/atomic.py": "this is the one place",
+    "territorial/league/results.py": "a file that only grows, line by line; its first line is one write",
+    "territorial/league/evaluation.py": "a file that only grows, line by line",
+    "territorial/league/store.py": "files of a folder that is renamed when it is complete",
+    "territorial/league/checkpoints.py": "files of a folder that is renamed when it is complete",
+    "territorial/render/video.py": "a draft",
+    "territorial/league/charts.py": "a draft",
+    "territorial/league/league_charts.py": "a draft",
+    "rllib_adapters/nodes.py": "files of a folder that is renamed when it is complete",
+    "rllib_adapters/memory.py": "a draft, and a file that only grows",
+    "rllib_adapters/run.py": "a file that only grows",
+}
+WRITES = re.compile(
+    r"""open\([^)]*["'][wxa]b?\+?["']|\.write_(text|bytes)\(|savefig\(|np\.save\(|os\.replace\(|\.rename\("""
+)
+
+
+def test_nobody_else_writes_whole_files():
+    found = set()
+    for package in ("territorial", "rllib_adapters"):
+        root = Path(*find_spec(package).submodule_search_locations)  # without its imports, such as Ray
+        for path in root.rglob("*.py"):
+            if WRITES.search(path.read_text(encoding="utf-8")):
+                found.add(path.relative_to(root.parent).as_posix())
+    assert found == set(ELSEWHERE)
+
+
+# ---- drafts --------------------------------------------------------------------------------------------
+
+
+def test_two_threads_write_one_file_and_one_of_theirs_stays_whole(tmp_path):
+    path, together, drafts = tmp_path / "league.npz", threading.Barrier(2), []
+
+    def write(content):
+        with draft_of(path) as draft:
+            drafts.append(draft)
+            with open(draft, "wb") as file:
+                file.write(content[:5])
+                together.wait()
+                file.write(content[5:])
+
+    writers = [threading.Thread(target=write, args=(bytes([i]) * 10,)) for i in (1, 2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert len(set(drafts)) == 2
+    assert path.read_bytes() in (b"\1" * 10, b"\2" * 10)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_drafts_of_one_thread_and_of_processes_differ(monkeypatch):
+    names = {atomic._draft_name("a.png"), atomic._draft_name("a.png")}
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    names.add(atomic._draft_name("a.png"))
+    assert len({name.rpartition("-")[2] for name in names}) == len(names) == 3
+    assert len({name.partition("-")[0] for name in names}) == 2
+
+
+def test_no_pattern_finds_a_draft_and_its_name_is_never_too_long(tmp_path):
+    path = tmp_path / ("é" * 100 + ".replay")
+    with draft_of(path) as draft:
+        draft.write_bytes(b"half")
+        assert list(tmp_path.glob("*.replay")) == []
+    assert list(tmp_path.glob("*.replay")) == [path]
+
+
+def test_a_killed_process_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"good")
+    program = (
+        "import os, sys\nfrom territorial.files.atomic import draft_of\n"
+        "with draft_of(sys.argv[1]) as draft:\n    draft.write_bytes(b'half')\n    os._exit(9)\n"
+    )
+    bare = (  # without the package's imports, which take longer than all the rest
+        "import sys, types\npackage = sys.modules['territorial'] = types.ModuleType('territorial')\n"
+        f"package.__path__ = [{str(Path(territorial.__file__).parent)!r}]\n"
+    )
+    assert subprocess.run([sys.executable, "-c", bare + program, str(path)]).returncode == 9
+    assert path.read_bytes() == b"good"
+
+
+def test_errors_name_the_file_and_not_its_draft(tmp_path):
+    for path in (tmp_path / "none" / "a.txt", Path(__file__) / "a.txt"):
+        with pytest.raises(OSError, match=r"No such file|Not a directory") as caught:
+            write_file(path, b"x")
+        assert caught.value.filename == str(path)
+    with pytest.raises(IsADirectoryError):
+        write_file(tmp_path, b"x")
+
+
+@posix
+def test_links_permissions_and_devices_are_what_they_were(tmp_path):
+    path, link = tmp_path / "a.json", tmp_path / "link.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_file(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    write_file(os.devnull, b"x")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@posix
+def test_a_pipe_is_written_to(tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    write_file(pipe, b"content")
+    reader.join()
+    assert found == [b"content"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everything")
+def test_a_file_that_may_not_be_written_stays(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"good")
+    path.chmod(0o444)
+    with pytest.raises(PermissionError):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"good"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_device_is_an_error_and_stays_a_device():
+    with pytest.raises(OSError, match="No space left"):
+        write_file("/dev/full", b"x")
+    with pytest.raises(UsageError, match="'/dev/full' cannot be written: No space left"):
+        write_json("/dev/full", {})
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
