@@ -1,29 +1,36 @@
-"""Threads that share games: each has its own, and helps the others when it is done.
+"""Threads that share the games of a batch: each has its own games, and helps the others when it is done.
 
 **Queues.** A game that is stepped by the same thread every time is still in the caches of its core, so every
 thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so
-whoever has nothing left takes what is left of others.
+a thread whose queue is empty takes games from the queues of others.
 
 **Posts.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16 games. So a
-thread that is done looks for the next call for about as long, without the GIL, before it goes to sleep. One
-that was called and comes when all work is done is not waited for. Each thread has a *post*, with its state:
+thread that is done spins for about as long, without the GIL, before it goes to sleep. A thread that was
+called and comes when all work is done is not waited for. Each thread has a *post*, with its state:
 
-    ASLEEP      nobody looks at the post: a call has to wake the thread
-    WATCHING    it looks, or will without being woken
-    CALLED      it has not begun yet
-    WORKING     it is at work
+    ASLEEP      the thread waits for a job: a call has to give it one
+    WATCHING    the thread spins, or will without being given a job
+    CALLED      the thread has not begun yet
+    WORKING     the thread is at work
 
-Whoever calls makes it CALLED, and takes the call back (WATCHING) from a thread that comes too late; all else
-the thread does by itself.
+The caller makes the post CALLED, and takes the call back (WATCHING) from a thread that comes too late; all
+other changes are the thread's own.
+
+**Interrupts.** A KeyboardInterrupt can be raised in the caller wherever it calls something, also in the
+middle of starting a thread or of cleaning up. So a call notes that it has begun before it hands anything out,
+and that it is done when nobody works any more. After a call that was interrupted between the two, ``retire``
+stops the threads. It can itself be interrupted and called again; when it is done, no thread is left.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import weakref
+from _thread import start_new_thread  # threading.Thread.start can be interrupted half-way
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -47,6 +54,9 @@ WIDTH = 16
 
 LINGER = 100e-6
 """Seconds for which a thread looks for the next call."""
+
+PATIENCE = 60.0
+"""Seconds after which ``retire`` gives up on a thread; a step of one game takes thousandths of a second."""
 
 
 def queues_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
@@ -102,11 +112,12 @@ def watch(post: Any, turns: int) -> None:
 
 
 class Crew:
-    """``num_threads`` threads for ``num_games`` games; who calls is the first, the others start when needed.
+    """``num_threads`` threads for ``num_games`` games; the caller is the first, the others start when needed.
 
     Attributes:
         queues: int64 (T, 16), a queue for every thread, with its games.
         posts: int64 (T, 16), a post for every thread.
+        is_interrupted: a call has begun and is not done: ``retire`` before the games are touched.
 
     """
 
@@ -115,68 +126,90 @@ class Crew:
         self.posts: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
         if 1 < num_threads <= usable_cores():  # else who watches a post keeps others from their work
             self.posts[1:, TURNS] = turns_in_linger()
-        self._threads: list[ThreadPoolExecutor] = []  # of one thread each, for the same post every time
-        self._process = 0
+        self.is_interrupted = False
+        self._threads: Threads | None = None
         self._errors: list[BaseException] = []
-        self._is_done = True  # the last call, and everybody in it: not if it was interrupted
 
     def share(self, call: Callable[[int], None]) -> None:
         """Call ``call`` with the number of every thread, in that thread; they ``take`` from the queues."""
-        self._prepare()
-        jobs = [one.submit(call, number) for number, one in enumerate(self._threads, 1)]
+        self._begin()
+        done: SimpleQueue[None] = SimpleQueue()
         try:
+            threads = self._started()
+            for number, jobs in enumerate(threads.jobs, 1):
+                jobs.put(partial(self._run, call, number, done))
             call(0)
-        finally:
-            for job in jobs:
-                job.result()
-        self._is_done = True
+            for _ in threads.jobs:
+                done.get()
+            self._raise_error()
+        except BaseException:
+            self.retire()
+            raise
+        self.is_interrupted = False
 
     def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
         A thread that watches goes on with what it has. So kernel and arguments must be good for the same as
-        those of the last time, unless there was a ``close`` between.
+        those of the last time, unless there was a ``retire`` between.
         """
         queues, posts = self.queues, self.posts
         if len(arguments) == 1:  # no time to lose: a step of one game takes microseconds
             queues[0, NEXT], posts[0, STATE] = queues[0, FIRST], CALLED
             call(arguments[0])
             return
-        self._prepare()
+        self._begin()
         asleep = np.empty(len(posts), np.int64)
         try:
+            threads = self._started()
             for i in asleep[: call_all(posts, asleep)].tolist():
-                self._threads[i - 1].submit(self._attend, call, arguments[i], posts[i])
+                threads.jobs[i - 1].put(partial(self._attend, call, arguments[i], posts[i]))
             call(arguments[0])
             while are_working(posts, posts[1, TURNS]):
                 time.sleep(1e-5)
-            if self._errors:
-                raise self._errors[0]
+            self._raise_error()
         except BaseException:
-            self.close()
+            self.retire()
             raise
-        self._is_done = True
+        self.is_interrupted = False
 
-    def close(self) -> None:
-        """Stop the threads; the next call starts new ones."""
-        if self._process == os.getpid():  # threads do not survive a fork
-            for thread in self._threads:
-                thread.shutdown()
-        self._threads = []
-        self._errors.clear()
+    def retire(self) -> None:
+        """Stop the threads, once each has finished the game that it is at; the next call starts new ones.
+
+        Raises RuntimeError if one of them is still at work after PATIENCE seconds.
+        """
+        self.is_interrupted = True
+        self.queues[:, NEXT] = self.queues[:, END]  # there is nothing left to take
+        are_working(self.posts, 0)  # nobody who has not begun will
+        if self._threads is not None:
+            self._threads.stop()
+        self._threads = None
         self.posts[:, STATE] = ASLEEP
-        self._is_done = True
+        self._errors = []
+        self.is_interrupted = False
 
-    def _prepare(self) -> None:
-        """Fill the queues, and have all threads there and nobody at work."""
-        others = len(self.posts) - 1
-        if not self._is_done or (others and self._process != os.getpid()):
-            self.close()
-        if len(self._threads) < others:
-            self._threads = [ThreadPoolExecutor(1, thread_name_prefix="territorial") for _ in range(others)]
-            self._process = os.getpid()
-        self._is_done = False
+    def _begin(self) -> None:
+        """Note that a call has begun, with full queues."""
+        if self.is_interrupted:
+            self.retire()
+        self.is_interrupted = True
         refill(self.queues)
+
+    def _started(self) -> Threads:
+        """Return the threads, each of which waits for jobs or watches its post."""
+        threads = self._threads
+        if threads is None or threads.process != os.getpid():  # threads do not survive a fork
+            self.posts[:, STATE] = ASLEEP
+            self._threads = threads = Threads(len(self.posts) - 1)
+        return threads
+
+    def _run(self, call: Callable[[int], None], number: int, done: SimpleQueue[None]) -> None:
+        try:
+            call(number)
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            done.put(None)
 
     def _attend(self, call: Callable[[Any], None], argument: Any, post: npt.NDArray[np.int64]) -> None:
         try:
@@ -184,6 +217,57 @@ class Crew:
         except BaseException as error:  # a kernel raises nothing, but it may not compile
             self._errors.append(error)
             post[STATE] = ASLEEP
+
+    def _raise_error(self) -> None:
+        if self._errors:
+            raise self._errors[0]
+
+
+class Threads:
+    """``number`` threads, each of which does the jobs that are put into its queue.
+
+    No job can be put before all of them wait for one; so who is interrupted while they start leaves nobody
+    at work.
+
+    Attributes:
+        jobs: a queue for each thread.
+        process: the process that they are in.
+
+    """
+
+    def __init__(self, number: int) -> None:
+        self.jobs: list[SimpleQueue[Any]] = [SimpleQueue() for _ in range(number)]
+        self.process = os.getpid()
+        self._gone: list[None] = []
+        ready: list[None] = []
+        for jobs in self.jobs:
+            owner = weakref.ref(self, jobs.put)  # no code in Python: an interrupt within that would be lost
+            start_new_thread(_serve, (jobs, owner, ready, self._gone))
+        while len(ready) < number:
+            time.sleep(1e-5)
+
+    def stop(self) -> None:
+        """Let them end, and wait until they have; RuntimeError after PATIENCE seconds."""
+        for jobs in self.jobs:
+            jobs.put(None)
+        until = time.monotonic() + PATIENCE
+        while self.process == os.getpid() and len(self._gone) < len(self.jobs):
+            if time.monotonic() > until:
+                at_work = len(self.jobs) - len(self._gone)
+                raise RuntimeError(
+                    f"{at_work} threads of a step that was interrupted or failed are still at work after "
+                    f"{PATIENCE:g} s; a step of one game must take less. Try again later"
+                )
+            time.sleep(1e-5)
+
+
+def _serve(jobs: SimpleQueue[Any], owner: Any, ready: list[None], gone: list[None]) -> None:
+    """Do jobs until there is None, or ``owner``: nobody is left who could ask for more."""
+    ready.append(None)
+    while (job := jobs.get()) is not None and job is not owner:
+        job()
+        del job
+    gone.append(None)
 
 
 @kernel

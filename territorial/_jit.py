@@ -176,13 +176,21 @@ def kernel(function: F) -> F:
 
 
 def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
-    """Return what a kernel calls in the end for arguments of these types; the kernel itself if not compiled.
+    """Return what a kernel calls in the end for arguments of these types; it is compiled if it has to be.
 
     To find out which of its signatures fits, numba looks at every argument on every call. The entry takes
-    what it gets, so whatever else is passed to it corrupts memory.
+    what it gets, so whatever else is passed to it corrupts memory. With ``NUMBA_DISABLE_JIT=1``: the kernel.
     """
-    overload = getattr(compiled, "overloads", {}).get(types)
-    return cast(Callable[..., Any], compiled if overload is None else overload.entry_point)
+    if not JIT_ENABLED:
+        return cast(Callable[..., Any], compiled)
+    if types not in compiled.overloads:
+        compiled.compile(types)
+    return cast(Callable[..., Any], compiled.overloads[types].entry_point)
+
+
+def is_loaded(compiled: Any) -> bool:
+    """Return whether a kernel has machine code, for arguments of some types, in this process."""
+    return not JIT_ENABLED or bool(compiled.overloads)
 
 
 if JIT_ENABLED:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from territorial import stepping, warmup
 from territorial._crew import Crew, queues_of
 from territorial._held import Held, type_of
-from territorial._jit import JIT_ENABLED, entry_of, is_ready
+from territorial._jit import JIT_ENABLED, entry_of, is_loaded, is_ready
 from territorial.actions import num_targets
 from territorial.arguments import true_or_false, whole_number
 from territorial.atlas import Atlas, Page
@@ -50,12 +50,16 @@ from territorial.state import (
 )
 from territorial.stepping import Batch, Options, Results, allocate_results
 from territorial.tape import Tape, make_tape
-from territorial.work import Work, make_work
+from territorial.work import make_work
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
 """Fields that say how a game begins next time."""
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
+COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_actions", "_seed", "_atlas")
+"""Attributes of a batch that steps write to: a pickle holds copies of them."""
+MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_batches", "_step_games")
+"""Attributes that follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
 LARGEST_NUMBER = 2**40
 """Largest number of troops or ticks that a position may be given."""
@@ -97,18 +101,27 @@ def _on_one_map(config: GameConfig) -> GameConfig:
 
 
 def _exclusive(method: Method) -> Method:
-    """Refuse the call while another thread is within one: they would share buffers and scratch memory."""
+    """Refuse the call while another thread is within one: they would share buffers and scratch memory.
+
+    After an interrupted call it waits until the other threads have left the games.
+    """
 
     @wraps(method)
     def locked(self: VecGame, *args: Any, **kwargs: Any) -> Any:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                f"{method.__name__}() while another thread is using this VecGame: give every thread its own"
-            )
-        try:
+        is_refused = False
+        try:  # a KeyboardInterrupt that comes as soon as the lock is taken must give it back
+            is_refused = not self._lock.acquire(blocking=False)
+            if is_refused:
+                doing = "copying" if method.__name__ == "__getstate__" else f"{method.__name__}()"
+                raise RuntimeError(
+                    f"{doing} while another thread is using this VecGame: give every thread its own"
+                )
+            if self._crew.is_interrupted:
+                self._crew.retire()
             return method(self, *args, **kwargs)
         finally:
-            self._lock.release()
+            if not is_refused:
+                self._lock.release()
 
     return cast(Method, locked)
 
@@ -236,9 +249,6 @@ class VecGame:
         self.layout = ObsLayout(
             height=config.height, width=config.width, num_players=config.num_players, frames=frames
         )
-        logs = self.observes and frames > 0
-        threads = min(self.num_threads, self.num_games)
-        self._works = [make_work(config, logs_changes=logs) for _ in range(threads)]
         try:
             self._allocate()
         except MemoryError:
@@ -249,10 +259,9 @@ class VecGame:
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
         self._has_begun = False
-        self._crew = Crew(self.num_games, threads)
         self._may_be_off_grid = False
-        self._lock = threading.RLock()  # what a watcher calls may look at the batch
         self._watcher: Watcher | None = None
+        self._hire()
         self.state = GameArrays(self)
         warmup.listen()
 
@@ -270,6 +279,13 @@ class VecGame:
         self._position: Position | None = None
         self._make_views()
 
+    def _hire(self) -> None:
+        """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
+        threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
+        self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
+        self._crew = Crew(self.num_games, threads)
+        self._lock = threading.RLock()  # what a watcher calls may look at the batch
+
     def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
         """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True.
 
@@ -278,7 +294,7 @@ class VecGame:
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
         self._batches: list[Held[Batch]] | None = None
-        self._step_games: Callable[[Any], None] = stepping.step_games
+        self._step_games: Callable[[Any], None]
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -327,7 +343,10 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        self._crew.share(lambda thread: self._begin(game_seeds, episodes, self._crew.queues, thread))
+        if is_loaded(stepping.reset_games):
+            self._crew.share(lambda thread: self._begin(game_seeds, episodes, self._crew.queues, thread))
+        else:  # one thread compiles it, and no other has to be waited for if that is interrupted
+            self._begin(game_seeds, episodes, queues_of(0, self.num_games))
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset(range(self.num_games))
@@ -676,6 +695,7 @@ class VecGame:
         if self._watcher is not None:
             self._watcher.after_placing(k)
 
+    @_exclusive
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
         return copy.deepcopy(self)
@@ -683,33 +703,38 @@ class VecGame:
     @_exclusive
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
-        self._crew.close()
+        self._crew.retire()
 
+    @_exclusive
     def __getstate__(self) -> dict[str, Any]:
+        """Return copies of all arrays: they are written down later, when other threads may step again."""
         state = self.__dict__.copy()
-        state["_crew"] = state["_lock"] = None
-        state["_observations"] = state["_final_observations"] = state["_info"] = None  # made anew
-        state["_owner"] = state["_position"] = None
-        state["_owner_is_current"] = False
-        state["_watcher"] = state["_tape"] = None  # a copy is not recorded
-        state["_batches"] = state["_step_games"] = None
-        del state["state"]
-        return state
+        for name in ("state", "_works", "_crew", "_lock", *MADE_ANEW):
+            state.pop(name, None)
+        state["_final_buffers"] = None if self._final_buffers is self._buffers else self._final_buffers
+        state |= {name: copy.deepcopy(state[name]) for name in COPIED}
+        return state | {"_owner": None, "_owner_is_current": False, "_position": None, "_watcher": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*_writable(self.blocks))
-        self._buffers, self._final_buffers = (
-            Buffers(*_writable(buffers)) for buffers in (self._buffers, self._final_buffers)
-        )
+        self._buffers = Buffers(*_writable(self._buffers))
+        self._final_buffers = Buffers(*_writable(self._final_buffers or self._buffers))
         self._results = Results(*_writable(self._results))
         self._actions, self._seed = _writable([self._actions, self._seed])
-        self._works = [Work(*_writable(work)) for work in self._works]
-        self._lock, self._crew = threading.RLock(), Crew(self.num_games, len(self._works))
-        self._record_games(np.zeros(self.num_games, np.bool_))
+        self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)
         self._make_views()
+        self._hire()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
+        copied = memo[id(self)] = object.__new__(type(self))
+        state = self.__getstate__()
+        copied.__setstate__(
+            {name: state[name] if name in COPIED else copy.deepcopy(state[name], memo) for name in state}
+        )
+        return copied
 
     def __copy__(self) -> VecGame:
         return self.clone()
@@ -759,12 +784,12 @@ class VecGame:
         """Play one step of all games with ``self._actions``."""
         if self._batches is None:
             unknown = stepping.UNKNOWN_LENGTHS if self.is_specialized else None
-            self._crew.close()  # nobody is to watch for calls with what they were given before
-            batches = map(self._batch, range(len(self._works)))
-            self._batches = [Held(batch, stepping.hold_batch, unknown) for batch in batches]
-            self._step_games = stepping.step_games  # compiles or loads what is missing
-        elif self._step_games is stepping.step_games:
-            self._step_games = entry_of(stepping.step_games, self._batches[0].type)
+            self._crew.retire()  # nobody is to watch for calls with what they were given before
+            batches = [
+                Held(self._batch(thread), stepping.hold_batch, unknown) for thread in range(len(self._works))
+            ]
+            self._step_games = entry_of(stepping.step_games, batches[0].type)
+            self._batches = batches
         self._crew.share_again(self._step_games, self._batches)
 
     def _batch(self, thread: int) -> Batch:

@@ -1,10 +1,11 @@
 """Threads that share games: every game once, whoever is awake, and nobody waits for who comes too late."""
 
 import faulthandler
+import gc
 import os
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads,
     for i in range(1000 if JIT_ENABLED else 30):
         share_again(crew, times)
         assert (times == i + 1).all()
-    crew.close()
+    crew.retire()
     assert (crew.posts[:, STATE] == ASLEEP).all()
 
 
@@ -172,15 +173,15 @@ def test_threads_that_watch_are_not_woken_and_those_that_sleep_are(turns, expect
     crew, times, woken = Crew(50, 2), np.zeros(50, np.int64), []
     crew.posts[1:, TURNS] = turns
     share_again(crew, times)  # compiled
-    crew.close()
-    submit = ThreadPoolExecutor.submit
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", lambda *args: woken.append(1) or submit(*args))
+    crew.retire()
+    attend = Crew._attend
+    monkeypatch.setattr(Crew, "_attend", lambda *args: woken.append(1) or attend(*args))
     for _ in range(40):
         share_again(crew, times)
         if turns == 0:
             while crew.posts[1, STATE] != ASLEEP:  # it may have come too late, and be on its way
                 time.sleep(0.001)
-    crew.close()
+    crew.retire()
     assert len(woken) == expected
 
 
@@ -219,7 +220,7 @@ def test_an_error_ends_the_call_and_the_next_one_works(failing):
     times[:] = 0
     share_again(crew, times)
     assert times.tolist() == [1] * 6
-    crew.close()
+    crew.retire()
 
 
 def test_all_errors_are_gone_after_the_first_is_raised():
@@ -238,35 +239,56 @@ def test_all_errors_are_gone_after_the_first_is_raised():
         crew.share_again(fail, range(3))
     share_again(crew, times)
     assert times.tolist() == [2] * 6
-    crew.close()
+    crew.retire()
 
 
-def test_who_is_still_at_work_after_an_interrupted_call_takes_nothing_of_the_next_one():
-    crew, goes_on, taken = Crew(6, 2), threading.Event(), []
+def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_takes_nothing_more():
+    crew, begun, goes_on, taken = Crew(6, 2), threading.Event(), threading.Event(), []
 
     def call(thread):
         if thread == 1:
+            begun.set()
             goes_on.wait(30)
             taken.append(crew.queues[:, NEXT].tolist())
-        elif not goes_on.is_set():
+        else:
+            begun.wait(30)
+            threading.Timer(0.1, goes_on.set).start()
             raise KeyboardInterrupt
 
-    class Interrupted(Future):
-        def result(self, timeout=None):
-            raise KeyboardInterrupt
-
-    crew.share(lambda thread: None)
-    submit = crew._threads[0].submit
-    crew._threads[0].submit = lambda *args: (submit(*args), Interrupted())[1]
     with pytest.raises(KeyboardInterrupt):
         crew.share(call)
-    crew.queues[:, NEXT] = 77
-    threading.Timer(0.2, goes_on.set).start()
+    assert taken == [[3, 6]]  # the ends of both queues
     times = np.zeros(6, np.int64)
-    share_again(crew, times)  # waits for the other first
-    assert taken == [[77, 77]]
+    share_again(crew, times)
     assert times.tolist() == [1] * 6
-    crew.close()
+    crew.retire()
+
+
+def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
+    crew, goes_on = Crew(6, 2), threading.Event()
+    monkeypatch.setattr(_crew, "PATIENCE", 0.01)
+    crew.share(lambda thread: None)
+    crew._threads.jobs[0].put(lambda: goes_on.wait(30))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"1 threads of a step .* still at work after 0\.01 s"):
+            crew.retire()
+        assert crew.is_interrupted
+    monkeypatch.setattr(_crew, "PATIENCE", 30.0)
+    goes_on.set()
+    crew.retire()
+    assert not crew.is_interrupted
+
+
+def test_threads_end_with_the_batch_that_they_work_for():
+    crew = Crew(6, 3)
+    crew.share(lambda thread: None)
+    gone = crew._threads._gone
+    del crew
+    gc.collect()
+    until = time.monotonic() + 30
+    while len(gone) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.001)
 
 
 def test_a_post_is_the_same_threads_every_time():
@@ -275,7 +297,7 @@ def test_a_post_is_the_same_threads_every_time():
         crew.share(lambda thread: seen[thread].add(threading.get_ident()))
     assert [len(threads) for threads in seen] == [1, 1, 1]
     assert len(set.union(*seen)) == 3
-    crew.close()
+    crew.retire()
 
 
 def test_each_thread_is_called_once_for_what_is_not_repeated():
@@ -284,7 +306,7 @@ def test_each_thread_is_called_once_for_what_is_not_repeated():
     crew.share(called.append)
     assert sorted(called) == [0, 1, 2]
     assert crew.queues[:, NEXT].tolist() == [0, 2, 4]
-    crew.close()
+    crew.retire()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
@@ -304,7 +326,7 @@ def test_a_forked_process_starts_threads_of_its_own():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     share_again(crew, times)
     assert times.tolist() == [2] * 40
-    crew.close()
+    crew.retire()
 
 
 # ---- batches --------------------------------------------------------------------------------------

@@ -1,0 +1,228 @@
+"""Interrupted calls of a batch with threads: nobody stays at work, and later games are as in a fresh one."""
+
+import copy
+import faulthandler
+import itertools
+import os
+import pickle
+import random
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+
+import territorial._crew
+import territorial.engine
+from territorial import GameConfig, VecGame
+from territorial._crew import TURNS, Crew
+
+CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
+GAMES = 7
+STEPS = 3
+FILES = (territorial.engine.__file__, territorial._crew.__file__)
+"""Where a KeyboardInterrupt can be raised while a batch is stepped."""
+WATCHDOG_S = 60
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    played(batch(1))
+
+
+@pytest.fixture(autouse=True)
+def watch(capfd):
+    """Return what begins the time anew after which all stacks are printed and the process ends."""
+    with capfd.disabled():
+        stderr = os.dup(2)  # not what pytest captures, which ends with the process
+
+    def begin():
+        faulthandler.dump_traceback_later(WATCHDOG_S, exit=True, file=stderr)
+
+    begin()
+    yield begin
+    faulthandler.cancel_dump_traceback_later()
+    os.close(stderr)
+
+
+def batch(num_threads, **options):
+    return VecGame(
+        CONFIG, GAMES, seats=["novice", "metronome", "agent", "agent"], num_threads=num_threads, **options
+    )
+
+
+def played(game):
+    """Return everything that a batch shows in its first steps from a seed on, step by step."""
+    shown = [_copied(game.reset(seed=11))]
+    for _ in range(STEPS):
+        observations, rewards, terminated, _, _ = game.step()
+        shown.append([*_copied(observations), rewards.copy(), terminated.copy()])
+    return shown, [game.digest(k) for k in range(GAMES)]
+
+
+def _copied(observations):
+    """Return copies of what is shown; of the lists of changes, the entries that there are."""
+    shown = {name: array.copy() for name, array in observations._asdict().items() if array is not None}
+    room = np.arange(shown["delta_index"].shape[-1])
+    is_unused = room >= np.maximum(shown["delta_count"], 0)[..., None]
+    for name in ("delta_index", "delta_code"):
+        shown[name][is_unused] = 0
+    return list(shown.values())
+
+
+def assert_plays_as_if_new(game, expected):
+    shown, digests = played(game)
+    assert digests == expected[1]
+    for now, then in zip(shown, expected[0], strict=True):
+        for found, wanted in zip(now, then, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@contextmanager
+def interrupted_at(number):
+    """Raise KeyboardInterrupt where Python would, at the so-manieth place in FILES that the block comes to.
+
+    Python looks for signals when a function begins, and when a call has returned.
+    """
+    seen = 0
+
+    def look(frame, event, _argument):
+        nonlocal seen
+        if event in ("call", "c_return") and frame.f_code.co_filename in FILES:
+            if seen == number:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+            seen += 1
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("turns", [0, 2000])
+@pytest.mark.parametrize("call", ["first step", "step", "reset", "close"])
+def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
+    expected, game = played(batch(1)), batch(3)
+    game._crew.posts[1:, TURNS] = turns
+    calls = {"first step": game.step, "step": game.step, "reset": game.reset, "close": game.close}
+    number, places = 0, 0
+    while True:
+        assert_plays_as_if_new(game, expected)
+        if call == "first step":
+            game.close()  # so that threads have to be started
+        try:
+            with interrupted_at(number):
+                calls[call]()
+            break
+        except KeyboardInterrupt:
+            places += 1
+        number += 1
+    assert_plays_as_if_new(game, expected)
+    assert places >= {"first step": 25, "step": 15, "reset": 15, "close": 4}[call], places
+    game.close()
+
+
+def test_after_an_interrupt_other_threads_may_use_the_batch():
+    game = batch(2)
+    game.reset(seed=11)
+    number, is_done = 0, False
+    while not is_done:
+        try:
+            with interrupted_at(number):
+                game.step()
+            is_done = True
+        except KeyboardInterrupt:
+            number += 1
+        assert error_in_another_thread(game.step) is None
+    assert number > 20
+    game.close()
+
+
+def error_in_another_thread(call):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).exception()
+
+
+def test_an_interrupt_within_the_cleaning_up_after_an_interrupt_does_no_harm(monkeypatch):
+    expected, game, cleaned_up = played(batch(1)), batch(3), []
+    retire = Crew.retire
+
+    def retire_interrupted(crew, second):
+        monkeypatch.setattr(Crew, "retire", retire)
+        cleaned_up.append(crew)
+        with interrupted_at(second):
+            crew.retire()
+
+    for first, second in itertools.product(range(40), range(10)):
+        assert_plays_as_if_new(game, expected)
+        with suppress(KeyboardInterrupt), interrupted_at(first):
+            monkeypatch.setattr(Crew, "retire", lambda crew, second=second: retire_interrupted(crew, second))
+            game.step()
+        monkeypatch.setattr(Crew, "retire", retire)
+    assert len(cleaned_up) >= 30
+    assert_plays_as_if_new(game, expected)
+    game.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("times", [200, pytest.param(20_000, marks=pytest.mark.verify)], ids=["some", "many"])
+def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
+    expected, game, generator = played(batch(1)), batch(3), random.Random(times)
+    game.reset(seed=11)
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    interrupts, longest = 0, 0.0
+    try:
+        while interrupts < times:
+            watch()
+            if generator.random() < 0.2:
+                game.close()  # threads are started while the signal comes
+            game._crew.posts[1:, TURNS] = generator.choice((0, 2000))
+            try:
+                signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
+                for _ in range(1000):
+                    game.step()
+            except KeyboardInterrupt:
+                interrupts += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            started = time.process_time()
+            assert_plays_as_if_new(game, expected)
+            longest = max(longest, time.process_time() - started)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert longest < 2
+    game.close()
+
+
+def test_copies_are_refused_while_another_thread_steps_and_are_whole_otherwise():
+    game, found = batch(2), []
+    game.reset(seed=11)
+    calls = [game.clone] + [
+        lambda copy_it=copy_it: copy_it(game) for copy_it in (copy.copy, copy.deepcopy, pickle.dumps)
+    ]
+
+    class Observer:
+        def after_step(self):
+            found.extend(map(error_in_another_thread, calls))
+
+    game.watch(Observer(), np.zeros(GAMES, np.bool_))
+    game.step()
+    game.unwatch()
+    assert [type(error) for error in found] == [RuntimeError] * 4
+    assert all("while another thread is using this VecGame" in str(error) for error in found)
+    assert pickle.loads(pickle.dumps(game)).digest(0) == game.clone().digest(0) == game.digest(0)
+    game.close()
+
+
+def test_a_pickle_holds_the_moment_at_which_it_was_taken():
+    game = batch(1)
+    game.reset(seed=11)
+    state = game.__getstate__()
+    before = [array.copy() for array in state["blocks"]]
+    game.step()
+    assert all((a == b).all() for a, b in zip(before, state["blocks"], strict=True))
