@@ -1,5 +1,4 @@
-"""The one place that knows numba: decorators, where compiled code is cached, and operations on
-words and whole numbers.
+"""The one place that knows numba: decorators, and operations on words and whole numbers.
 
 ``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
 are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
@@ -16,15 +15,8 @@ hands them over on the stack takes 100 ns, as long as finding a front.
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -34,63 +26,12 @@ from numba.core import event
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
+from territorial._cache import CACHE_DIR, cache_of
 from territorial.locking import locked
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_ENABLED: bool = not numba.config.DISABLE_JIT
-
-
-def _source_digest() -> str:
-    """Name the state of all sources that compiled code depends on.
-
-    Numba notices a change only in the file of the cached function itself, not in the functions and
-    constants that it takes from other files, and would run stale code. So every file that takes part
-    (it imports this module or numba, or it is one of the pure-data modules that the kernels read, such as
-    those of the bots) goes into the name of the cache directory. So does where the package lies: numba also
-    compares the time of the file, and two installations of one release would throw out each other's code.
-    """
-    package = Path(__file__).parent
-    digest = hashlib.blake2b(str(package.resolve()).encode() + b"\0", digest_size=8)
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        is_data = path.parent == package and path.name in ("constants.py", "config.py", "obs_layout.py")
-        is_data |= path.parent == package / "bots"
-        if is_data or b"territorial._jit" in source or b"from numba" in source:
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
-    return digest.hexdigest()
-
-
-def _user_cache() -> Path:
-    """Return the folder for compiled code: NUMBA_CACHE_DIR where set, else the platform's own place."""
-    if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "territorial-env"
-
-
-def _usable_cache() -> Path:
-    """Return the folder for compiled code; one that only this process uses if the usual cannot be written."""
-    name = f"kernels-{_source_digest()}"
-    try:
-        folder = _user_cache() / name
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except (OSError, RuntimeError):  # RuntimeError: there is no home directory
-        # Numba unpickles what lies there, so it must be a folder that nobody else could have made.
-        private = Path(tempfile.mkdtemp(prefix="territorial-env-"))
-        atexit.register(shutil.rmtree, private, ignore_errors=True)
-        return private / name
-
-
-CACHE_DIR: Path = _usable_cache()
-"""Where the compiled kernels of this version of the sources are kept; safe to delete."""
 
 
 class _InnerDispatcher(CPUDispatcher):
@@ -114,16 +55,8 @@ class _KernelDispatcher(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         if is_ready(self, sig):
-            entry = super().compile(sig)
-        else:
-            with event.trigger_event(WAIT, {"dispatcher": self}), _one_at_a_time():
-                entry = super().compile(sig)
-        if tuple(sig) in self.overloads:
-            return entry
-        # Numba numbers its files and writes the index before what it lists: where a process ended in between,
-        # code for other arguments may have been loaded by this name.
-        with _one_at_a_time():
-            self._cache.flush()
+            return super().compile(sig)
+        with event.trigger_event(WAIT, {"dispatcher": self}), _one_at_a_time():
             return super().compile(sig)
 
 
@@ -135,12 +68,7 @@ def is_ready(compiled: Any, types: tuple[Any, ...]) -> bool:
     """Return whether the machine code of a kernel for arguments of these types is loaded, or on disk."""
     if not JIT_ENABLED or types in compiled.overloads:
         return True
-    try:  # there is no public way to ask what is in numba's cache without loading it
-        cache = compiled._cache
-        name = cache._cache_file._load_index().get(cache._index_key(types, compiled.targetctx.codegen()))
-        return name is not None and os.path.exists(cache._cache_file._data_path(name))
-    except (OSError, AttributeError, TypeError):
-        return False  # another process is writing it (Windows), or this numba keeps it in another way
+    return bool(compiled._cache.has(types, compiled.targetctx))
 
 
 @contextmanager
@@ -164,14 +92,10 @@ def njit(function: F) -> F:
 
 def kernel(function: F) -> F:
     """Compile ``function`` for calls from Python: cached on disk, without holding the GIL."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_DIR)
-    try:
-        compiled: Any = numba.njit(function, cache=True, nogil=True, **_OPTIONS)
-    finally:
-        numba.config.CACHE_DIR = previous
+    compiled: Any = numba.njit(function, nogil=True, **_OPTIONS)
     if JIT_ENABLED:
         compiled.__class__ = _KernelDispatcher
+        compiled._cache = cache_of(function)
     return cast(F, compiled)
 
 

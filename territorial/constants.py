@@ -15,6 +15,13 @@ BLOCKED = 255
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 250
 MIN_SIDE, MAX_SIDE = 16, 1024
+LARGEST_TROOPS = 2**36
+"""Most troops that a balance or a pool may be given: no 64-bit product overflows.
+
+The largest product is in the rate of interest above the soft cap: 100 (``over_cap_slope``) * 1,000,000 basis
+points (``interest_base`` 10,000 times ``early_interest_multiple`` 100) * troops < 2**63. What is paid in play
+ends at ``hard_cap`` 10,000 * 2**20 cells, which is less.
+"""
 LARGEST_SEED = 2**64 - 1
 
 # Streams of the counter RNG, H(seed, stream, tick, index); each number is used for one purpose only.

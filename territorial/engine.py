@@ -25,6 +25,7 @@ from territorial.constants import (
     BLOCKED,
     FRACTION_UNIT,
     LARGEST_SEED,
+    LARGEST_TROOPS,
     MAX_SIDE,
     NUM_FRACTIONS,
 )
@@ -61,8 +62,8 @@ COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_actions", "_seed
 MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_batches", "_step_games")
 """Attributes that follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
-LARGEST_NUMBER = 2**40
-"""Largest number of troops or ticks that a position may be given."""
+LARGEST_TICK = 2**40
+"""Largest tick at which a player of a position may step next."""
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -206,10 +207,10 @@ class VecGame:
         frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
         maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
             ``config``; None: every game draws from that.
-        specialize: True plays steps with machine code for this size of board and number of players alone: a
-            fifth quicker, and the compiler takes another 40 s once for every size; False with that for
-            all sizes. None: True for the standard size, and for those whose code is there already, because
-            ``territorial warmup`` made it.
+        specialize: True plays steps with machine code for this size of board and number of players alone:
+            games of bots are a tenth quicker, and the compiler takes another 40 s once for every size. False:
+            with machine code for all sizes. None: True where that code is there already, because
+            ``territorial warmup`` or ``territorial bench`` made it.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
 
@@ -506,9 +507,9 @@ class VecGame:
         board = self._check_board(owner)
         config = self.config
         tick = whole_number("tick", tick, 0, config.max_ticks)
-        troops = self._check_per_seat("troops", troops, LARGEST_NUMBER)
+        troops = self._check_per_seat("troops", troops, LARGEST_TROOPS)
         peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
-        next_step = self._check_per_seat("next_step", next_step, LARGEST_NUMBER)
+        next_step = self._check_per_seat("next_step", next_step, LARGEST_TICK)
         checked_pools = self._check_pools({} if pools is None else pools)
         get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
         for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
@@ -553,10 +554,6 @@ class VecGame:
             return bool(self._batches[0].type.given != self._batches[0].type.arguments)
         if self._specialize is not None:
             return self._specialize
-        config, standard = self.config, GameConfig()
-        size = (config.height, config.width, config.num_players)
-        if size == (standard.height, standard.width, standard.num_players):
-            return True
         return is_ready(stepping.step_games, (self._type_of_batch(stepping.UNKNOWN_LENGTHS),))
 
     def _is_ready(self) -> bool:
@@ -1002,7 +999,7 @@ class VecGame:
             target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
             if p == target:
                 raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
-            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_NUMBER)
+            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
         return checked
 
     def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:

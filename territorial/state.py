@@ -26,8 +26,10 @@ from territorial.board import (
     write_owner_codes,
     zeroed_words,
 )
-from territorial.constants import BLOCKED
+from territorial.constants import BLOCKED, LARGEST_TROOPS
 
+MOST_IN_A_POOL = 2**53
+"""Most troops that a pool of a saved game may hold: 250 of them are still a whole number of 64 bits."""
 BOT_MEMORY = 56
 """Whole numbers that a bot keeps from one decision to the next, beside one for every owner."""
 
@@ -301,6 +303,8 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
     bounds = {
         "land": (saved.players[_LAND], 0, cells),
         "alive": (saved.players[_ALIVE], 0, 1),
+        "troops": (saved.players[_TROOPS], 0, LARGEST_TROOPS),
+        "pools": (saved.pairs[_POOLS], 0, MOST_IN_A_POOL),
         "clock": (saved.clock, 0, 2**62),
     }
     for name, (values, low, high) in bounds.items():

@@ -16,7 +16,8 @@ import llvmlite.binding
 import numba
 from numba.core import event
 
-from territorial._jit import CACHE_DIR, JIT_ENABLED, WAIT
+from territorial._cache import CACHE_DIR
+from territorial._jit import JIT_ENABLED, WAIT
 from territorial.files.atomic import write_file
 
 RECORD = "compile.json"
@@ -25,8 +26,10 @@ RECORD = "compile.json"
 _KERNELS = "territorial.stepping"
 _FIRST_STEP = ("reset_games", "step_games")
 """What a game cannot begin without; other kernels take a tenth of a second, or are called later."""
-SAID_FOR_S = 60.0
-"""The second kernel follows within this time, and is not announced again."""
+ESTIMATES = {"step_games": 35, "reset_games": 10, "play_launches": 2, "observe_games": 1, "place_position": 1}
+"""Seconds that the compiler takes for a kernel on a core of its own; all others take less than one."""
+SAID_FOR_S = 600.0
+"""What a first step needs follows within this time, and is not announced again."""
 _listens = False
 
 
@@ -40,22 +43,29 @@ def listen() -> None:
 
 
 class _Announcer(event.Listener):
-    """Says that the engine is compiled, once for all that a first step waits for."""
+    """Says what is compiled, and how long that takes: once for all that a first step waits for."""
 
     def __init__(self) -> None:
         self._said_at = -math.inf
 
     def on_start(self, event: Any) -> None:
-        now = time.perf_counter()
-        if _kernel_of(event) in _FIRST_STEP and now - self._said_at > SAID_FOR_S:
-            sys.stderr.write(
-                "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
-            )
-            sys.stderr.flush()
+        name, now = _kernel_of(event), time.perf_counter()
+        if name not in _FIRST_STEP:
+            if ESTIMATES.get(name or "", 0) > 1:
+                _say(f"{name}, for what is done now", ESTIMATES[str(name)])
+        elif now - self._said_at > SAID_FOR_S:
+            _say("the engine, for steps and resets", sum(ESTIMATES[kernel] for kernel in _FIRST_STEP))
             self._said_at = now
 
     def on_end(self, event: Any) -> None:
         pass
+
+
+def _say(what: str, seconds: int) -> None:
+    sys.stderr.write(
+        f"territorial: compiling {what}: once on this machine, about {seconds} s, minutes if it is busy ...\n"
+    )
+    sys.stderr.flush()
 
 
 # ---- how long it took ----------------------------------------------------------------------------

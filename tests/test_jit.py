@@ -1,6 +1,9 @@
 """Where compiled kernels are kept: by the state of all sources, and never in a folder others could write."""
 
+import errno
+import importlib.util
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,7 +12,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from territorial import GameConfig, VecGame, _jit
+from territorial import GameConfig, VecGame, _cache, _jit
 from territorial.config import make_params
 from territorial.rules import attack_step
 from territorial.state import game_of
@@ -35,7 +38,7 @@ def cache_of(**environment):
 
 def test_the_cache_lies_where_numba_is_told_in_a_folder_named_by_the_sources(tmp_path):
     folder = cache_of(NUMBA_CACHE_DIR=str(tmp_path))
-    assert folder == tmp_path / f"kernels-{_jit._source_digest()}"
+    assert folder == tmp_path / f"kernels-{_cache.source_digest()}"
     assert folder.is_dir()
 
 
@@ -43,7 +46,7 @@ def test_another_installation_of_the_same_sources_has_a_cache_of_its_own(tmp_pat
     copied_package(tmp_path)
     there = cache_of(NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=str(tmp_path))
     assert there.parent == tmp_path
-    assert there.name != f"kernels-{_jit._source_digest()}"
+    assert there.name != f"kernels-{_cache.source_digest()}"
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG_CACHE_HOME is for Linux")
@@ -51,7 +54,7 @@ def test_without_a_place_to_write_the_cache_is_private_to_the_process_and_still_
     unusable = {"XDG_CACHE_HOME": os.devnull + "/nothing"}
     first, second = cache_of(**unusable), cache_of(**unusable)
     assert first != second
-    assert first.name == second.name == f"kernels-{_jit._source_digest()}"
+    assert first.name == second.name == f"kernels-{_cache.source_digest()}"
     assert not first.parent.exists()
 
 
@@ -152,12 +155,105 @@ def test_code_that_is_missing_is_compiled_and_code_for_other_arguments_never_run
 
     assert call("1", "1.5") == "False 2 2.5"
     assert call("1", "1.5") == "True 2 2.5"
-    of_whole_numbers, of_floats = sorted((tmp_path / "cache").rglob("twice.add_one-*.nbc"))
+    of_whole_numbers, of_floats = sorted(
+        (tmp_path / "cache").rglob("*.nbc"), key=lambda path: path.stat().st_mtime_ns
+    )
     of_floats.unlink()  # as if the process had been killed before it was written
     assert call("1") == "False 2"
     of_floats.write_bytes(of_whole_numbers.read_bytes())
     assert call("1.5") == "True 2.5"
-    assert call("1", "1.5").endswith(" 2 2.5")
+    assert call("1", "1.5") == "True 2 2.5"
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: bytes(len(content)),
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-200] + bytes([content[-200] ^ 1]) + content[-199:],
+        lambda content: forged(b"no pickle"),
+        lambda content: forged(pickle.dumps((1, 2))),
+        lambda content: forged(pickle.dumps((1, 2, 3))),
+    ],
+    ids=["emptied", "zeroed", "cut", "a bit", "no pickle", "too short", "of another function"],
+)
+def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd):
+    kernel = kernel_in(tmp_path)
+    assert kernel(1) == 2
+    (path,) = kernel._cache._cache_file._folder.glob(f"{kernel._cache._cache_file._name}.*.nbc")
+    path.write_bytes(damage(path.read_bytes()))
+    again = kernel_in(tmp_path)
+    assert again(1) == 2
+    assert sum(again.stats.cache_misses.values()) == 1
+    third = kernel_in(tmp_path)
+    assert third(1) == 2
+    assert sum(third.stats.cache_hits.values()) == 1  # what was compiled anew took the place of the damaged
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_code_of_which_not_even_the_machine_code_links_is_compiled_anew(tmp_path, monkeypatch):
+    kernel = kernel_in(tmp_path)
+    assert kernel(1) == 2
+    again = kernel_in(tmp_path)
+
+    def rebuild(*_):
+        raise RuntimeError("cannot link")
+
+    monkeypatch.setattr(again._cache._impl, "rebuild", rebuild)
+    assert again(1) == 2
+
+
+@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, capfd):
+    def is_full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    kernel = kernel_in(tmp_path)
+    monkeypatch.setattr(_cache, "write_file", is_full)
+    assert kernel(1) == 2
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert "cannot be kept in" in said
+    assert "No space left on device" in said
+
+
+def test_without_any_folder_to_write_to_kernels_work(tmp_path):
+    if not hasattr(os, "geteuid") or not Path("/dev/null").exists():
+        pytest.skip("this system has no /dev/null")
+    environment = os.environ | dict.fromkeys(("NUMBA_CACHE_DIR", "TMPDIR", "HOME"), "/dev/null")
+    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+    program = """
+import tempfile
+def mkdtemp(*args, **keywords): raise FileNotFoundError(2, "No usable temporary directory found")
+tempfile.mkdtemp = mkdtemp
+from numba.core import caching
+caching.CompileResultCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes[:1]
+from territorial._jit import kernel
+namespace = {}
+print(kernel(eval("lambda number: number + 1"))(1))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout.strip() == "2"
+
+
+def forged(payload):
+    return _cache._digest(payload) + payload
+
+
+def kernel_in(folder):
+    """Return the kernel of a module in ``folder``, as a new process would have it."""
+    path = folder / "one.py"
+    if not path.exists():
+        path.write_text(ADD_ONE)
+    spec = importlib.util.spec_from_file_location("one", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.add_one
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")

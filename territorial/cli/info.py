@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from territorial import bots
-from territorial._jit import CACHE_DIR, JIT_ENABLED
+from territorial._cache import CACHE_DIR
+from territorial._jit import JIT_ENABLED
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig

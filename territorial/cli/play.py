@@ -192,6 +192,8 @@ def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: b
                 game.reset(seeds=[seed])
                 game.step()
                 recorder.replay()
+            game.reset(seeds=[seed])
+            game.play(0, (), until=0)  # what verifies the replay
         game.reset(seeds=[seed])
     return game
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from territorial import warmup
-from territorial._jit import CACHE_DIR, JIT_ENABLED
+from territorial._cache import CACHE_DIR
+from territorial._jit import JIT_ENABLED
 from territorial.cli import options
 from territorial.config import GameConfig
 from territorial.engine import VecGame, compile_steps

@@ -328,12 +328,17 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
 
     assert said(stepping.position_of) == ""
     assert said(stepping.reset_games) == (
-        "territorial: compiling the engine for this machine (once, less than a minute) ...\n"
+        "territorial: compiling the engine, for steps and resets: once on this machine, about 45 s, "
+        "minutes if it is busy ...\n"
     )
     now[0] += 20
     assert said(stepping.step_games) == ""
     now[0] += 1000  # another size of board
     assert said(stepping.step_games) != ""
+    assert said(stepping.play_launches) == (
+        "territorial: compiling play_launches, for what is done now: once on this machine, about 2 s, "
+        "minutes if it is busy ...\n"
+    )
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------

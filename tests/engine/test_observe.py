@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.constants import NEUTRAL
+from territorial.constants import LARGEST_TROOPS, NEUTRAL
 from territorial.decode.layout import scale_of
 from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, index
 from territorial.observe import column
@@ -219,10 +219,51 @@ def test_a_player_that_never_owned_land_again_is_observed_with_numbers():
 
 
 def test_large_amounts_do_not_overflow_and_small_ones_are_exact():
-    game = game_on(rows_of(*["1..2"] * 16), (2**40, 3))
+    game = game_on(rows_of(*["1..2"] * 16), (LARGEST_TROOPS, 3))
     tables = game.observations
     log_troops = tables.players[0, :, index(PLAYERS, "log_troops")]
-    assert log_troops.tolist() == [40.0, 2.0]
+    assert log_troops.tolist() == [36.0, 2.0]
+
+
+@pytest.mark.parametrize("tick", [0, 9, 100_000])
+def test_the_largest_amounts_and_constants_that_are_allowed_do_not_overflow(tick):
+    extreme = {
+        "interest_base": 10_000,
+        "early_interest_multiple": 100,
+        "early_interest_ticks": 1_000_000,
+        "interest_land_scale": 100_000_000,
+        "interest_land_divisor": 1,
+        "interest_levels": 4095,
+        "soft_cap": 1,
+        "hard_cap": 10_000,
+        "over_cap_slope": 100,
+        "launch_tax": 1023,
+        "max_ticks": 10_000_000,
+        "interest_every": 1,
+    }
+    for troops in (LARGEST_TROOPS, LARGEST_TROOPS // 3, 10_000):
+        game = game_on(rows_of(*["1112"] * 16), (troops, troops), tick=tick, **extreme)
+        config, land = game.config, game.state.land[0]
+        shown = game.observations.players[0, :, index(PLAYERS, "interest")].tolist()
+        for seat in (1, 2):
+            rate = formulas.interest_rate(config, tick, troops, int(land[seat]), int(game.state.num_land[0]))
+            assert shown[seat - 1] == np.float32(rate / 100)
+        expected = [
+            troops
+            + formulas.interest_gain(config, tick, troops, int(land[seat]), int(game.state.num_land[0]))
+            for seat in (1, 2)
+        ]
+        game.tick(0)
+        assert game.state.troops[0, 1:].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "given", [{"troops": [LARGEST_TROOPS + 1, 3]}, {"pools": {(1, 2): LARGEST_TROOPS + 1}}]
+)
+def test_more_troops_than_the_arithmetic_can_take_are_refused(given):
+    game = game_on(rows_of(*["1..2"] * 16), (5, 3))
+    with pytest.raises(ValueError, match=rf"{LARGEST_TROOPS + 1}.* 0 to {LARGEST_TROOPS}"):
+        game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy(), **given)
 
 
 @pytest.mark.parametrize("amount", [0, 1, 2, 3, 4, 5, 100, 1023, 1024, 10**6])

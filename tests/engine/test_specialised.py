@@ -118,7 +118,8 @@ def test_every_array_whose_lengths_are_said_to_be_unknown_is_one_of_a_batch():
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
-def test_the_standard_size_has_it_and_others_once_it_is_compiled(monkeypatch):
+@pytest.mark.slow
+def test_every_size_has_it_once_it_is_compiled():
     def is_special(config, **options):
         game = VecGame(config, 2, observe=False, **options)
         game.reset()
@@ -127,14 +128,19 @@ def test_the_standard_size_has_it_and_others_once_it_is_compiled(monkeypatch):
         return game.is_specialized
 
     little = GameConfig(height=40, width=40, num_players=3)
-    assert is_special(GameConfig())
-    assert not is_special(GameConfig(), specialize=False)
-    monkeypatch.setattr(engine, "is_ready", lambda *_: False)
-    assert not is_special(little)
-    monkeypatch.undo()
     compile_steps(little, specialize=True)
     assert is_ready(stepping.step_games, (type_for(little),))
     assert is_special(little)
+    assert not is_special(little, specialize=False)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+@pytest.mark.parametrize("config", [GameConfig(), GameConfig(height=48, width=40, num_players=3)])
+def test_no_size_is_compiled_for_itself_unless_somebody_asked_for_it(config, monkeypatch):
+    monkeypatch.setattr(engine, "is_ready", lambda *_: False)
+    assert not VecGame(config, 2).is_specialized
+    monkeypatch.setattr(engine, "is_ready", lambda *_: True)
+    assert VecGame(config, 2).is_specialized
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")

@@ -670,6 +670,11 @@ BAD_CALLS = {
         ValueError,
         "the saved game's occupied blocks reach beyond the",
     ),
+    "a saved game with more troops than can be": (
+        lambda game: game.restore(0, tampered(game, "players", 2**37)),
+        ValueError,
+        "the saved game's ",
+    ),
     "a saved game with targets that nobody is": (
         lambda game: game.restore(0, tampered(game, "targets", 2**64 - 1)),
         ValueError,
