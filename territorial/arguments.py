@@ -1,11 +1,23 @@
-"""What is asked of single arguments everywhere: that they are whole numbers of a range, or True or False."""
+"""What is asked of single arguments everywhere: that they are numbers of a range, or True or False."""
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterable, Mapping
+from reprlib import Repr
 from typing import Any
 
 import numpy as np
+
+_short = Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 100
+
+
+def shown(value: object) -> str:
+    """Return ``repr(value)`` for an error, cut where it is long: what was given may be a whole file."""
+    text = _short.repr(value)
+    return text if len(text) <= 300 else f"{text[:300]} ..."
 
 
 def whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
@@ -17,16 +29,41 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be {wanted}") from None
+        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}") from None
     if isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; it must be {wanted}")
+        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
     if number < low or (high is not None and number > high):
-        raise ValueError(f"{name} is {number}; it must be {wanted}")
+        raise ValueError(f"{name} is {shown(number)}; it must be {wanted}")
     return number
 
 
 def true_or_false(name: str, value: Any) -> bool:
     """Return ``value`` as a bool; TypeError unless it is one, of Python's or of numpy's."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {value!r}; it must be True or False")
+        raise TypeError(f"{name} is {shown(value)}; it must be True or False")
     return bool(value)
+
+
+def finite_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return ``value`` as a float from ``low`` to ``high``; ends that are infinite are none.
+
+    TypeError for what is no number, True and False included, ValueError for NaN and what is out of range.
+    """
+    ends = f" from {low:g}" * (low > -math.inf) + f" to {high:g}" * (high < math.inf)
+    wanted = f"a finite number{ends}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ValueError(f"{name} is {shown(value)}; it must be {wanted}")
+    return float(value)
+
+
+def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
+    """Return the entries of ``value``; TypeError unless it is a list or the like of entries of a ``kind``."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} is {shown(value)}; it must be a list")
+    entries = tuple(value)
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, kind):
+            raise TypeError(f"{name}[{i}] is {shown(entry)}; it must be of the type {kind.__name__}")
+    return entries

@@ -8,14 +8,19 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from territorial.arguments import whole_number
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, parse_object
 from territorial.locking import sync_folder
 
 CONTENTS = "contents.json"
 """Lists the files of a checkpoint and their lengths."""
-_NAME = re.compile(r"checkpoint-(\d{8})")
+BOUNDS = Bounds(nbytes=16 * 2**20, values=2**18)
+"""Of that list."""
+_NAME = re.compile(r"checkpoint-([0-9]{8})")
 _UNFINISHED = ".unfinished"
 
 
@@ -101,10 +106,19 @@ class Checkpoints:
     def _is_whole(folder: Path) -> bool:
         """Return whether all files that a checkpoint lists are there with their lengths."""
         try:
-            contents = json.loads((folder / CONTENTS).read_bytes())
-            return all((folder / name).stat().st_size == size for name, size in contents.items())
-        except (OSError, ValueError, AttributeError):
+            contents = parse_object(read_file(folder / CONTENTS, BOUNDS.nbytes), BOUNDS)
+            return all(_has(folder, name, size) for name, size in contents.items())
+        except (OSError, ValueError):
             return False
+
+
+def _has(folder: Path, name: str, size: Any) -> bool:
+    """Return whether there is a file of this name in a folder, and not elsewhere, with so many bytes."""
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts or type(size) is not int:
+        return False
+    path = folder / parts
+    return path.is_file() and path.stat().st_size == size
 
 
 def _seal(folder: Path) -> None:

@@ -16,11 +16,13 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial._version import __version__
-from territorial.arguments import whole_number
+from territorial.arguments import shown, whole_number
 from territorial.bots import PythonBot
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.cores import usable_cores
 from territorial.files.atomic import write_file
+from territorial.files.bounded import open_file, whole_lines
+from territorial.files.strict_json import Bounds, parse_object
 from territorial.league.field import python_bot
 from territorial.league.results import ResultsError
 from territorial.league.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
@@ -31,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 Play = Callable[[Tryout, Sequence[Portion]], Iterator[list[TrialRecord]]]
 
 FORMAT = "territorial evaluation, version 1"
+BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of a line of the file."""
 SIDE_BY_SIDE = 16
 """Games that a process plays at once."""
 
@@ -263,7 +267,7 @@ class _Sheet:
         self._path = path
         self._records: dict[tuple[str, str, int], TrialRecord] = {}
         self._done: dict[tuple[str, str], set[int]] = {}
-        self._header = {
+        self._header: dict[str, Any] = {
             "format": FORMAT,
             "rules": RULES_VERSION,
             "library": __version__,
@@ -294,56 +298,70 @@ class _Sheet:
             self._done.setdefault((one.policy, one.setting), set()).add(one.episode)
 
     def _open(self, path: Path) -> None:
-        data = path.read_bytes() if path.exists() else b""
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = [self._parsed(path, i, line) for i, line in enumerate(whole.splitlines(), start=1)]
-        if data and (not lines or "format" not in lines[0]):
-            raise ResultsError(f"{str(path)!r} is no file of an evaluation")
-        headers = [line for line in lines if "format" in line]
-        for header in headers:
-            self._check(path, header)
-        for i, line in enumerate(lines, start=1):
-            if "format" not in line:
-                self._remember([self._record(path, i, line)])
-        if len(whole) < len(data):
-            os.truncate(path, len(whole))
-        if not headers or any(headers[-1][key] != self._header[key] for key in ("policies", "settings")):
+        header = self._take_over(path) if path.exists() and path.stat().st_size else None
+        if header is None or any(header[key] != self._header[key] for key in ("policies", "settings")):
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self._header) + "\n")
+
+    def _take_over(self, path: Path) -> dict[str, Any]:
+        """Keep the games in a file, cut a last line off that is not whole, and return the last header."""
+        header, size = None, 0
+        try:
+            with open_file(path) as file:
+                for number, line in enumerate(whole_lines(file, BOUNDS.nbytes), start=1):
+                    found = self._parsed(path, number, line)
+                    if "format" in found:
+                        header = self._check(path, found)
+                    elif header is None:
+                        break
+                    else:
+                        self._remember([self._record(path, number, found)])
+                    size += len(line)
+        except ResultsError:
+            raise
+        except ValueError as error:
+            raise ResultsError(f"{str(path)!r}: {error}") from None
+        if header is None:
+            raise ResultsError(f"{str(path)!r} is no file of an evaluation")
+        if size < path.stat().st_size:
+            os.truncate(path, size)
+        return header
 
     @staticmethod
     def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(line)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise ResultsError(f"{str(path)!r}, line {number} is no line of an evaluation")
-        return found
+            return parse_object(line, BOUNDS)
+        except ValueError as error:
+            raise ResultsError(f"{str(path)!r}, line {number} is no line of an evaluation: {error}") from None
 
-    @staticmethod
-    def _record(path: Path, number: int, line: dict[str, Any]) -> TrialRecord:
+    def _record(self, path: Path, number: int, line: dict[str, Any]) -> TrialRecord:
         try:
-            return TrialRecord.from_dict(line)
+            record = TrialRecord.from_dict(line)
+            if record.seed != self._header["seed"] + record.episode:
+                raise ValueError(f"seed is {record.seed}; that of episode {record.episode} is another")
         except (ValueError, TypeError) as error:
             raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+        return record
 
-    def _check(self, path: Path, header: Mapping[str, Any]) -> None:
-        """Raise ResultsError if what has the same name here and there is not the same."""
+    def _check(self, path: Path, header: dict[str, Any]) -> dict[str, Any]:
+        """Return a header; ResultsError if what has the same name here and there is not the same."""
         for key in ("format", "rules", "seed"):
             if header.get(key) != self._header[key]:
                 raise ResultsError(
-                    f"{str(path)!r} is of an evaluation with {key} {header.get(key)!r}; here it is "
+                    f"{str(path)!r} is of an evaluation with {key} {shown(header.get(key))}; here it is "
                     f"{self._header[key]!r}"
                 )
         for key in ("policies", "settings"):
-            there: Any = header.get(key, {})
+            there: Any = header.get(key)
             here: Any = self._header[key]
+            if not isinstance(there, dict):
+                raise ResultsError(f"{str(path)!r}: {key} is {shown(there)}; it must be an object with names")
             if changed := [name for name in there if name in here and there[name] != here[name]]:
                 name = changed[0]
                 raise ResultsError(
-                    f"{str(path)!r} has {key}[{name!r}] = {there[name]!r}; here it is {here[name]!r}"
+                    f"{str(path)!r} has {key}[{name!r}] = {shown(there[name])}; here it is {here[name]!r}"
                 )
+        return header
 
 
 def _identity(policy: Policy) -> str:

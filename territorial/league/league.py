@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
 from territorial import bots
 from territorial.arguments import whole_number
 from territorial.files.atomic import write_file
+from territorial.files.bounded import open_file
+from territorial.files.strict_json import fits, parse
+from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
 from territorial.league.matchmaking import Candidates, Opponents
 from territorial.league.members import LeagueConfig, Learner
-from territorial.league.payoff_matrix import PayoffMatrix
+from territorial.league.payoff_matrix import PayoffMatrix, layout
 from territorial.league.ratings import Rating, Ratings
+from territorial.league.saved_league import MOST_NOTES, SavedLeague, Snapshot, checked_row
 from territorial.league.table import Group, LeagueTable, Player
 
-FORMAT = "territorial league, version 1"
-MOST_NOTES = 4000
-"""Lines of the history; once they are reached, every second one goes: what is old is kept more sparsely."""
+T = TypeVar("T")
 
 
 class GateView(NamedTuple):
@@ -42,16 +41,6 @@ class Frozen(NamedTuple):
     """Snapshots that the league no longer has; the caller may remove them from where they are kept."""
     starts_anew: bool
     """Whether the learner must go back to the weights that it had at first."""
-
-
-@dataclass
-class Snapshot:
-    """A frozen copy of a learner, as the league knows it."""
-
-    name: str
-    learner: str
-    step: int
-    """Steps of the learner when it was frozen."""
 
 
 class League:
@@ -176,13 +165,15 @@ class League:
     def note(self, step: int, **more: Any) -> None:
         """Keep the ratings of learners and bots, and ``more``, as one line of the history.
 
-        There are never more than ``MOST_NOTES``.
+        There are never more than ``MOST_NOTES``. TypeError and ValueError for what no file could hold, such
+        as NaN.
         """
         names = (*self.pool("learners"), *map(named, self.pool("bots")))
         ratings = {name: list(self.rating(name)) for name in names}
-        self.history.append({"step": step, "games": self.num_games, "ratings": ratings, **more})
+        row = {"step": step, "games": self.num_games, "ratings": ratings, **more}
+        self.history.append(checked_row("a line of the history", parse(text_of(row), BOUNDS)))
         if len(self.history) >= MOST_NOTES:
-            del self.history[1:-1:2]
+            self.history[:] = thinned(self.history)
 
     # ---- gates ----------------------------------------------------------------------------------------
 
@@ -272,37 +263,43 @@ class League:
 
     def to_bytes(self) -> bytes:
         """Return all of the league; :meth:`from_bytes` reads it, and executes nothing of it."""
-        about = {
-            "format": FORMAT,
-            "config": self.config.to_dict(),
-            "players": list(self.payoff.names),
-            "ratings": None if self.ratings is None else self.ratings.to_dict(),
-            "snapshots": [asdict(one) for one in self.snapshots.values()],
-            "steps": self.steps,
-            "frozen_at": self._frozen_at,
-            "count": self._count,
-            "num_games": self.num_games,
-            "history": self.history,
-            "rng": self._rng.bit_generator.state,
-        }
-        text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
-        file = io.BytesIO()
-        np.savez_compressed(file, allow_pickle=False, about=text, **self.payoff.to_arrays())
-        return file.getvalue()
+        saved = SavedLeague(
+            config=self.config,
+            players=list(self.payoff.names),
+            ratings=None if self.ratings is None else self.ratings.to_dict(),
+            snapshots=self.snapshots,
+            steps=self.steps,
+            frozen_at=self._frozen_at,
+            count=self._count,
+            num_games=self.num_games,
+            history=self.history,
+            rng=dict(self._rng.bit_generator.state),
+        )
+        about = saved.to_dict()
+        text = text_of(about)
+        while len(about["history"]) > 2 and not fits(text, BOUNDS):
+            about["history"] = thinned(about["history"])
+            text = text_of(about)
+        return pack(text, self.payoff.to_arrays())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> League:
-        """Return the league of ``to_bytes``; ValueError if it is none."""
+        """Return the league of ``to_bytes``; ValueError says what is wrong if it is none.
+
+        All that is read is checked, and no more is unpacked than such a league takes.
+        """
+        return cls._read(io.BytesIO(data))
+
+    @classmethod
+    def _read(cls, file: BinaryIO) -> League:
         try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                found = {name: arrays[name] for name in arrays.files}
-            about = json.loads(found.pop("about").tobytes())
-            if about["format"] != FORMAT:
-                raise ValueError(f"it is of the format {about['format']!r}; this release reads {FORMAT!r}")
-            league = cls(LeagueConfig.from_dict(about["config"]), rated=about["ratings"] is not None)
-            league._take_over(about, found)
-        except Exception as error:  # a damaged file fails anywhere: in zip, zlib, JSON, by missing names
-            raise ValueError(f"this is no league: {type(error).__name__}: {error}") from None
+            found = LeagueFile(file)
+            saved = SavedLeague.from_dict(found.about())
+            payoff = PayoffMatrix.from_arrays(saved.players, found.tables(layout(len(saved.players))))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"this is no league: {error}") from None
+        league = cls(saved.config, rated=saved.ratings is not None)
+        league._take_over(saved, payoff)
         return league
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -313,18 +310,19 @@ class League:
     def load(cls, path: str | os.PathLike[str]) -> League:
         """Return the league in a file; ValueError names the file if there is none in it."""
         try:
-            return cls.from_bytes(Path(path).read_bytes())
+            with open_file(path) as file:
+                return cls._read(file)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)!r}: {error}") from None
 
-    def _take_over(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        self.payoff = PayoffMatrix.from_arrays(about["players"], arrays)
-        if self.ratings is not None:
-            self.ratings = Ratings.from_dict(about["ratings"])
-        self.snapshots = {one["name"]: Snapshot(**one) for one in about["snapshots"]}
-        self.steps, self._frozen_at, self._count = about["steps"], about["frozen_at"], about["count"]
-        self.num_games, self.history = about["num_games"], about["history"]
-        self._rng.bit_generator.state = about["rng"]
+    def _take_over(self, saved: SavedLeague, payoff: PayoffMatrix) -> None:
+        self.payoff = payoff
+        if saved.ratings is not None:
+            self.ratings = Ratings.from_dict(saved.ratings)
+        self.snapshots = saved.snapshots
+        self.steps, self._frozen_at, self._count = saved.steps, saved.frozen_at, saved.count
+        self.num_games, self.history = saved.num_games, saved.history
+        self._rng.bit_generator.state = saved.rng
 
     def __reduce__(self) -> tuple[Any, ...]:
         return League.from_bytes, (self.to_bytes(),)
@@ -349,6 +347,11 @@ class League:
     def _is_here(self, text: str) -> bool:
         player = Player.parse(text)
         return player.kind != "snapshot" or player.name in self.snapshots
+
+
+def thinned(rows: Sequence[T]) -> list[T]:
+    """Return the first row, the last one, and every second one between."""
+    return [rows[0], *rows[2:-1:2], rows[-1]]
 
 
 def named(player: str) -> str:

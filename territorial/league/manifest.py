@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from territorial.arguments import whole_number
+from territorial.arguments import shown, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, RULES_VERSION
+from territorial.files.strict_json import check_fields
 from territorial.league.errors import MismatchError
 from territorial.obs_layout import MAX_FRAMES, OBS_VERSION
 
@@ -59,7 +60,7 @@ class Manifest:
         for name in ("architecture", "observation", "action_format"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value:
-                raise TypeError(f"{name} is {value!r}; it must be a string, and not an empty one")
+                raise TypeError(f"{name} is {shown(value)}; it must be a string, and not an empty one")
         for name, (low, high) in _RANGES.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         for name in ("settings", "metadata"):
@@ -84,8 +85,7 @@ class Manifest:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Manifest:
         """Return the manifest of ``to_dict``; ValueError for missing and for unknown fields."""
-        if set(values) != set(NAMES):
-            raise ValueError(f"the manifest has the fields {sorted(values)}; it must have {sorted(NAMES)}")
+        check_fields("the manifest", values, NAMES)
         return cls(**values)
 
 
@@ -97,7 +97,7 @@ def _plain(name: str, value: Any) -> Any:
     """Return a copy of ``value`` as JSON would give it back."""
     if isinstance(value, Mapping):
         if bad := [key for key in value if not isinstance(key, str)]:
-            raise TypeError(f"{name} has the key {bad[0]!r}; keys must be strings")
+            raise TypeError(f"{name} has the key {shown(bad[0])}; keys must be strings")
         return {key: _plain(f"{name}[{key!r}]", part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(f"{name}[{i}]", part) for i, part in enumerate(value)]

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.arguments import checked_list, finite_number, whole_number
 from territorial.constants import MAX_PLAYERS
 
 Floats = npt.NDArray[np.float64]
 
 POOLS = ("mains", "learners", "main_snapshots", "exploiter_snapshots", "snapshots", "bots")
 """The groups that candidates come from: those who learn, as they are now; frozen ones; bots."""
+MOST_POOLS = 32
 
 FLOOR = 0.01
 """Nobody's weight is below this part of the mean, so that what seems to be known is tried again."""
@@ -59,17 +60,13 @@ class Opponents:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
-        object.__setattr__(self, "among", tuple(self.among))
+        object.__setattr__(self, "among", checked_pools("among", self.among))
         _one_of("strategy", self.strategy, STRATEGIES)
         _one_of("weighting", self.weighting, WEIGHTINGS)
         if not self.among:
             raise ValueError("among is empty; it must name at least one pool")
-        for pool in self.among:
-            _one_of("among", pool, POOLS)
         for name, low, high in (("power", 0, 100), ("scale", 1e-6, 1e6), ("threshold", 0, 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-                raise ValueError(f"{name} is {value!r}; it must be a number from {low} to {high}")
+            finite_number(name, getattr(self, name), low, high)
 
     def weights(self, candidates: Candidates) -> Floats:
         """Return (N,), all above 0: how likely each candidate is to get a seat, of any scale."""
@@ -127,6 +124,16 @@ WEIGHTINGS: Mapping[str, Callable[[Floats, float], Floats]] = {
 """Of prioritised fictitious self-play: from the probability to be above to a weight."""
 
 
+def checked_pools(name: str, given: Any) -> tuple[str, ...]:
+    """Return names of pools; TypeError unless they are a list, ValueError unless all are of ``POOLS``."""
+    pools = checked_list(name, given)
+    if len(pools) > MOST_POOLS:
+        raise ValueError(f"{name} has {len(pools):,} entries; it may have {MOST_POOLS}")
+    for pool in pools:
+        _one_of(name, pool, POOLS)
+    return pools
+
+
 def _one_of(name: str, value: Any, known: Any) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")

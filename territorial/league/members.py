@@ -6,16 +6,21 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from territorial import bots
-from territorial.arguments import whole_number
+from territorial.arguments import checked_list, finite_number, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
-from territorial.league.matchmaking import POOLS, Opponents
+from territorial.files.strict_json import check_fields
+from territorial.league.matchmaking import Opponents, checked_pools
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
 EVICTIONS = ("oldest", "weakest", "similar")
+MAX_CAPACITY = 2000
+"""Snapshots: the payoff of so many takes 200 MB, in memory and when a file is read."""
+MAX_BOTS = 1000
+T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -43,12 +48,9 @@ class Gate:
     max_steps: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "against", tuple(self.against))
+        object.__setattr__(self, "against", checked_pools("against", self.against))
         for name in ("beats", "coverage"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number from 0 to 1")
-        if unknown := [pool for pool in self.against if pool not in POOLS]:
-            raise ValueError(f"against has {unknown[0]!r}; it must be of {', '.join(POOLS)}")
+            finite_number(name, getattr(self, name), 0, 1)
         object.__setattr__(self, "min_games", whole_number("min_games", self.min_games, 1))
         object.__setattr__(self, "min_steps", whole_number("min_steps", self.min_steps, 0))
         if self.max_steps is not None:
@@ -84,9 +86,8 @@ class Learner:
         if self.role not in get_args(Role):
             raise ValueError(f"role is {self.role!r}; it must be one of {', '.join(get_args(Role))}")
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
-        object.__setattr__(self, "opponents", tuple(self.opponents))
-        if not 0 <= self.reset_chance <= 1:
-            raise ValueError(f"reset_chance is {self.reset_chance!r}; it must be a number from 0 to 1")
+        object.__setattr__(self, "opponents", checked_list("opponents", self.opponents, Opponents))
+        finite_number("reset_chance", self.reset_chance, 0, 1)
 
     @property
     def seats_in_all(self) -> int:
@@ -104,7 +105,7 @@ class LeagueConfig:
         bots: names of bots that take part.
         games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
             all learners and all their opponents sit in every game.
-        capacity: snapshots that are kept; beyond that one is given up for each that comes.
+        capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes.
         eviction: which: the "oldest", the "weakest" by rating, or one of the two most "similar", by whom they
             beat. The newest of every learner stays.
         fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a
@@ -123,23 +124,27 @@ class LeagueConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "learners", tuple(self.learners))
-        object.__setattr__(self, "bots", tuple(self.bots))
+        object.__setattr__(self, "learners", checked_list("learners", self.learners, Learner))
+        object.__setattr__(self, "bots", checked_list("bots", self.bots, str))
         players = whole_number("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
         object.__setattr__(self, "num_players", players)
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED))
         self._check_learners()
+        if len(self.bots) > MAX_BOTS:
+            raise ValueError(f"bots has {len(self.bots):,} entries; it may have {MAX_BOTS:,}")
         if unknown := [name for name in self.bots if name not in (*bots.NAMES, *bots.ALIASES)]:
             raise ValueError(f"bots has {unknown[0]!r}; bots are {', '.join(bots.ALIASES)}")
         if self.eviction not in EVICTIONS:
             raise ValueError(f"eviction is {self.eviction!r}; it must be one of {', '.join(EVICTIONS)}")
-        capacity = whole_number("capacity", self.capacity, len(self.learners) + 1)
+        capacity = whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
         object.__setattr__(self, "capacity", capacity)
-        if not 0 < self.fading <= 1:
+        if finite_number("fading", self.fading, 0, 1) == 0:
             raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
 
     def _check_learners(self) -> None:
         names = [learner.name for learner in self.learners]
+        if len(names) > MAX_PLAYERS:
+            raise ValueError(f"learners has {len(names):,} entries; it may have {MAX_PLAYERS}")
         if len(set(names)) < len(names):
             raise ValueError(f"learners are called {', '.join(names)}; every name may be there once")
         if not any(learner.role == "main" for learner in self.learners):
@@ -161,9 +166,38 @@ class LeagueConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LeagueConfig:
-        """Return the rules of ``to_dict``; TypeError for unknown fields."""
-        learners = []
-        for given in values["learners"]:
-            parts = [Opponents(**part) for part in given["opponents"]]
-            learners.append(Learner(**{**given, "opponents": parts, "gate": Gate(**given["gate"])}))
-        return cls(**{**values, "learners": learners})
+        """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be."""
+        check_fields("config", values, {"learners"}, _names(cls))
+        learners = enumerate(checked_list("learners", values["learners"]))
+        return _made(
+            cls, "config", {**values, "learners": [_learner(f"learners[{i}]", one) for i, one in learners]}
+        )
+
+
+def _learner(what: str, given: Any) -> Learner:
+    values = dict(given) if isinstance(given, Mapping) else given
+    check_fields(what, values, {"name"}, _names(Learner))
+    if "opponents" in values:
+        parts = enumerate(checked_list(f"{what}: opponents", values["opponents"]))
+        values["opponents"] = [_made(Opponents, f"{what}: opponents[{i}]", part) for i, part in parts]
+    if "gate" in values:
+        values["gate"] = _made(Gate, f"{what}: gate", values["gate"])
+    return _made(Learner, what, values)
+
+
+def _made(kind: type[T], what: str, values: Any) -> T:
+    """Return the object with these fields; errors say ``what`` it was to be."""
+    needed = {spec.name for spec in dataclasses.fields(kind) if _is_needed(spec)}  # type: ignore[arg-type]
+    check_fields(what, values, needed, _names(kind))
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+
+
+def _is_needed(spec: dataclasses.Field[Any]) -> bool:
+    return spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+
+
+def _names(kind: type) -> set[str]:
+    return {spec.name for spec in dataclasses.fields(kind)}

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.arguments import shown, whole_number
+from territorial.constants import MAX_PLAYERS
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -24,6 +25,8 @@ SUMS = ("met", "above", "won", "places")
 they met, and of these the shares above, the games won, the differences in places."""
 COUNTS = ("games", "pairs")
 """The counts, of which nothing fades: games, and pairs of seats in them."""
+LARGEST_COUNT = 2**40
+"""Games that are counted; pairs of seats in them are exact as well."""
 _MET, _ABOVE, _WON, _PLACES = range(len(SUMS))
 _GAMES, _PAIRS = range(len(COUNTS))
 
@@ -108,6 +111,10 @@ class PayoffMatrix:
         seats, values = list(dict.fromkeys(players)), np.asarray(places, np.float64)
         if values.shape != (len(players),):
             raise ValueError(f"places has the shape {values.shape}; there are {len(players)} players")
+        if not (np.isnan(values) | ((values >= 1) & (values <= MAX_PLAYERS))).all():
+            raise ValueError(
+                f"places is {shown(places)}; a place is a number from 1 to {MAX_PLAYERS}, or NaN"
+            )
         self._num_games += 1
         for name in seats:
             self.add(name)
@@ -192,18 +199,77 @@ class PayoffMatrix:
     def from_arrays(
         cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]], capacity: int | None = None
     ) -> PayoffMatrix:
-        """Return the payoff of ``names`` and ``to_arrays``; ValueError if they do not fit."""
-        payoff, n = cls(capacity), len(names)
-        shapes = {"sums": (len(SUMS), n, n), "counts": (len(COUNTS), n, n), "last": (n,), "num_games": ()}
-        for name, shape in shapes.items():
-            if name not in arrays or arrays[name].shape != shape:
-                raise ValueError(f"the payoff has no array {name!r} of the shape {shape}")
+        """Return the payoff of ``names`` and ``to_arrays``; ValueError for what games cannot have led to."""
+        payoff = cls(capacity)
+        for name, (dtype, shape) in layout(len(names)).items():
+            if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype:
+                raise ValueError(
+                    f"the payoff has no array {name!r} of {np.dtype(dtype)} of the shape {shape}"
+                )
         payoff._index = {name: i for i, name in enumerate(names)}
+        if len(payoff._index) < len(names):
+            raise ValueError("the payoff has a player twice")
+        _check(names, arrays)
         payoff._sums = np.array(arrays["sums"], np.float64)
         payoff._counts = np.array(arrays["counts"], np.int64)
         payoff._last = np.array(arrays["last"], np.int64)
         payoff._num_games = int(arrays["num_games"])
         return payoff
+
+
+class Table(NamedTuple):
+    """What an array of a payoff must be."""
+
+    dtype: type[np.generic]
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its numbers."""
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+def layout(players: int) -> dict[str, Table]:
+    """Return what ``to_arrays`` has of so many players, by name."""
+    return {
+        "sums": Table(np.float64, (len(SUMS), players, players)),
+        "counts": Table(np.int64, (len(COUNTS), players, players)),
+        "last": Table(np.int64, (players,)),
+        "num_games": Table(np.int64, ()),
+    }
+
+
+def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise ValueError for numbers that no games lead to: those who compute with them rely on that."""
+    total = whole_number("num_games", arrays["num_games"], 0, LARGEST_COUNT)
+    last, sums, counts = arrays["last"], arrays["sums"], arrays["counts"]
+    wrong = np.flatnonzero((last < 0) | (last > total))
+    if wrong.size:
+        raise ValueError(f"last of {names[wrong[0]]} is {last[wrong[0]]}; it must be from 0 to {total:,}")
+    met, games = sums[_MET], counts[_GAMES]
+    others = ~np.eye(len(names), dtype=np.bool_)
+    _require(
+        names, "games", games, (games >= 0) & (games <= total * others), f"from 0 to {total:,}, 0 of oneself"
+    )
+    pairs = counts[_PAIRS]
+    _require(
+        names, "pairs", pairs, (pairs >= games) & (pairs <= games * MAX_PLAYERS**2), "so many as games have"
+    )
+    _require(
+        names, "met", met, (met >= np.minimum(games, 1)) & (met <= games), "from 1 to the number of games"
+    )
+    for part in (_ABOVE, _WON):
+        _require(names, SUMS[part], sums[part], (sums[part] >= 0) & (sums[part] <= met), "from 0 to met")
+    is_near = np.abs(sums[_PLACES]) <= MAX_PLAYERS * met
+    _require(names, "places", sums[_PLACES], is_near, f"at most {MAX_PLAYERS} a game")
+
+
+def _require(
+    names: Sequence[str], what: str, values: npt.NDArray[Any], is_right: npt.NDArray[np.bool_], wanted: str
+) -> None:
+    if not is_right.all():
+        i, j = np.argwhere(~is_right)[0]
+        raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
 
 
 def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[Floats, Counts]:

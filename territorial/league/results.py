@@ -7,14 +7,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from territorial.arguments import shown
 from territorial.config import NOT_OF_THE_GAME
+from territorial.files.atomic import write_file
+from territorial.files.bounded import open_file, whole_lines
+from territorial.files.strict_json import Bounds, parse_object
 from territorial.league.contest import Contest, Draw
-from territorial.league.record import GameRecord
+from territorial.league.record import GameRecord, bounds_of
 
 KIND = "territorial contest, version "
 FORMAT = f"{KIND}2"
+HEADER_BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of the first line."""
 SHOWN = 5
 """Differences from another contest that are named."""
 
@@ -61,28 +67,48 @@ class Results:
 
     def _open(self, path: Path) -> None:
         header = {"format": FORMAT, **self.contest.to_dict()}
-        data = path.read_bytes() if path.exists() else b""
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = whole.decode("utf-8", errors="replace").splitlines()
-        if not lines:
-            if data and not json.dumps(header).encode().startswith(data):
-                raise ResultsError(f"{str(path)!r} is no file of a contest")
-            path.write_text(json.dumps(header) + "\n", encoding="utf-8")
-            return
-        _check_header(path, lines[0], header)
-        for number, line in enumerate(lines[1:], start=2):
-            self._keep(self._read(path, number, line))
-        if len(whole) < len(data):
-            os.truncate(path, len(whole))
-
-    def _read(self, path: Path, number: int, line: str) -> GameRecord:
+        text = json.dumps(header).encode() + b"\n"
         try:
-            record = GameRecord.from_json(line)
+            if not _is_begun(path, text):
+                write_file(path, text)
+            with open_file(path) as file:
+                size = self._take_over(path, file, header)
+        except ResultsError:
+            raise
+        except ValueError as error:
+            raise ResultsError(f"{str(path)!r}: {error}") from None
+        if size < path.stat().st_size:
+            os.truncate(path, size)
+
+    def _take_over(self, path: Path, file: BinaryIO, header: dict[str, Any]) -> int:
+        """Keep the games in a file, and return the bytes of its lines that are whole."""
+        first = next(whole_lines(file, HEADER_BOUNDS.nbytes))
+        _check_header(path, first, header)
+        size, bounds = len(first), bounds_of(self.contest.config)
+        for number, line in enumerate(whole_lines(file, bounds.nbytes), start=2):
+            self._keep(self._read(path, number, line, bounds))
+            size += len(line)
+        return size
+
+    def _read(self, path: Path, number: int, line: bytes, bounds: Bounds) -> GameRecord:
+        try:
+            record = GameRecord.from_json(line, bounds)
             if record.game < self.contest.games and not record.is_of(self.contest.fixture(record.game)):
                 raise ValueError(f"game {record.game} has other seats or another seed than the contest says")
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+        except ValueError as error:
             raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
         return record
+
+
+def _is_begun(path: Path, header: bytes) -> bool:
+    """Return whether a file has a first line; ResultsError for a part of one that is not of ``header``."""
+    if not path.exists():
+        return False
+    with open_file(path) as file:
+        line = file.readline(HEADER_BOUNDS.nbytes + 1)
+    if not line.endswith(b"\n") and not header.startswith(line):
+        raise ResultsError(f"{str(path)!r} is no file of a contest")
+    return line.endswith(b"\n")
 
 
 def _append(path: Path, line: str) -> None:
@@ -93,16 +119,22 @@ def _append(path: Path, line: str) -> None:
         raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None
 
 
-def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:
+def _check_header(path: Path, line: bytes, header: dict[str, Any]) -> None:
     """Raise ResultsError unless ``line`` names the contest of ``header``, whatever release began it."""
     try:
-        found = json.loads(line)
+        found = parse_object(line, HEADER_BOUNDS)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not str(found.get("format")).startswith(KIND):
+        found = {}
+    if not str(found.get("format")).startswith(KIND):
         raise ResultsError(f"{str(path)!r} is no file of a contest")
     if found["format"] != FORMAT:
-        raise ResultsError(f"{str(path)!r} has the format {found['format']!r}; this release has {FORMAT!r}")
+        raise ResultsError(
+            f"{str(path)!r} has the format {shown(found['format'])}; this release has {FORMAT!r}"
+        )
+    for name, kind in {"settings": dict, "players": list, "code": dict}.items():
+        if not isinstance(found.get(name, kind()), kind):
+            wanted = "a list" if kind is list else "an object with names"
+            raise ResultsError(f"{str(path)!r}, line 1: {name} is {shown(found[name])}; it must be {wanted}")
     different = _differences(found, json.loads(json.dumps(header)))
     if different:
         more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
@@ -112,7 +144,7 @@ def _check_header(path: Path, line: str, header: dict[str, Any]) -> None:
 def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
     """Return in what two contests differ, one text each; empty if they are the same."""
     found = [
-        f"its {name} is {there.get(name)!r}, here it is {here[name]!r}"
+        f"its {name} is {shown(there.get(name))}, here it is {here[name]!r}"
         for name in ("rules", "draw", "seed")
         if there.get(name) != here[name]
     ]
@@ -127,7 +159,7 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
     return [
-        f"its {name} is {there[name]!r}, here it is {value!r}"
+        f"its {name} is {shown(there[name])}, here it is {value!r}"
         for name, value in here.items()
         if name not in NOT_OF_THE_GAME and name in there and there[name] != value
     ]
@@ -136,7 +168,7 @@ def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
 def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
     """Return whose code has changed; who plays in one contest alone is another player anyway."""
     return [
-        f"the code of {name!r} has changed since (digest {there[name]}, here {digest})"
+        f"the code of {name!r} has changed since (digest {shown(there[name])}, here {digest})"
         for name, digest in here.items()
         if there.get(name, digest) != digest
     ]
@@ -144,6 +176,7 @@ def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
 
 def _other_players(there: list[str], here: list[str], draw: Draw) -> list[str]:
     """Return the seats that others have; where seats are dealt, the players that are not in both."""
+    there = [name if isinstance(name, str) else shown(name) for name in there]
     if draw == "fixed" or sorted(there) == sorted(here):
         pairs = enumerate(zip(there, here, strict=False))  # the number of seats is a setting
         what = "seat" if draw == "fixed" else "player"

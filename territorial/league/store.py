@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import shown, whole_number
 from territorial.constants import RULES_VERSION
+from territorial.files.bounded import open_file, read_file
+from territorial.files.strict_json import Bounds, parse_object
 from territorial.league import tensor_file
 from territorial.league.errors import DamagedSnapshotError, UnknownSnapshotError
 from territorial.league.manifest import Manifest
@@ -34,6 +37,11 @@ _LOCK = ".lock"
 """Held by who changes what is in the folder."""
 _UNFINISHED = ".unfinished"
 """What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
+MIN_SIZE, MAX_SIZE = 8, 2**48
+"""Bytes of a file of weights."""
+MANIFEST_BOUNDS = Bounds(nbytes=2**20, values=2**16)
+"""Of the manifest file: settings and metadata are to be short."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
 
 
@@ -156,8 +164,9 @@ class SnapshotStore:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
             size, digest = _write(folder / WEIGHTS, tensor_file.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
-            text = json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-            _write(folder / MANIFEST, [text.encode("utf-8")])
+            text = (json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+            _check_readable(name, text)
+            _write(folder / MANIFEST, [text])
             self._commit(folder, name)
 
     def remove(self, name: str) -> None:
@@ -203,7 +212,7 @@ class SnapshotStore:
         versions = {"obs_version": OBS_VERSION, "rules_version": RULES_VERSION}
         about.manifest.require(f"snapshot {name!r}", **(versions | dict(expect or {})))
         try:
-            with open(self.path / name / WEIGHTS, "rb") as file:
+            with open_file(self.path / name / WEIGHTS) as file:
                 about.check(file, verify=verify)
                 return Weights(name, about.manifest, tensor_file.read(file))
         except (FileNotFoundError, ValueError) as error:
@@ -218,11 +227,13 @@ class SnapshotStore:
         """
         _check_name(name)
         try:
-            text = (self.path / name / MANIFEST).read_bytes()
-            with open(self.path / name / WEIGHTS, "rb") as file:
+            text = read_file(self.path / name / MANIFEST, MANIFEST_BOUNDS.nbytes)
+            with open_file(self.path / name / WEIGHTS) as file:
                 return Packed(text, mapped(file, file.seek(0, 2)))
         except FileNotFoundError:
             raise self._unknown(name) from None
+        except ValueError as error:
+            raise self._damaged(name, f"{MANIFEST} or {WEIGHTS}", error) from None
 
     # ---- within -------------------------------------------------------------------------------------
 
@@ -251,7 +262,7 @@ class SnapshotStore:
         if self.fetch is not None and not path.is_file():
             self._fetch(name, self.fetch)
         try:
-            return _read_about(name, path.read_bytes())
+            return _read_about(name, read_file(path, MANIFEST_BOUNDS.nbytes))
         except FileNotFoundError:
             raise self._unknown(name) from None
         except ValueError as error:
@@ -307,18 +318,27 @@ class _About(NamedTuple):
 
 def _read_about(name: str, text: bytes) -> _About:
     """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
-    fields = json.loads(text)
-    if not isinstance(fields, dict):
-        raise ValueError("it is no JSON object")
+    fields = parse_object(text, MANIFEST_BOUNDS)
     found, own, size, digest = (fields.pop(key, None) for key in ("format", "name", "bytes", "sha256"))
     if found != FORMAT:
-        raise ValueError(f"it is of format {found!r}; this release reads format {FORMAT}")
+        raise ValueError(f"it is of format {shown(found)}; this release reads format {FORMAT}")
     if own != name:
-        raise ValueError(f"it is that of {own!r}")
+        raise ValueError(f"it is that of {shown(own)}")
     try:
-        return _About(Manifest.from_dict(fields), size, digest)
+        manifest = Manifest.from_dict(fields)
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            raise ValueError(f"sha256 is {shown(digest)}; it must be 64 hexadecimal digits")
+        return _About(manifest, whole_number("bytes", size, MIN_SIZE, MAX_SIZE), digest)
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+def _check_readable(name: str, text: bytes) -> None:
+    """Raise ValueError for a manifest that could be written, and not be read again."""
+    try:
+        _read_about(name, text)
+    except ValueError as error:
+        raise ValueError(f"the manifest cannot be stored: {error}") from None
 
 
 def _check_name(name: str) -> None:

@@ -11,12 +11,15 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from territorial import bots
-from territorial.arguments import true_or_false, whole_number
+from territorial.arguments import shown, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.seats import AGENT, EXTERNAL
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
+BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of a table as a text."""
 
 
 class Player(NamedTuple):
@@ -39,12 +42,14 @@ class Player(NamedTuple):
     def parse(cls, text: str) -> Player:
         """Return the player that a text such as ``bot:banker`` names; ValueError if it names none."""
         if not isinstance(text, str):
-            raise TypeError(f"a player is {text!r}; it must be a string such as 'bot:banker'")
+            raise TypeError(f"a player is {shown(text)}; it must be a string such as 'bot:banker'")
         kind, _, name = text.partition(":")
         if kind not in KINDS or not name:
-            raise ValueError(f"a player is {text!r}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}")
+            raise ValueError(
+                f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}"
+            )
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
-            raise ValueError(f"a player is {text!r}; bots are {', '.join(bots.ALIASES)}")
+            raise ValueError(f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}")
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 
 
@@ -65,10 +70,10 @@ class Group:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
         if not isinstance(self.players, Mapping):
-            raise TypeError(f"players is {self.players!r}; it must be a weight by player")
+            raise TypeError(f"players is {shown(self.players)}; it must be a weight by player")
         weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
         if not any(weights.values()):
-            raise ValueError(f"players is {self.players!r}; at least one must have a weight above 0")
+            raise ValueError(f"players is {shown(self.players)}; at least one must have a weight above 0")
         object.__setattr__(self, "players", weights)
 
 
@@ -142,10 +147,12 @@ class LeagueTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LeagueTable:
         """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields."""
-        _check_fields("a league table", values, {"groups"}, {"shuffle"})
+        check_fields("a league table", values, {"groups"}, {"shuffle"})
+        if not isinstance(values["groups"], (list, tuple)):
+            raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
         groups = []
         for i, group in enumerate(values["groups"]):
-            _check_fields(f"groups[{i}]", group, {"seats", "players"}, set())
+            check_fields(f"groups[{i}]", group, {"seats", "players"})
             try:
                 groups.append(Group(**group))
             except (TypeError, ValueError) as error:
@@ -159,7 +166,10 @@ class LeagueTable:
     @classmethod
     def from_json(cls, text: str) -> LeagueTable:
         """Return the table that a text describes; ValueError if it describes none."""
-        return cls.from_dict(json.loads(text))
+        try:
+            return cls.from_dict(parse_object(text.encode(), BOUNDS))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
 
 
 def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
@@ -180,10 +190,3 @@ def _weight(player: object, weight: Any) -> float:
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
         raise ValueError(f"the weight of {player!s} is {weight!r}; it must be a number from 0")
     return float(weight)
-
-
-def _check_fields(what: str, values: Any, needed: set[str], optional: set[str]) -> None:
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{what} is {values!r}; it must be a mapping of fields")
-    if not needed <= set(values) <= needed | optional:
-        raise ValueError(f"{what} has the fields {sorted(values)}; it must have {sorted(needed | optional)}")

@@ -22,6 +22,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.arguments import shown
+from territorial.files.strict_json import Bounds, check_size, parse_object
 from territorial.league.mapped import mapped
 
 Array = npt.NDArray[Any]
@@ -50,8 +52,10 @@ _FOREIGN = {"bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E
 """Names of dtypes that other packages add to numpy."""
 _NATIVE = {np.dtype(code): name for name, code in NUMPY_DTYPES.items() if name[:2] not in ("BF", "F8")}
 
-MAX_HEADER = 100_000_000
-"""Bytes; the library refuses longer ones too."""
+BOUNDS = Bounds(nbytes=16 * 2**20, values=2**20)
+"""Of the header, so that it takes some 100 MB at most: room for 100,000 tensors."""
+MAX_AXES = 64
+"""As many as numpy has."""
 ALIGNMENT = 8
 _METADATA = "__metadata__"
 
@@ -141,8 +145,10 @@ def _header(order: list[str], arrays: Mapping[str, Array], dtypes: Mapping[str, 
         entries[name] = {"dtype": dtypes[name], "shape": shape, "data_offsets": [begin, end]}
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
     text += b" " * (-len(text) % ALIGNMENT)
-    if len(text) > MAX_HEADER:
-        raise ValueError(f"the header takes {len(text):,} bytes; it may take {MAX_HEADER:,}")
+    try:
+        check_size(text, BOUNDS)
+    except ValueError as error:
+        raise ValueError(f"there are too many tensors for one header: {error}") from None
     return len(text).to_bytes(8, "little") + text
 
 
@@ -161,8 +167,9 @@ def read(file: IO[bytes]) -> Tensors:
     if size < 8:
         raise FormatError(f"it has {size} bytes, too few for the length of a header")
     length = int.from_bytes(file.read(8), "little")
-    if length > min(size - 8, MAX_HEADER):
-        raise FormatError(f"its header has {length:,} bytes; the file has {size:,} in all")
+    most = min(size - 8, BOUNDS.nbytes)
+    if length > most:
+        raise FormatError(f"its header has {length:,} bytes; it may have {most:,}, as the file has {size:,}")
     entries = _parsed(file.read(length))
     _check_places(entries, size - 8 - length)
     whole = mapped(file, size)
@@ -188,39 +195,37 @@ def _array(data: Array, entry: _Entry) -> Array:
 def _parsed(header: bytes) -> dict[str, _Entry]:
     """Return the entries of a header."""
     try:
-        found = json.loads(header, object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"its header is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise FormatError("its header is no JSON object")
+        found = parse_object(header, BOUNDS)
+    except ValueError as error:
+        raise FormatError(f"its header: {error}") from None
     return {name: _entry(name, value) for name, value in found.items() if name != _METADATA}
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name occurs twice")
-    return found
 
 
 def _entry(name: str, value: Any) -> _Entry:
     """Return one entry of a header, checked on its own."""
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
-        raise FormatError(f"its header describes {name!r} by other things than dtype, shape, data_offsets")
+        raise FormatError(
+            f"its header describes {shown(name)} by other things than dtype, shape, data_offsets"
+        )
     dtype, shape, place = value["dtype"], value["shape"], value["data_offsets"]
     if not isinstance(dtype, str) or dtype not in NUMPY_DTYPES:
-        raise FormatError(f"{name!r} is of dtype {dtype!r}; known are {', '.join(NUMPY_DTYPES)}")
+        raise FormatError(f"{shown(name)} is of dtype {shown(dtype)}; known are {', '.join(NUMPY_DTYPES)}")
     if not _are_sizes(shape) or not _are_sizes(place) or len(place) != 2:
-        raise FormatError(f"{name!r} has the shape {shape!r} and the data_offsets {place!r}")
+        raise FormatError(
+            f"{shown(name)} has the shape {shown(shape)} and the data_offsets {shown(place)}; "
+            "they must be short lists of whole numbers"
+        )
     size = prod(shape) * np.dtype(NUMPY_DTYPES[dtype]).itemsize
     if place[1] - place[0] != size:
-        raise FormatError(f"{name!r} takes {size:,} bytes; its data_offsets are {place!r}")
+        raise FormatError(f"{shown(name)} takes {size:,} bytes; its data_offsets are {place!r}")
     return _Entry(dtype, tuple(shape), (place[0], place[1]))
 
 
 def _are_sizes(values: Any) -> bool:
-    """Say whether this is a list of whole numbers, none below zero."""
-    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
+    """Say whether this is a short list of whole numbers that a file can have, none below zero."""
+    if not isinstance(values, list) or len(values) > MAX_AXES:
+        return False
+    return all(type(value) is int and 0 <= value < 2**63 for value in values)
 
 
 def _check_places(entries: Mapping[str, _Entry], size: int) -> None:
@@ -229,7 +234,7 @@ def _check_places(entries: Mapping[str, _Entry], size: int) -> None:
     for name, entry in sorted(entries.items(), key=lambda item: item[1].place):
         if entry.place[0] != end:
             raise FormatError(
-                f"{name!r} begins at byte {entry.place[0]:,} of the data; the one before ends at {end:,}"
+                f"{shown(name)} begins at byte {entry.place[0]:,} of the data; the one before ends at {end:,}"
             )
         end = entry.place[1]
     if end != size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -10,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.arguments import true_or_false, whole_number
+from territorial.arguments import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
 from territorial.engine import VecGame
+from territorial.files.strict_json import check_fields
 from territorial.league.field import python_bot
 from territorial.league.outcome import places_now
 from territorial.obs_layout import ObsLayout
@@ -135,13 +138,32 @@ class TrialRecord:
 
     @classmethod
     def from_dict(cls, values: Any) -> TrialRecord:
-        """Return the record with these fields; ValueError if they are not those of one."""
-        if not isinstance(values, dict) or values.keys() != {spec.name for spec in fields(cls)}:
-            raise ValueError("a trial has the fields " + ", ".join(spec.name for spec in fields(cls)))
-        lists = {name: tuple(map(float, values[name])) for name in ("places", "land", "returns")}
-        if len({len(part) for part in lists.values()}) != 1:
-            raise ValueError("places, land and returns have different numbers of entries")
-        return cls(**{**values, **lists})
+        """Return the record with these fields; ValueError and TypeError if no game leads to them."""
+        check_fields("a trial", values, [spec.name for spec in fields(cls)])
+        players = whole_number("num_players", values["num_players"], MIN_PLAYERS, MAX_PLAYERS)
+        ends = {"places": (1, players), "land": (0, 1), "returns": (-math.inf, math.inf)}
+        lists = {name: checked_list(name, values[name]) for name in ends}
+        if len({len(part) for part in lists.values()}) != 1 or not 1 <= len(lists["places"]) <= players:
+            raise ValueError(
+                f"places, land and returns have {', '.join(str(len(part)) for part in lists.values())} "
+                f"entries; they must have one for each seat of the policy, of {players} in all"
+            )
+        for name in ("policy", "setting"):
+            if not isinstance(values[name], str):
+                raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
+        return cls(
+            policy=values["policy"],
+            setting=values["setting"],
+            episode=whole_number("episode", values["episode"], 0, LARGEST_SEED),
+            seed=whole_number("seed", values["seed"], 0, LARGEST_SEED),
+            num_players=players,
+            **{
+                name: tuple(finite_number(name, one, *ends[name]) for one in part)
+                for name, part in lists.items()
+            },
+            length=whole_number("length", values["length"], 0),
+            is_left=true_or_false("is_left", values["is_left"]),
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from territorial.bots import HOLD_ALL, PythonBot
 from territorial.league.contest import Contest
 from territorial.league.field import Field, python_bot
 from territorial.league.playing import PlayingError, play_games, play_on_all_cores, side_by_side
-from territorial.league.record import LAND_EVERY, GameRecord
+from territorial.league.record import LAND_EVERY, GameRecord, bounds_of
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Tally
 
@@ -109,7 +109,7 @@ def test_a_record_is_what_the_game_was():
             ticks=(*range(0, int(state.tick[0]), LAND_EVERY), int(state.tick[0])),
             land=(*looks, tuple(state.land[0, 1:].tolist())),
         )
-        assert GameRecord.from_json(record.to_json()) == record
+        assert GameRecord.from_json(record.to_json().encode(), bounds_of(CONFIG)) == record
     assert len({record.length for record in records.values()}) > 1
     assert {record.is_stopped for record in records.values()} == {True, False}
 
@@ -406,7 +406,7 @@ def test_rewards_make_no_other_contest(path):
         ),
         (lambda lines: [lines[0], lines[1].replace('"ticks":[0,', '"ticks":[')], "ticks has "),
         (lambda lines: [lines[0], "{", lines[2]], "line 2: "),
-        (lambda lines: [lines[0], lines[1], "{}"], "line 3: a game has the fields"),
+        (lambda lines: [lines[0], lines[1], "{}"], "line 3: a game has no 'died'; it must have the fields"),
         (
             lambda lines: [lines[0], lines[1].replace("banker-1", "bunker-1")],
             "line 2: game 0 has other seats",
@@ -415,7 +415,10 @@ def test_rewards_make_no_other_contest(path):
             lambda lines: [lines[0], lines[1].replace('"seed":3', '"seed":4')],
             "line 2: game 0 has other seats",
         ),
-        (lambda lines: [lines[0], lines[1].replace('"places":[', '"places":[1.0,')], "different numbers"),
+        (
+            lambda lines: [lines[0], lines[1].replace('"places":[', '"places":[1.0,')],
+            "places has 6 entries; there are 5",
+        ),
     ],
 )
 def test_a_damaged_file_is_refused_and_left_as_it_is(path, change, message):

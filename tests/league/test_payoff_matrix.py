@@ -181,5 +181,5 @@ def test_it_can_be_kept_as_arrays():
     assert again.names == payoff.names == (A, "d", "e")
     for name, array in payoff.to_arrays().items():
         np.testing.assert_array_equal(again.to_arrays()[name], array)
-    with pytest.raises(ValueError, match=r"no array 'last' of the shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"no array 'last' of int64 of the shape \(3,\)"):
         PayoffMatrix.from_arrays(payoff.names, {**payoff.to_arrays(), "last": np.zeros(2)})

@@ -140,11 +140,15 @@ def test_what_is_no_player_is_named(text, error, message):
         (lambda: LeagueTable([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
         (lambda: LeagueTable(["bot:banker"]), TypeError, "groups has the entry 'bot:banker'"),
         (lambda: LeagueTable([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
-        (lambda: LeagueTable.from_dict({}), ValueError, "a league table has the fields"),
+        (
+            lambda: LeagueTable.from_dict({}),
+            ValueError,
+            "a league table has no 'groups'; it must have the fields groups, shuffle",
+        ),
         (
             lambda: LeagueTable.from_dict({"groups": [{"seats": 2}]}),
             ValueError,
-            r"groups\[0\] has the fields",
+            r"groups\[0\] has no 'players'; it must have the fields players, seats",
         ),
         (
             lambda: LeagueTable.from_dict({"groups": [{"seats": 2, "players": {"bot:x": 1}}]}),

@@ -1,0 +1,45 @@
+"""What the tests of hostile files share: files that count what is read of them, and peaks of memory."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MB = 2**20
+FEW, MANY = 100, 10_000
+"""Damaged files of a kind: in every run, and in `make verify`."""
+
+amounts = pytest.mark.parametrize("amount", [FEW, pytest.param(MANY, marks=pytest.mark.verify)])
+
+
+class Counted(io.BytesIO):
+    """Bytes as a file that counts how many are read of it."""
+
+    nbytes = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self.nbytes += len(data)
+        return data
+
+
+def peak_of(call: Callable[[], Any]) -> int:
+    """Return the most bytes that were allocated at once while ``call`` ran, whatever error it raised."""
+    tracemalloc.start()
+    try:
+        call()
+    except Exception:  # which one is asked elsewhere
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak
+
+
+def nested(depth: int, text: str = "1") -> str:
+    """Return a JSON text of lists within lists."""
+    return "[" * depth + text + "]" * depth

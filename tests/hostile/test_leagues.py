@@ -1,0 +1,422 @@
+"""Files of leagues that are damaged or forged: refused with a reason, before they take time or memory."""
+
+import io
+import json
+import re
+import zipfile
+from functools import partial
+
+import numpy as np
+import pytest
+
+from territorial.league import League, LeagueConfig, Learner, Opponents, league_file
+from territorial.league.members import MAX_CAPACITY
+from tests.hostile.mutate import mutated, mutated_json, mutated_zip, outcomes, unzipped, zipped
+from tests.hostile.support import MB, Counted, amounts, nested, peak_of
+
+
+def played() -> League:
+    parts = Opponents(seats=2, among=("snapshots", "bots")), Opponents(seats=1, strategy="near")
+    main = Learner(name="main", opponents=parts)
+    other = Learner(name="breaker", role="main_exploiter", opponents=(Opponents(seats=3, among=("mains",)),))
+    config = LeagueConfig(num_players=4, learners=(main, other), bots=("banker", "novice"), capacity=4)
+    league, rng = League(config, rated=False), np.random.default_rng(0)
+    for step in range(6):
+        for learner in ("main", "breaker"):
+            league.advance(learner)
+            league.record(league.draw(learner), rng.permutation(4) + 1)
+        league.freeze("main")
+        league.note(step, above={"bot:banker": 0.5})
+    return league
+
+
+WHOLE = played().to_bytes()
+MEMBERS = dict(unzipped(WHOLE))
+ABOUT = json.loads(MEMBERS["about.npy"][128:])
+
+
+def array(content: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, content)
+    return file.getvalue()
+
+
+def text_member(text: str | bytes) -> bytes:
+    return array(np.frombuffer(text.encode() if isinstance(text, str) else text, np.uint8))
+
+
+def with_about(**changed: object) -> bytes:
+    text = json.dumps({**ABOUT, **changed})
+    return zipped({**MEMBERS, "about.npy": text_member(text)}.items())
+
+
+def with_member(name: str, content: bytes) -> bytes:
+    return zipped({**MEMBERS, f"{name}.npy": content}.items())
+
+
+def table(name: str) -> np.ndarray:
+    return np.load(io.BytesIO(MEMBERS[f"{name}.npy"])).copy()
+
+
+def with_number(name: str, place: tuple[int, ...], value: float) -> bytes:
+    changed = table(name)
+    changed[place] = value
+    return with_member(name, array(changed))
+
+
+def changed(path: str, value: object) -> dict[str, object]:
+    """Return the fields of ``about`` with one entry, such as ``snapshots.0.name``, replaced."""
+    copy = json.loads(json.dumps(ABOUT))
+    holder, names = copy, path.split(".")
+    for name in names[:-1]:
+        holder = holder[int(name)] if isinstance(holder, list) else holder[name]
+    holder[int(names[-1]) if isinstance(holder, list) else names[-1]] = value
+    return copy
+
+
+def without(name: str) -> dict[str, object]:
+    return {key: value for key, value in ABOUT.items() if key != name}
+
+
+def test_what_was_taken_apart_here_is_a_league():
+    assert League.from_bytes(with_about()).to_bytes() == WHOLE
+    assert len(ABOUT["snapshots"]) == 4
+    assert ABOUT["players"][0] == "trainable:main"
+
+
+NAN, INFINITE = float("nan"), float("inf")
+FORGED = [
+    # path, value, what the error says
+    (
+        "snapshots.0.name", "../../x",
+        "snapshots[0]: name is '../../x'; it must be main-N, N from 0 and below 6",
+    ),
+    ("snapshots.0.name", "main-7", "name is 'main-7'; it must be main-N"),
+    ("snapshots.0.name", "main-01", "name is 'main-01'"),
+    ("snapshots.0.name", "main-٣", "name is 'main-٣'"),
+    ("snapshots.0.name", "main-" + "9" * 5000, "name is 'main-999"),
+    ("snapshots.0.name", None, "snapshots[0]: name is None"),
+    (
+        "snapshots.1.name", "main-2",
+        "snapshots[1]: name is 'main-2'; it must be main-N, N from 0 and below 6, and there once",
+    ),
+    ("snapshots.0.learner", "maine", "snapshots[0]: learner is 'maine'; it must be one of main, breaker"),
+    ("snapshots.0.learner", ["main"], "snapshots[0]: learner is ['main']"),
+    ("snapshots.0.step", 10**9, "snapshots[0]: step is 1000000000; it must be a whole number from 0 to 6"),
+    ("snapshots.0.step", 1.5, "snapshots[0]: step is 1.5"),
+    ("snapshots.0", [], "snapshots[0] is []; it must be a mapping of fields"),
+    ("snapshots", {}, "snapshots is {}; it must be a list of at most 4 entries"),
+    ("snapshots", [ABOUT["snapshots"][0]] * 5, "of 5 entries; it must be a list of at most 4"),
+    ("steps.main", -1, "steps['main'] is -1; it must be a whole number from 0"),
+    ("steps.main", NAN, "about: it has the number NaN; numbers must be finite"),
+    ("steps.main", INFINITE, "the number Infinity"),
+    ("steps.main", True, "steps['main'] is True"),
+    ("steps", {"main": 6}, "steps has no 'breaker'; it must have the fields breaker, main"),
+    (
+        "steps", {"main": 6, "breaker": 6, "x": 1},
+        "steps has 'x'; it must have the fields breaker, main alone",
+    ),
+    ("frozen_at.main", 7, "frozen_at['main'] is 7; it must be a whole number from 0 to 6"),
+    ("count.main", "6", "count['main'] is '6'; it must be a whole number"),
+    ("num_games", 2**60, "num_games is 1152921504606846976; it must be a whole number from 0 to"),
+    (
+        "players.0", "trainable:nobody",
+        "players[0] is 'trainable:nobody'; the league has no trainable of that name",
+    ),
+    (
+        "players.0", "snapshot:../../x",
+        "players[0] is 'snapshot:../../x'; the league has no snapshot of that name",
+    ),
+    ("players.0", "bot:nobody", "players[0]: a player is 'bot:nobody'; bots are "),
+    ("players.0", 5, "players[0]: a player is 5"),
+    ("players.1", "trainable:main", "players[1] is 'trainable:main', who is there already"),
+    ("players", [], "sums"),
+    ("ratings", {"trainable:main": [25.0, 0.0]}, "ratings['trainable:main'] has the standard deviation 0.0"),
+    ("ratings", {"trainable:main": [25.0]}, "ratings['trainable:main'] is [25.0]; it must be a mean and"),
+    ("ratings", {"trainable:main": ["x", 1]}, "ratings['trainable:main'] is 'x'; it must be a finite number"),
+    ("ratings", {"snapshot:x": [25.0, 1.0]}, "ratings is 'snapshot:x'; the league has no snapshot"),
+    ("ratings", [], "ratings is []; it must be an object with names"),
+    ("history.2", 5, "history[2] is 5; it must be an object with names"),
+    ("history.2", {"step": 1}, "history[2] has no 'games'"),
+    ("history.2.step", "x", "history[2]: step is 'x'; it must be a finite number"),
+    ("history.2.ratings", {"main": 5}, "history[2]: ratings['main'] is 5"),
+    ("history.2.above", [0.5], "history[2]: above is [0.5]"),
+    ("history", [ABOUT["history"][0]] * 4001, "of 4,001 entries; it must be a list of at most 4,000"),
+    ("rng.state", {"state": 1}, "rng: state has no 'inc'"),
+    ("rng.state.state", 2**128, "rng: state['state'] is 340282366920938463463374607431768211456; it must be"),
+    ("rng.bit_generator", "MT19937", "rng: bit_generator is 'MT19937'; it must be 'PCG64'"),
+    ("rng.has_uint32", 2, "rng: has_uint32 is 2; it must be a whole number from 0 to 1"),
+    (
+        "config.capacity", 10**6,
+        f"config: capacity is 1000000; it must be a whole number from 3 to {MAX_CAPACITY}",
+    ),
+    ("config.fading", NAN, "the number NaN"),
+    ("config.fading", "x", "config: fading is 'x'; it must be a finite number from 0 to 1"),
+    ("config.learners", 5, "learners is 5; it must be a list"),
+    ("config.learners.0.name", "../x", "learners[0]: name is '../x'"),
+    (
+        "config.learners.0.gate", {"beats": None},
+        "learners[0]: gate: beats is None; it must be a finite number",
+    ),
+    ("config.learners.0.gate.against", "all", "learners[0]: gate: against is 'all'; it must be a list"),
+    ("config.learners.0.opponents.0.among", 5, "learners[0]: opponents[0]: among is 5; it must be a list"),
+    ("config.learners.0.opponents.0.power", [1], "opponents[0]: power is [1]; it must be a finite number"),
+    ("config.learners.0.opponents.0.strategy", [1], "opponents[0]: strategy is [1]; it must be one of"),
+    ("config.learners.0.opponents", None, "learners[0]: opponents is None; it must be a list"),
+    ("config.learners.0.x", 1, "learners[0] has 'x'; it must have the fields"),
+    ("config.bots", ["nobody"], "config: bots has 'nobody'"),
+    ("config.bots", [["banker"]], "config: bots[0] is ['banker']; it must be of the type str"),
+    ("config", None, "config is None; it must be a mapping of fields"),
+    (
+        "format", "territorial league, version 2",
+        "it is of the format 'territorial league, version 2'; this release",
+    ),
+    ("x", 1, "it has 'x'; it must have the fields config, count"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value", "message"), FORGED, ids=lambda one: str(one)[:40])
+def test_a_forged_entry_is_refused_by_name_with_its_value(path, value, message, tmp_path):
+    file = tmp_path / "league.npz"
+    file.write_bytes(with_about(**changed(path, value)))
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        League.load(file)
+    assert str(caught.value).startswith(f"{str(file)!r}: this is no league: ")
+    assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_a_missing_entry_is_named(name):
+    text = json.dumps(without(name))
+    with pytest.raises(ValueError, match=f"has no {name!r}|format None"):
+        League.from_bytes(with_member("about", text_member(text)))
+
+
+TABLES = [
+    ("sums", (1, 0, 1), NAN, "above of trainable:main and .* is nan; it must be from 0 to met"),
+    ("sums", (0, 0, 1), INFINITE, "met of trainable:main and .* is inf"),
+    ("sums", (0, 0, 1), 0.0, "met of trainable:main and .* is 0.0; it must be from 1 to the number of games"),
+    ("sums", (1, 0, 1), -0.1, "above of trainable:main and"),
+    ("sums", (2, 0, 1), 1e9, "won of trainable:main and .* is 1000000000.0"),
+    (
+        "sums", (3, 0, 1), 1e9,
+        "places of trainable:main and .* is 1000000000.0; it must be at most 250 a game",
+    ),
+    ("counts", (0, 0, 1), -1, "games of trainable:main and .* is -1; it must be from 0 to 12"),
+    ("counts", (0, 0, 0), 1, "games of trainable:main and trainable:main is 1"),
+    ("counts", (0, 0, 1), 2**62, "games of"),
+    ("counts", (1, 0, 1), 0, "pairs of"),
+    ("last", (0,), 13, "last of trainable:main is 13; it must be from 0 to 12"),
+    ("num_games", (), -1, "num_games is -1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message"), TABLES)
+def test_numbers_that_no_games_lead_to_are_refused(name, place, value, message):
+    with pytest.raises(ValueError, match=message):
+        League.from_bytes(with_number(name, place, value))
+
+
+# ---- bounds --------------------------------------------------------------------------------------------
+
+
+def archive(*members: tuple[str, bytes]) -> bytes:
+    return zipped(members)
+
+
+def zeros(dtype: str, *shape: int) -> bytes:
+    """Return an array of zeros as a file, made without an array."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (117 - len(header)) + b"\n"
+    return (
+        b"\x93NUMPY\1\0"
+        + len(header).to_bytes(2, "little")
+        + header
+        + bytes(np.dtype(dtype).itemsize * int(np.prod(shape)))
+    )
+
+
+LARGE = bytes(16 * MB)
+BOMBS = {
+    "another member": lambda: zipped([*MEMBERS.items(), ("x.npy", LARGE)]),
+    "another member instead": lambda: zipped([*list(MEMBERS.items())[:-1], ("x.npy", LARGE)]),
+    "a table": lambda: with_member("sums", zeros("<f8", 4, 724, 724)),
+    "a table and more": lambda: with_member("sums", MEMBERS["sums.npy"] + LARGE),
+    "no array": lambda: with_member("counts", LARGE),
+    "a text": lambda: with_member("about", text_member(bytes(33 * MB))),
+    "a header": lambda: with_member("num_games", b"\x93NUMPY\2\0" + (16 * MB).to_bytes(4, "little") + LARGE),
+}
+"""Small files that say, or hold, 16 MB and more."""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_is_too_large_is_not_unpacked(name):
+    data = BOMBS[name]()
+    assert len(data) < MB / 10
+    with pytest.raises(ValueError, match="this is no league"):
+        League.from_bytes(data)
+    assert peak_of(partial(League.from_bytes, data)) < MB
+
+
+TEXTS = {
+    "lists": "[" + "[]," * (4 * MB) + "[]]",
+    "depth": nested(10**6),
+    "digits": '{"format": ' + "9" * MB + "}",
+    "names": "{" + ",".join(f'"{i}": 0' for i in range(30_000)) + ', "0": 1}',
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_becomes_little_more_than_it_is(name):
+    data = with_member("about", text_member(TEXTS[name]))
+    with pytest.raises(ValueError, match="this is no league: about: "):
+        League.from_bytes(data)
+    assert peak_of(partial(League.from_bytes, data)) < 3 * len(TEXTS[name]) + 20 * MB
+
+
+def lying(data: bytes, name: str, size: int) -> bytes:
+    """Return an archive whose directory gives another size for a member, unpacked."""
+    place = data.rindex(f"{name}.npy".encode()) - 46
+    assert data[place : place + 4] == b"PK\1\2"
+    return data[: place + 24] + size.to_bytes(4, "little") + data[place + 28 :]
+
+
+@pytest.mark.parametrize("size", [0, 100, 2**32 - 2])
+@pytest.mark.parametrize("name", ["about", "sums", "num_games"])
+def test_a_member_that_unpacks_to_something_else_than_it_says_is_refused(name, size):
+    data = lying(WHOLE, name, size)
+    with pytest.raises(ValueError, match="this is no league"):
+        League.from_bytes(data)
+    assert peak_of(partial(League.from_bytes, data)) < MB
+
+
+def test_no_more_is_unpacked_than_a_member_says():
+    file = Counted(lying(with_member("sums", LARGE), "sums", len(MEMBERS["sums.npy"])))
+    with pytest.raises(ValueError, match=r"CRC|sums"):
+        League._read(file)
+    assert peak_of(partial(League._read, file)) < MB
+
+
+def test_of_a_long_list_of_members_nothing_is_read():
+    many = io.BytesIO()
+    with zipfile.ZipFile(many, "w") as archive:
+        for i in range(2_000):
+            archive.writestr(zipfile.ZipInfo(f"{i}"), b"")
+    file = Counted(many.getvalue())
+    with pytest.raises(ValueError, match=r"it has 2000 members, listed in 98,890 bytes; it must have 5"):
+        League._read(file)
+    assert file.nbytes < 100
+
+
+def test_of_a_long_file_only_the_members_are_read():
+    file = Counted(LARGE + WHOLE)
+    League._read(file)
+    assert file.nbytes < 2 * len(WHOLE)
+
+
+def test_members_that_are_packed_otherwise_or_encrypted_are_refused():
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", method) as archive:
+            for name, content in MEMBERS.items():
+                archive.writestr(name, content)
+        with pytest.raises(ValueError, match="about is packed in the way"):
+            League.from_bytes(file.getvalue())
+    place = WHOLE.rindex(b"about.npy") - 46 + 8
+    with pytest.raises(ValueError, match="encrypted"):
+        League.from_bytes(WHOLE[:place] + b"\1" + WHOLE[place + 1 :])
+
+
+def test_what_is_pickled_or_an_expression_is_not_looked_at(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (tmp_path / "trap").touch, ()
+
+    pickled = io.BytesIO()
+    np.save(pickled, np.array([Trap()], object), allow_pickle=True)
+    header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (" + b"-" * 50_000 + b"1,), }\n"
+    expression = b"\x93NUMPY\2\0" + len(header).to_bytes(4, "little") + header
+    for content in (pickled.getvalue(), expression):
+        for name in ("about", "sums", "num_games"):
+            with pytest.raises(ValueError, match=f"this is no league: {name}"):
+                League.from_bytes(with_member(name, content))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_and_a_folder_are_not_waited_for(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is no ordinary file"):
+        League.load(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        League.load(tmp_path)
+
+
+# ---- what is written can be read -----------------------------------------------------------------------
+
+
+def test_a_history_that_is_too_long_for_a_file_is_thinned(monkeypatch):
+    league = played()
+    for step in range(200):
+        league.note(6 + step)
+    monkeypatch.setattr("territorial.league.league.BOUNDS", league_file.BOUNDS._replace(nbytes=20_000))
+    again = League.from_bytes(league.to_bytes())
+    assert 10 < len(again.history) < 150
+    assert (again.history[0], again.history[-1]) == (league.history[0], league.history[-1])
+    assert len(league.history) == 206
+    assert again.to_bytes() == league.to_bytes()
+
+
+def test_what_no_file_could_hold_is_refused_when_it_is_said():
+    league = played()
+    before = league.to_bytes()
+    for more, message in (
+        ({"loss": NAN}, "not JSON compliant|Out of range"),
+        ({"above": {"x": "y"}}, r"above\['x'\] is 'y'; it must be a finite number"),
+        ({"x": json.loads(nested(40))}, "deep"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            league.note(1, **more)
+    for places in ([0, 1], [1, INFINITE], [1, 251]):
+        with pytest.raises(ValueError, match="a place is a number from 1 to 250"):
+            league.record(["trainable:main", "bot:banker"], places)
+    assert league.to_bytes() == before
+
+
+# ---- any damage ----------------------------------------------------------------------------------------
+
+
+def changed_member(name: str, content: bytes, seed: int) -> bytes:
+    """Return another array: the text says something else, or bytes after the header are others."""
+    if seed % 4 == 0:
+        return mutated(content, seed)
+    if name == "about.npy":
+        return text_member(mutated_json(content[128:], seed))
+    return content[:128] + mutated(content[128:], seed)
+
+
+def load_and_use(data: bytes) -> None:
+    """Load a league, and do what is done with one: whatever loads must work."""
+    league = League.from_bytes(data)
+    assert League.from_bytes(league.to_bytes()).to_bytes() == league.to_bytes()
+    for learner in league.steps:
+        league.gate(learner)
+        league.record(league.draw(learner), range(1, league.config.num_players + 1))
+        league.freeze(learner)
+    for first in league.payoff.names:
+        for other in league.payoff.names:
+            league.payoff.of(first, other)
+    league.note(1)
+    league.to_bytes()
+
+
+@amounts
+@pytest.mark.parametrize(
+    "change", [mutated, partial(mutated_zip, change=changed_member)], ids=["bytes", "entries"]
+)
+def test_damaged_leagues_are_refused_or_work(change, amount):
+    found = outcomes(load_and_use, (change(WHOLE, seed) for seed in range(amount)))
+    assert set(found) <= {"loads", "refused"}
+    assert found["refused"] > amount / 2
+    assert sum(found.values()) == amount

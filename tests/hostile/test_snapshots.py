@@ -1,0 +1,317 @@
+"""Snapshots and checkpoints that are damaged or forged: manifests, files of tensors, lists of files."""
+
+import io
+import json
+import os
+import re
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from territorial.league import (
+    DamagedSnapshotError,
+    Manifest,
+    MismatchError,
+    SnapshotStore,
+    UnknownSnapshotError,
+    tensor_file,
+)
+from territorial.league.checkpoints import Checkpoints
+from tests.hostile.mutate import mutated, mutated_json, outcomes
+from tests.hostile.support import MB, amounts, nested, peak_of
+from tests.league.support import manifest, tensors
+
+REFUSED = (DamagedSnapshotError, MismatchError, UnknownSnapshotError)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SnapshotStore(tmp_path / "store")
+    store.add("main-0", tensors(), manifest(settings={"widths": [64, 64]}, metadata={"iteration": 1}))
+    return store
+
+
+@pytest.fixture
+def about(store):
+    """The file of the manifest."""
+    return store.path / "main-0" / "manifest.json"
+
+
+@pytest.fixture
+def weights(store):
+    """The file of the tensors."""
+    return store.path / "main-0" / "weights.safetensors"
+
+
+# ---- manifests -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bytes": "5"}, "bytes is '5'; it must be a whole number from 8 to"),
+        ({"bytes": None}, "bytes is None"),
+        ({"bytes": -1}, "bytes is -1"),
+        ({"bytes": float("nan")}, "it has the number NaN; numbers must be finite"),
+        ({"sha256": 5}, "sha256 is 5; it must be 64 hexadecimal digits"),
+        ({"sha256": "x" * 64}, "sha256 is 'xxx"),
+        ({"sha256": None}, "sha256 is None"),
+        ({"name": "../../x"}, "it is that of '../../x'"),
+        ({"name": ["main-0"]}, "it is that of ['main-0']"),
+        ({"format": 2}, "it is of format 2; this release reads format 1"),
+        ({"height": 1e9}, "height is 1000000000.0; it must be a whole number from 16 to 1024"),
+        ({"height": 10**9}, "height is 1000000000; it must be a whole number from 16 to 1024"),
+        ({"frames": True}, "frames is True; it must be a whole number"),
+        ({"architecture": ""}, "architecture is ''; it must be a string"),
+        ({"architecture": ["x"] * 10**4}, "architecture is ['x', 'x',"),
+        ({"settings": json.loads(nested(100))}, "deep in one another"),
+        ({"more": 1}, "the manifest has 'more'; it must have the fields"),
+    ],
+)
+def test_a_forged_manifest_is_refused_by_name_with_its_value(store, about, changed, message):
+    about.write_text(json.dumps({**json.loads(about.read_text()), **changed}))
+    for call in (store.manifest, store.digest, store.load):
+        with pytest.raises(DamagedSnapshotError, match=re.escape(message)) as caught:
+            call("main-0")
+        assert str(caught.value).startswith(f"snapshot 'main-0' in {store.path} is damaged: manifest.json: ")
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "name", [*Manifest(**vars(manifest())).to_dict(), "format", "name", "bytes", "sha256"]
+)
+def test_a_missing_field_is_named(store, about, name):
+    fields = json.loads(about.read_text())
+    del fields[name]
+    about.write_text(json.dumps(fields))
+    wanted = {
+        "format": "format None",
+        "name": "that of None",
+        "bytes": "bytes is None",
+        "sha256": "sha256 is",
+    }
+    with pytest.raises(DamagedSnapshotError, match=wanted.get(name, f"the manifest has no '{name}'")):
+        store.manifest("main-0")
+
+
+@pytest.mark.parametrize(
+    "text", [nested(10**6).encode(), b"[" + b"[]," * 10**6, bytes(50 * MB), b'{"a":' * 10**5]
+)
+def test_a_large_manifest_takes_little_memory(store, about, text):
+    about.write_bytes(text)
+    with pytest.raises(DamagedSnapshotError, match=r"manifest\.json: it has "):
+        store.manifest("main-0")
+    assert peak_of(partial(store.manifest, "main-0")) < 4 * MB
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("file", ["about", "weights"])
+def test_a_pipe_is_not_waited_for(store, file, request):
+    path = request.getfixturevalue(file)
+    path.unlink()
+    os.mkfifo(path)
+    for call in (store.load, store.pack):
+        with pytest.raises((DamagedSnapshotError, UnknownSnapshotError)):
+            call("main-0")
+
+
+def test_what_could_not_be_read_again_is_not_stored(store):
+    for metadata, message in (
+        ({"x": "y" * 2 * MB}, "the manifest cannot be stored: it has .* bytes; it may have 1,048,576"),
+        ({"x": json.loads(nested(40))}, "deep in one another"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            store.add("main-1", tensors(), manifest(metadata=metadata))
+    assert store.names() == ["main-0"]
+
+
+@amounts
+@pytest.mark.parametrize("change", [mutated, mutated_json])
+def test_damaged_manifests_are_refused_or_describe_a_snapshot(store, about, change, amount):
+    whole = about.read_bytes()
+
+    def load(text):
+        about.write_bytes(text)
+        assert isinstance(store.manifest("main-0"), Manifest)
+        store.digest("main-0")
+        store.load("main-0")
+        store.names()
+
+    found = outcomes(load, (change(whole, seed) for seed in range(amount)), REFUSED)
+    assert set(found) <= {"loads", "refused"}
+    assert found["refused"] > amount / 2
+
+
+# ---- tensors -------------------------------------------------------------------------------------------
+
+
+def as_file(header: object, data: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def empty(shape: list[int]) -> dict[str, object]:
+    return {"dtype": "U8", "shape": shape, "data_offsets": [0, 0]}
+
+
+class Opened(io.FileIO):
+    """A file that counts what is read of it; mapped bytes are not."""
+
+    nbytes = 0
+
+    def read(self, size=-1, /):
+        data = super().read(size)
+        self.nbytes += len(data)
+        return data
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "most_read"),
+    [
+        (as_file(b"[" * 10**6), "deep", 10**6 + 8),
+        (as_file(b'{"a": ' + b"[]," * 2 * 10**6 + b"0}"), "values; it may have", 6 * 10**6 + 16),
+        (as_file(b'{"a": ' + b"9" * 10**6 + b"}"), "its header", 10**6 + 16),
+        ((17 * MB).to_bytes(8, "little") + bytes(18 * MB), "it may have 16,777,216", 8),
+        ((2**63).to_bytes(8, "little") + bytes(MB), "it may have", 8),
+        (as_file({"a": empty([0] + [2**40] * 60)}), "a shape that cannot be", 10**4),
+        (as_file({"a": empty([10**300] * 1000)}), "'a' has the shape", 10**6),
+        (as_file({"x" * 10**6: empty([-1])}), r"'xxxx.*\.\.\..*xxx' has the shape", 2 * 10**6),
+        (
+            as_file({str(i): empty([0]) for i in range(20_000)} | {"a": empty([1])}),
+            "'a' takes 1 bytes",
+            2 * 10**6,
+        ),
+    ],
+    ids=["depth", "lists", "digits", "long", "negative", "axes", "sizes", "name", "many"],
+)
+def test_a_header_takes_little_memory_and_nothing_else_is_read(tmp_path, content, message, most_read):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(content)
+    with Opened(path, "rb") as file:
+        with pytest.raises(tensor_file.FormatError, match=message) as caught:
+            tensor_file.read(file)
+        assert len(str(caught.value)) < 1000
+        assert file.nbytes <= most_read
+        assert peak_of(partial(tensor_file.read, file)) < 4 * file.nbytes + 16 * MB
+
+
+def test_every_header_is_parsed_once(tmp_path, monkeypatch):
+    entries = {str(i): {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
+    path, seen = tmp_path / "x.safetensors", []
+    path.write_bytes(as_file(entries, bytes(3000)))
+    real = tensor_file._entry
+    monkeypatch.setattr(tensor_file, "_entry", lambda name, value: seen.append(name) or real(name, value))
+    with open(path, "rb") as file:
+        assert len(tensor_file.read(file).arrays) == 3000
+    assert seen == list(entries)
+
+
+def test_more_tensors_than_a_header_holds_are_not_written(store, monkeypatch):
+    monkeypatch.setattr(tensor_file, "BOUNDS", tensor_file.BOUNDS._replace(values=100))
+    with pytest.raises(ValueError, match="too many tensors for one header: it has up to"):
+        store.add("main-1", {str(i): np.zeros(1) for i in range(50)}, manifest())
+    assert store.names() == ["main-0"]
+
+
+def changed_header(content: bytes, seed: int) -> bytes:
+    """Return a file whose header says something else, and has the length that stands before it."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    return as_file(mutated_json(content[8:end], seed), content[end:])
+
+
+@amounts
+@pytest.mark.parametrize("change", [mutated, changed_header])
+def test_damaged_tensors_are_refused_or_arrays(tmp_path, change, amount):
+    path = tmp_path / "x.safetensors"
+    whole = b"".join(bytes(piece) for piece in tensor_file.pieces(tensors()))
+
+    def load(content):
+        path.write_bytes(content)
+        with open(path, "rb") as file:
+            found = tensor_file.read(file)
+        assert sum(array.nbytes for array in found.arrays.values()) <= len(content)
+        for array in found.arrays.values():
+            array.tobytes()
+
+    copies = (change(whole, seed) for seed in range(amount))
+    found = outcomes(load, copies, tensor_file.FormatError)
+    assert set(found) <= {"loads", "refused"}
+    assert found["refused"] > amount / 4
+
+
+# ---- checkpoints ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+
+    def fill(folder):
+        (folder / "inner").mkdir()
+        (folder / "inner" / "league.npz").write_bytes(bytes(100))
+        (folder / "state.json").write_text("{}")
+
+    for step in (1, 2):
+        checkpoints.write(step, fill)
+    return checkpoints
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        {"../checkpoint-00000001/state.json": 2},
+        {"/etc/hostname": os.path.getsize("/etc/hostname") if os.path.exists("/etc/hostname") else 0},
+        {"inner/../../checkpoint-00000001/state.json": 2},
+        {"state.json": 2.0},
+        {"state.json": True},
+        {"state.json": "2"},
+        {"state.json": None},
+        {"inner": 4096},
+        {"": 4096},
+        {"x" * 5000: 1},
+        {"state.json\0": 2},
+        [["state.json", 2]],
+        "state.json",
+        {"state.json": 2, "more": {"state.json": 2}},
+        {str(i): 0 for i in range(300_000)},
+    ],
+    ids=lambda one: str(one)[:40],
+)
+def test_a_list_of_files_that_are_not_there_is_of_no_checkpoint(checkpoints, contents):
+    folder = checkpoints.at(2)
+    sizes = {"inner": (folder / "inner").stat().st_size, "": folder.stat().st_size}
+    if isinstance(contents, dict):
+        contents = {name: sizes.get(name, size) for name, size in contents.items()}
+    (folder / "contents.json").write_text(json.dumps(contents))
+    assert checkpoints.steps() == [1]
+    assert checkpoints.latest() == checkpoints.at(1)
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 10**6, nested(10**5).encode(), bytes(40 * MB), b'{"a": 1, "a": 1}', b""]
+)
+def test_a_large_list_of_files_takes_little_memory(checkpoints, text):
+    (checkpoints.at(2) / "contents.json").write_bytes(text)
+    assert checkpoints.steps() == [1]
+    assert peak_of(checkpoints.steps) < 40 * MB
+
+
+def test_other_digits_are_no_steps(checkpoints):
+    checkpoints.at(2).rename(checkpoints.path / "checkpoint-0000000٣")
+    assert checkpoints.steps() == [1]
+
+
+@amounts
+@pytest.mark.parametrize("change", [mutated, mutated_json])
+def test_damaged_lists_of_files_leave_the_checkpoint_before(checkpoints, change, amount):
+    file = checkpoints.at(2) / "contents.json"
+    whole = file.read_bytes()
+    found = []
+    for seed in range(amount):
+        file.write_bytes(change(whole, seed))
+        found.append(checkpoints.steps())
+        assert found[-1] in ([1], [1, 2])
+        assert checkpoints.latest() == checkpoints.at(found[-1][-1])
+    assert found.count([1]) > amount / 2
