@@ -57,7 +57,7 @@ FEWEST_GAMES = 100
 """With fewer, the result is not judged."""
 LIMIT_S = 300
 RESULT = Path(__file__).parent / "results" / "adapters_learn.json"
-Act = Callable[[dict[str, npt.NDArray[Any]], npt.NDArray[np.int8]], npt.NDArray[Any]]
+Act = Callable[[Any, npt.NDArray[np.int8]], npt.NDArray[Any]]
 
 
 def maskable(seed: int) -> tuple[Any, dict[str, Any], Callable[[Any], Act]]:
@@ -67,7 +67,7 @@ def maskable(seed: int) -> tuple[Any, dict[str, Any], Callable[[Any], Act]]:
     model = MaskablePPO("MlpPolicy", env, seed=seed, **LEARNING)
 
     def player(model: Any) -> Act:
-        return lambda seen, masks: model.predict(seen["observation"], action_masks=masks)[0]
+        return lambda seen, masks: model.predict(seen, action_masks=masks)[0]
 
     return model, options, player
 
@@ -91,10 +91,10 @@ def through_supersuit(seed: int) -> tuple[Any, dict[str, Any], Callable[[Any], A
     env = supersuit.pettingzoo_env_to_vec_env_v1(env)
     env = supersuit.concat_vec_envs_v1(env, NUM_GAMES, base_class="stable_baselines3")
     torch.manual_seed(seed)  # SuperSuit's environments take no seed
-    model = PPO("MultiInputPolicy", env, **LEARNING)
+    model = PPO("MlpPolicy", env, **LEARNING)
 
     def player(model: Any) -> Act:
-        return lambda seen, masks: model.predict({"observation": seen["observation"]})[0]
+        return lambda seen, masks: model.predict(seen)[0]
 
     return model, options, player
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -11,8 +10,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.actions import num_flat_actions, num_targets, unflatten
+from territorial.arguments import index_of
 from territorial.constants import NUM_FRACTIONS
 from territorial.legal import update_masks, write_masks
+from territorial.unpickling import WritableArrays
 
 Ints = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
@@ -55,12 +56,17 @@ class ActionFormat(ABC):
         """Return the mask of one agent as ``space.sample`` takes it."""
         return mask
 
+    def whole(self, actions: npt.NDArray[Any], num_axes: int) -> npt.NDArray[Any]:
+        """Return actions without axes of length 1 behind the first ``num_axes``, if each is one number."""
+        is_wrapped = self.shape == () and set(actions.shape[num_axes:]) == {1}
+        return actions.reshape(actions.shape[:num_axes]) if is_wrapped else actions
+
     @abstractmethod
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
 
 
-class KeptMasks:
+class KeptMasks(WritableArrays):
     """Masks of the same agents step after step, in the same memory, where only what changes is written."""
 
     def __init__(self, action_format: ActionFormat, count: int, num_players: int) -> None:
@@ -91,14 +97,9 @@ class Discrete(ActionFormat):
         self._listed: list[tuple[int, int]] = [(what, how) for what, how in pairs]
 
     def pair(self, action: Any) -> tuple[int, int] | None:
-        """Return the two parts of a whole number."""
-        try:
-            number = operator.index(action)
-        except TypeError:
-            return None
-        if isinstance(action, bool) or not 0 <= number < self.width:
-            return None
-        return self._listed[number]
+        """Return the two parts of a whole number, or of what an array of size 1 holds."""
+        number = index_of(action)
+        return None if number is None or not 0 <= number < self.width else self._listed[number]
 
 
 class MultiDiscrete(ActionFormat):

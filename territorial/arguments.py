@@ -1,15 +1,18 @@
-"""What is asked of single arguments everywhere: that they are numbers of a range, or True or False."""
+"""What is asked of arguments everywhere: whole numbers of a range, True or False, names that are known."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
 import numpy as np
 
+CLOSE = 0.7
+"""How alike two names are, from 0 to 1, of which one may have been meant by the other."""
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 100
 
@@ -67,3 +70,37 @@ def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
         if not isinstance(entry, kind):
             raise TypeError(f"{name}[{i}] is {shown(entry)}; it must be of the type {kind.__name__}")
     return entries
+
+
+def index_of(value: Any) -> int | None:
+    """Return the whole number that ``value`` is, or that an array or tensor of size 1 holds; None if none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        array = np.asarray(value) if hasattr(value, "__array__") else np.empty(0)
+        return int(array.item()) if array.size == 1 and array.dtype.kind in "iu" else None
+
+
+def hint(given: object, known: Iterable[object]) -> str:
+    """Return " (did you mean 'x'?)" with the name x of ``known`` that is most like ``given``, or nothing."""
+    names = {_plain(name): name for name in known if isinstance(name, str)}
+    close = get_close_matches(_plain(given), names, n=1, cutoff=CLOSE)
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def check_keywords(callee: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise the TypeError that Python would for the first of ``given`` that is none of ``known``.
+
+    Trainers look for its words. What was meant, or all that there are, comes after them.
+    """
+    names = list(known)
+    for keyword in given:
+        if keyword not in names:
+            meant = hint(keyword, names) or f"; it takes {', '.join(names)}"
+            raise TypeError(f"{callee}() got an unexpected keyword argument {keyword!r}{meant}")
+
+
+def _plain(name: object) -> str:
+    return str(name).lower().replace("-", "_")

@@ -17,7 +17,7 @@ from territorial._crew import Crew, queues_of
 from territorial._held import Held, type_of
 from territorial._jit import JIT_ENABLED, entry_of, is_loaded, is_ready
 from territorial.actions import num_targets
-from territorial.arguments import true_or_false, whole_number
+from territorial.arguments import hint, true_or_false, whole_number
 from territorial.atlas import Atlas, Page
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
@@ -51,6 +51,7 @@ from territorial.state import (
 )
 from territorial.stepping import Batch, Options, Results, allocate_results
 from territorial.tape import Tape, make_tape
+from territorial.unpickling import all_writable
 from territorial.work import make_work
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
@@ -715,11 +716,11 @@ class VecGame:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
-        self.blocks = State(*_writable(self.blocks))
-        self._buffers = Buffers(*_writable(self._buffers))
-        self._final_buffers = Buffers(*_writable(self._final_buffers or self._buffers))
-        self._results = Results(*_writable(self._results))
-        self._actions, self._seed = _writable([self._actions, self._seed])
+        self.blocks = State(*all_writable(self.blocks))
+        self._buffers = Buffers(*all_writable(self._buffers))
+        self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
+        self._results = Results(*all_writable(self._results))
+        self._actions, self._seed = all_writable([self._actions, self._seed])
         self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)
         self._make_views()
@@ -1044,11 +1045,7 @@ def _one_map(given: object) -> str | LandMask:
     return one
 
 
-def _writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-    return [array if array.flags.writeable else array.copy() for array in arrays]
-
-
 def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
     return value

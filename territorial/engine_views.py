@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from territorial.agent_info import COUNTS, agent_info
 from territorial.engine import VecGame
-from territorial.modes import Observation
+from territorial.spaces import Arrays
 
 
 class EngineViews:
@@ -18,7 +18,7 @@ class EngineViews:
     ``observation``: arrays that are made read-only here, and show at any time how the games stand.
     """
 
-    def __init__(self, game: VecGame, observation: Observation, seats: npt.NDArray[np.int64]) -> None:
+    def __init__(self, game: VecGame, observation: Arrays, seats: npt.NDArray[np.int64]) -> None:
         self.observation = observation
         self._game, self._seats = game, seats
         self._are_all = seats.shape[1] == game.config.num_players

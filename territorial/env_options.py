@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.action_formats import FORMATS
-from territorial.arguments import true_or_false, whole_number
-from territorial.config import GameConfig
+from territorial.arguments import check_keywords, hint, true_or_false, whole_number
+from territorial.config import FIELD_NAMES, GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.engine import VecGame
 from territorial.modes import MODES, Mode
@@ -109,7 +110,8 @@ OPTION_NAMES = frozenset(field.name for field in fields(EnvOptions))
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Raise ValueError unless ``value`` is one of ``choices``."""
     if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be {' or '.join(map(repr, choices))}")
+        wanted = " or ".join(map(repr, choices))
+        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be {wanted}")
 
 
 def config_from(
@@ -118,8 +120,16 @@ def config_from(
     width: int | None,
     num_players: int | None,
     config_fields: Mapping[str, Any],
+    callee: Callable[..., Any],
 ) -> GameConfig:
-    """Return ``config``, or the default, with sizes that are not None and all ``config_fields`` changed."""
+    """Return ``config``, or the default, with sizes that are not None and all ``config_fields`` changed.
+
+    TypeError for what is no field; ``callee`` is the function that it was given to, as one of many keywords.
+    """
+    named = [one.name for one in signature(callee).parameters.values() if one.kind != one.VAR_KEYWORD]
+    check_keywords(
+        callee.__name__, config_fields, dict.fromkeys((*named, *sorted(OPTION_NAMES), *FIELD_NAMES))
+    )
     sizes = {"height": height, "width": width, "num_players": num_players}
     changed = dict(config_fields) | {name: size for name, size in sizes.items() if size is not None}
     base = GameConfig() if config is None else config

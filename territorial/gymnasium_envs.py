@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
 from territorial import bots
 from territorial.arguments import whole_number
 from territorial.env_options import agent_seats, config_from
-from territorial.modes import Observation
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.seats import Seat
+from territorial.spaces import Observation, batch_of
 from territorial.vector import TerritorialVec, make_vec
 
 ENV_ID = "territorial/Territorial-v0"
@@ -83,6 +82,9 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         self.vec.close()
 
     def _of_agent(self, shown: Observation) -> Observation:
+        if isinstance(shown, np.ndarray):
+            row: npt.NDArray[Any] = shown[0, 0]
+            return row
         shared = self.vec.shared_keys
         return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
 
@@ -130,8 +132,8 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space
         self.single_action_space = self.vec.single_action_space
-        self.observation_space: spaces.Space[Any] = batch_space(self.single_observation_space, num_envs)
-        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, num_envs)
+        self.observation_space: spaces.Space[Any] = batch_of(self.single_observation_space, num_envs)
+        self.action_space: spaces.Space[Any] = batch_of(self.single_action_space, num_envs)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -175,7 +177,9 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
 
 def _num_players(keywords: dict[str, Any]) -> int:
-    return config_from(keywords.get("config"), None, None, keywords.get("num_players"), {}).num_players
+    return config_from(
+        keywords.get("config"), None, None, keywords.get("num_players"), {}, make_vec
+    ).num_players
 
 
 def _one_agent(seats: Sequence[Seat] | None, keywords: dict[str, Any]) -> TerritorialVec:

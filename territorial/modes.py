@@ -1,7 +1,8 @@
 """The forms in which an environment hands out observations: their spaces, and the arrays of every step.
 
-All are flat dicts. A mode is made once per environment and shows any seats of any games; what is the same
-for all agents of a game is there once a game.
+All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
+only. A mode is made once per environment and shows any seats of any games; what is the same for all agents of
+a game is there once a game.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame
 from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
 from territorial.observe import Observations
+from territorial.spaces import Arrays, from_zero_to
 
-Observation = dict[str, npt.NDArray[Any]]
 Keys = dict[str, spaces.Space[Any]]
 Ints = npt.NDArray[np.int64]
 
@@ -56,7 +57,7 @@ class Mode(ABC):
 
     def per_game(
         self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
-    ) -> Observation:
+    ) -> Arrays:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
         ``terrain``: uint8 (E, 2, H, ceil(W/8)). ``games``: copies of theirs alone.
@@ -64,7 +65,7 @@ class Mode(ABC):
         return {}
 
     @abstractmethod
-    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
 
 
@@ -82,17 +83,17 @@ class Packed(Mode):
         return {
             "observation": spaces.Box(0, 255, layout.shape("planes"), np.uint8),
             "terrain": spaces.Box(0, 255, layout.shape("terrain"), np.uint8),
-            "players": _from_zero_to(players),
-            "borders": _from_zero_to(borders.copy()),
-            "globals": _from_zero_to(_highest(GLOBALS, high)),
+            "players": from_zero_to(players),
+            "borders": from_zero_to(borders.copy()),
+            "globals": from_zero_to(_highest(GLOBALS, high)),
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
     def per_game(
         self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
-    ) -> Observation:
+    ) -> Arrays:
         """Return boards and tables."""
-        arrays: Observation = {
+        arrays: Arrays = {
             "observation": seen.planes,
             "terrain": terrain,
             "players": seen.players,
@@ -103,7 +104,7 @@ class Packed(Mode):
             return {key: array[games] for key, array in arrays.items()}
         return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
 
-    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""
         return {"seat": seats[:, None].astype(np.int32)}
 
@@ -115,9 +116,9 @@ class Features(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {"observation": _from_zero_to(FeatureDecoder(self.config).high)}
+        return {"observation": from_zero_to(FeatureDecoder(self.config).high)}
 
-    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
         return {"observation": self.decoder.features(seen.players, seen.borders, seen.globals, seats, games)}
 
@@ -131,7 +132,7 @@ class Pooled(Mode):
         """Return the space of the planes."""
         return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
 
-    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
         tables, factor = (seen.players, seen.borders), self.pool_factor
         return {"observation": self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
@@ -144,7 +145,7 @@ class OneHot(Mode):
         """Return the space of the planes."""
         return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
 
-    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Observation:
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
         return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
@@ -156,7 +157,3 @@ MODES: dict[str, type[Mode]] = {"packed": Packed, "features": Features, "pooled"
 def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
     """Return what the columns of a table cannot exceed, with the room that float32 needs."""
     return (np.array([high[column.name] for column in columns]) * (1 + ROUNDING)).astype(np.float32)
-
-
-def _from_zero_to(high: npt.NDArray[np.float32]) -> spaces.Box:
-    return spaces.Box(np.zeros_like(high), high, dtype=np.float32)

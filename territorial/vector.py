@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 
 from territorial.acting import ALL_GOOD, write_choices
 from territorial.action_formats import FORMATS, KeptMasks
@@ -19,11 +18,12 @@ from territorial.engine import Snapshot, VecGame
 from territorial.engine_views import EngineViews
 from territorial.env_options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.landmask import LandMask
-from territorial.modes import Observation
 from territorial.render import RENDER_MODES, Drawers
 from territorial.rewarding import Rewarding
 from territorial.seats import Seat
+from territorial.spaces import Arrays, Observation, observation_of, space_of
 from territorial.state import SEATS, State
+from territorial.unpickling import WritableArrays
 
 AUTORESETS = ("same_step", "next_step", "disabled")
 Info = dict[str, Any]
@@ -39,7 +39,7 @@ class VecSnapshot(NamedTuple):
     num_cycles: int
 
 
-class TerritorialVec:
+class TerritorialVec(WritableArrays):
     """``num_envs`` games of one config with A agents each, stepped by one call.
 
     Observations, actions, rewards and infos mean what they mean in :class:`~territorial.TerritorialEnv`,
@@ -50,7 +50,8 @@ class TerritorialVec:
     ===============================  ==================================================================
     observations, "packed"           (E, ...): ``observation``, ``terrain``, ``players``, ``borders`` and
                                      ``globals``, there once for all agents of a game; ``seat`` (E, A, 1)
-    observations, other forms        ``observation`` (E, A, ...)
+    observations, other forms        ``observation`` (E, A, ...); that array itself where masks are not in
+                                     observations
     ``action_mask``                  int8 (E, A, M), where the option puts it; the masks of two parts are
                                      end to end, M = P + 12
     actions                          whole numbers (E, A), or (E, A, 2) for "multi_discrete"
@@ -134,7 +135,7 @@ class TerritorialVec:
         self._mode = self.options.mode(self.game)
         self._format = FORMATS[self.options.action_format](players)
         masks = {"action_mask": self._format.mask_space} if self.options.masks_obs else {}
-        self.single_observation_space = spaces.Dict(self._mode.keys() | masks)
+        self.single_observation_space = space_of(self._mode.keys() | masks)
         """Of what one agent sees, the shared arrays included."""
         self.single_action_space = self._format.space
         self.shared_keys = self._mode.shared
@@ -230,10 +231,10 @@ class TerritorialVec:
 
         What is shared is repeated for every agent: the boards of "packed" then take A times their memory.
         """
+        if isinstance(shown, np.ndarray):
+            return _by_agent(shown)
         return {
-            key: array.repeat(self.num_agents, axis=0)
-            if key in self.shared_keys
-            else array.reshape(-1, *array.shape[2:])
+            key: array.repeat(self.num_agents, axis=0) if key in self.shared_keys else _by_agent(array)
             for key, array in shown.items()
         }
 
@@ -295,6 +296,11 @@ class TerritorialVec:
         """Return all but views: those of a copy would be views of nothing."""
         return self.__dict__ | {"_views": None}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._has_begun:
+            self._all_agents = self._list_agents()
+
     def __repr__(self) -> str:
         return f"TerritorialVec({self.num_envs} x {self.num_agents} agents, {self.game!r})"
 
@@ -347,11 +353,9 @@ class TerritorialVec:
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
-        self._all_agents = self._games.repeat(self.num_agents), self.agent_seats.ravel()
-        self._terrain.flags.writeable = True
+        self._all_agents = self._list_agents()
         for k in games.tolist():
             self._terrain[k] = self.game.terrain(k)
-        self._terrain.flags.writeable = False
 
     def _final(self, games: npt.NDArray[np.intp]) -> tuple[Observation | None, Info | None]:
         """Return the observations and infos of games that are about to be replaced."""
@@ -361,18 +365,18 @@ class TerritorialVec:
         info = agent_info(self.game, self.agent_seats)
         return self._look(games, shown), {key: array[games] for key, array in info.items()}
 
-    def _look(self, games: npt.NDArray[np.intp], shared: Observation) -> Observation:
+    def _look(self, games: npt.NDArray[np.intp], shared: Arrays) -> Observation:
         """Return ``shared`` with what each agent of ``games`` has to itself."""
         own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
             shown["action_mask"] = self._masks(games)
-        return shown
+        return observation_of(shown)
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""
         if self._views is None:
-            shared = self._mode.per_game(self.game.observations, self._terrain)
+            shared = self._mode.per_game(self.game.observations, self._terrain.view())
             own = self._mode.per_agent(self.game.observations, *self._all_agents)
             own = {key: self._by_game(array) for key, array in own.items()}
             self._views = EngineViews(self.game, shared | own, self.agent_seats)
@@ -396,6 +400,9 @@ class TerritorialVec:
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
         return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
 
+    def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return self._games.repeat(self.num_agents), self.agent_seats.ravel()
+
     def _agents_of(self, games: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return games and seats, int64 (N * A,), of all agents of ``games``."""
         if games is self._games:
@@ -418,8 +425,8 @@ class TerritorialVec:
     def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return int64 (E, P, 2), in seat order; the dead and all other seats hold."""
         self._need_reset()
-        array = np.asarray(actions)
         shape = (self.num_envs, self.num_agents, *self._format.shape)
+        array = self._format.whole(np.asarray(actions), 2)
         if array.shape != shape:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
         if array.dtype.kind not in "iu":
@@ -459,7 +466,7 @@ def make_vec(
     options = EnvOptions(**{name: keywords.pop(name) for name in OPTION_NAMES & keywords.keys()})
     return TerritorialVec(
         num_envs,
-        config_from(config, height, width, num_players, keywords),
+        config_from(config, height, width, num_players, keywords, make_vec),
         seats=seats,
         maps=maps,
         autoreset=autoreset,
@@ -469,10 +476,15 @@ def make_vec(
     )
 
 
+def _by_agent(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return (N * A, ...) of (N, A, ...)."""
+    return array.reshape(-1, *array.shape[2:])
+
+
 def _line_ups(seats: Any, num_envs: int) -> list[Sequence[Seat] | None]:
     """Return one line-up a game."""
-    is_one = seats is None or isinstance(seats, str) or not len(seats) or isinstance(seats[0], str)
-    if is_one:
+    are_many = isinstance(seats, (Sequence, np.ndarray)) and len(seats) and not isinstance(seats[0], Seat)
+    if isinstance(seats, str) or not are_many:
         return [seats] * num_envs
     if len(seats) != num_envs:
         raise ValueError(f"seats has {len(seats)} line-ups; there are {num_envs} games")

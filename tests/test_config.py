@@ -120,8 +120,14 @@ def test_replace_changes_some_fields_and_checks_all():
     assert (config.height, config.deaths) == (256, True)
     with pytest.raises(ValueError, match="height is 3"):
         config.replace(height=3)
-    with pytest.raises(TypeError, match="GameConfig has no field 'hieght'; it has attack_cost,"):
+    with pytest.raises(
+        TypeError, match=r"got an unexpected keyword argument 'hieght' \(did you mean 'height'\?\)"
+    ):
         config.replace(hieght=48)
+    with pytest.raises(
+        TypeError, match="unexpected keyword argument 'zebra'; it takes height, width, num_players,"
+    ):
+        GameConfig(zebra=48)
 
 
 def test_a_config_cannot_be_changed_and_takes_keywords_only():

@@ -13,7 +13,6 @@ try:
 except ImportError as error:
     raise ImportError('MaskableVecEnv needs Stable-Baselines3: pip install "territorial-env[sb3]"') from error
 
-from territorial.modes import Observation
 from territorial.vector import make_vec
 
 
@@ -21,8 +20,8 @@ class MaskableVecEnv(VecEnv):
     """E games of A agents as E * A environments for Stable-Baselines3, and with masks for ``MaskablePPO``.
 
     Environment k * A + i is agent i of game k. All agents of a game begin and end together: the dead look on,
-    hold and get nothing until their game ends. Where observations have one key only, as in all forms but
-    "packed", they are that array, so that "MlpPolicy" takes "features"; "packed" takes "MultiInputPolicy".
+    hold and get nothing until their game ends. Observations are one array, so "MlpPolicy" takes "features".
+    Those of the form "packed" are a dict for "MultiInputPolicy".
 
     Infos are empty but at the end of a game: ``terminal_observation``, ``TimeLimit.truncated``, ``place``,
     ``land``, ``illegal`` and ``tick`` of the game that ended.
@@ -40,10 +39,8 @@ class MaskableVecEnv(VecEnv):
     def __init__(self, num_games: int, **keywords: Any) -> None:
         fixed = {"autoreset": "same_step", "agent_death": "keep", "action_mask": "none"}
         self.vec = make_vec(num_games, **({"obs": "features"} | keywords | fixed))
-        space = self.vec.single_observation_space
-        self._only_key = next(iter(space)) if len(space) == 1 else None
-        shown = space if self._only_key is None else space[self._only_key]
-        super().__init__(self.vec.num_envs * self.vec.num_agents, shown, self.vec.single_action_space)
+        spaces = self.vec.single_observation_space, self.vec.single_action_space
+        super().__init__(self.vec.num_envs * self.vec.num_agents, *spaces)
         self._actions: npt.NDArray[Any] = np.zeros(0)
 
     def reset(self) -> Any:
@@ -51,7 +48,7 @@ class MaskableVecEnv(VecEnv):
         shown, _ = self.vec.reset(self._seeds[0])
         self._reset_seeds()
         self._reset_options()
-        return self._rows(shown)
+        return self.vec.per_agent(shown)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Note ``actions``, one an agent, for ``step_wait``."""
@@ -64,13 +61,13 @@ class MaskableVecEnv(VecEnv):
         dones = (ends | cuts).ravel()
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if info["final_obs"] is not None:
-            last = self._rows(info["final_obs"])
+            last = self.vec.per_agent(info["final_obs"])
             told = {name: info["final_info"][name].ravel() for name in ("place", "land", "illegal", "tick")}
             for row, i in enumerate(np.flatnonzero(dones)):
                 infos[i] = {name: array[row].item() for name, array in told.items()}
                 infos[i]["terminal_observation"] = _row(last, row)
                 infos[i]["TimeLimit.truncated"] = bool(cuts.ravel()[i])
-        return self._rows(shown), rewards.ravel(), dones, infos
+        return self.vec.per_agent(shown), rewards.ravel(), dones, infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return int8 (E * A, M): 1 for every legal action, the masks of two parts end to end."""
@@ -109,10 +106,6 @@ class MaskableVecEnv(VecEnv):
         if indices is None:
             return range(self.num_envs)
         return [indices] if isinstance(indices, int) else list(indices)
-
-    def _rows(self, shown: Observation) -> Any:
-        rows = self.vec.per_agent(shown)
-        return rows if self._only_key is None else rows[self._only_key]
 
 
 def _row(rows: Any, i: int) -> Any:

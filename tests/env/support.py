@@ -45,7 +45,8 @@ def fingerprint(results: tuple[Any, ...]) -> str:
     observations, *others = results
     for agent, observation in observations.items():
         digest.update(agent.encode())
-        for key, array in observation.items():
+        arrays = observation if isinstance(observation, dict) else {"": observation}
+        for key, array in arrays.items():
             digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
     digest.update(repr(others).encode())
     return digest.hexdigest()

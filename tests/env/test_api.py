@@ -17,7 +17,7 @@ from pettingzoo.test import (
 )
 
 import territorial
-from territorial.env import env, parallel_env
+from territorial import env, parallel_env
 from territorial.modes import MODES
 from tests.env.support import SMALL, small_env
 

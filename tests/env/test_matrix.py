@@ -16,7 +16,7 @@ from pettingzoo.test import (
     state_test,
 )
 
-from territorial.env import env, parallel_env
+from territorial import env, parallel_env
 from territorial.env_options import CHOICES
 from territorial.testing import check_determinism, play_episode
 
@@ -39,7 +39,7 @@ ON_DICTS = {
     "Observation is not a NumPy array",
     "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
 }
-"""What ``api_test`` says of every environment whose observations are dicts, as masks need."""
+"""What ``api_test`` says of every environment whose observations are dicts, as masks in them need."""
 
 ON_FOUR_DIMENSIONS = "Observation has more than 3 dimensions"
 """Of boards as a stack of frames of bit planes."""
@@ -52,9 +52,10 @@ ON_TWO_PARTS = (
 
 def known_warnings(modes):
     """Return what ``api_test`` says of ``modes``, and nothing but that."""
+    is_dict = modes["obs"] == "packed" or modes["action_mask"] in ("obs", "both")
     four = {ON_FOUR_DIMENSIONS} if modes["obs"] == "packed" else set()
     two = {ON_TWO_PARTS} if modes["action_format"] == "multi_discrete" else set()
-    return ON_DICTS | four | two
+    return (ON_DICTS if is_dict else set()) | four | two
 
 
 def name_of(modes):

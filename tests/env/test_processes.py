@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.env import env
+from territorial import env
 from territorial.env_options import CHOICES
 from territorial.testing import stack_of
 from territorial.testing.episodes import difference, episode

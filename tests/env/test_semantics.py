@@ -7,11 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from territorial import GameConfig, VecGame, parallel_env
+from territorial import GameConfig, TerritorialEnv, VecGame, parallel_env
 from territorial.actions import ego_owners
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import FeatureDecoder
-from territorial.env import TerritorialEnv
 from tests.env.support import (
     SMALL,
     fingerprint,

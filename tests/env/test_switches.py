@@ -54,11 +54,11 @@ def test_masks_are_where_they_were_asked_for(switches):
     for _ in range(25):
         masks = tested.action_masks()
         for agent in tested.agents:
-            assert ("action_mask" in observations[agent]) == (where in ("obs", "both"))
+            assert isinstance(observations[agent], dict) == (where in ("obs", "both"))
             assert ("action_mask" in infos[agent]) == (where in ("info", "both"))
             assert tested.observation_space(agent).contains(observations[agent])
             for told in (observations[agent], infos[agent]):
-                if "action_mask" in told:
+                if isinstance(told, dict) and "action_mask" in told:
                     shown = told["action_mask"]
                     parts = shown if isinstance(shown, tuple) else (shown,)
                     assert np.array_equal(np.concatenate(parts), masks[agent])

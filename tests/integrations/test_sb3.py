@@ -94,7 +94,7 @@ def test_supersuit_lays_parallel_environments_side_by_side():
     env = supersuit.pettingzoo_env_to_vec_env_v1(env)
     env = supersuit.concat_vec_envs_v1(env, 2, base_class="stable_baselines3")
     assert env.num_envs == 8
-    PPO("MultiInputPolicy", env, **{key: value for key, value in TINY.items() if key != "seed"}).learn(1024)
+    PPO("MlpPolicy", env, **{key: value for key, value in TINY.items() if key != "seed"}).learn(1024)
 
 
 def test_boards_and_tables_are_a_dict_for_policies_of_many_inputs():

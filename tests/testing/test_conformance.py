@@ -38,7 +38,7 @@ def make_packed():
 
 
 def make_turns():
-    return territorial.env.env(**GAME)
+    return territorial.env(**GAME)
 
 
 def make_seat():

@@ -1,0 +1,476 @@
+"""PettingZoo's environments of one game: all agents at once, and one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
+
+from territorial.action_formats import FORMATS
+from territorial.agent_info import INFO_NAMES, agent_info
+from territorial.config import GameConfig
+from territorial.decode import FeatureDecoder
+from territorial.engine import VecGame
+from territorial.env_options import EnvOptions, agent_seats, check_choice, config_from
+from territorial.obs_layout import ObsLayout
+from territorial.render import RENDER_FPS, RENDER_MODES, Drawers
+from territorial.rewarding import RewardFunction, Rewarding
+from territorial.seats import Seat
+from territorial.spaces import Arrays, Observation, from_zero_to, observation_of, space_of
+
+AgentID = str
+Info = dict[str, Any]
+Steps = tuple[
+    dict[AgentID, Observation],
+    dict[AgentID, float],
+    dict[AgentID, bool],
+    dict[AgentID, bool],
+    dict[AgentID, Info],
+]
+
+
+class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """One game of conquest as a PettingZoo ``ParallelEnv``. P players fight over a map of H x W cells.
+
+    Every agent sees the whole game and decides, every ``decision_every`` ticks, whether to send troops
+    against neutral land or another player, and how many. Land pays interest; who shrinks to a quarter of
+    his largest land is out; the game ends when one player is left or holds 90 % of the land, or at
+    ``max_ticks``.
+
+    **Agents.** ``player_i`` plays seat i + 1, for every seat called "agent"; the other seats are bots
+    that play inside the engine. Agents are listed in the order of seats.
+
+    **Observations.** A flat ``Dict``, the same space for all agents, in one of four forms. The arrays of
+    every step are new; those that are equal for all agents are one object in all their observations. In
+    every form ``action_mask`` is there besides, unless the option of that name puts it elsewhere: then the
+    forms of one array are that ``Box`` itself, without a ``Dict``.
+
+    ============  =================================  ==================================================
+    form          key: ``Box``                       content
+    ============  =================================  ==================================================
+    ``packed``    ``observation``: uint8             the board and the frames before it, bit planes of
+                  (F, B, H, ceil(W/8))               owner codes: docs/observation.md
+    .             ``terrain``: uint8                 bit planes of blocked cells and of water
+                  (2, H, ceil(W/8))
+    .             ``players``: float32 (P, C)        one row per seat, by ``obs_layout.PLAYERS``
+    .             ``borders``: float32               one matrix per column of ``obs_layout.BORDERS``,
+                  (K, P + 1, P + 1)                  from player to owner, by owner codes
+    .             ``globals``: float32 (G,)          by ``obs_layout.GLOBALS``
+    .             ``seat``: int32 (1,)               who looks, 1..P: all else is the same for everybody
+                                                     and turned to its view by ``decode.*.Decoder``
+    ``features``  ``observation``: float32 (N,)      everything but the board as numbers of about 0..1,
+                                                     the agent itself first: ``decode.FeatureDecoder``;
+                                                     ``feature_names`` lists all N by name
+    ``pooled``    ``observation``: float32           shares of own, neutral, other and blocked cells in
+                  (4 * F + 2, h, w)                  squares of ``pool_factor`` cells a side, for each
+                                                     frame, oldest first; density, and who is attacked
+    ``onehot``    ``observation``: int8              one plane per owner, neutral land first, then the
+                  (F * (P + 1), H, W)                agent itself, frame by frame, oldest first: 8.65 MB
+                                                     an agent for 32 on 256 x 256 with 4 frames
+    ============  =================================  ==================================================
+
+    **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
+    ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k: 1 is neutral land, 2 the
+    agent itself (never legal), 3.. the other players in the order in which it sees them. With
+    ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and
+    k = 0 holds. Every living agent must act. An action that the mask forbids holds, and is counted in the
+    info. Actions of the dead and of agents that have left the game are ignored; anything else raises
+    ``ValueError``, and nothing has changed.
+
+    **Masks** are 1 for every legal action, in the order of the actions, and holding always is legal: int8
+    (10 * (P + 1) + 1,). Of two parts there are two masks, a tuple of int8 (P + 2,) and (10,), which is what
+    ``action_space(agent).sample(mask)`` takes. ``action_masks()`` has them all as flat arrays.
+
+    **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
+    game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
+    players. Equal players share the mean of their places. The reward of a step lies between -2 and 2.
+    ``rewards`` of the config weighs these and other parts differently, ``territorial.reward_parts`` lists
+    them; ``reward_fn`` adds a function of one's own.
+
+    **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
+    512 troops (``starting_troops``). ``reset(seed=s)`` begins the first game of seed s;
+    ``reset()`` goes on to the next game of the same seed, so that a seed once given determines all games
+    after it. An environment that never was given a seed starts from one that the operating system drew.
+    The ``options`` of ``reset`` are accepted and ignored.
+
+    **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
+    whichever is first; it is then no longer in ``agents``. With ``agent_death="keep"`` all agents stay to the
+    end of the game and are terminated together: the dead look on, may do nothing but hold, and get no
+    rewards but that of their last step. After ``max_cycles`` steps all agents
+    left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
+    ``RuntimeError``; the game may go on among bots, but nobody looks.
+
+    **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
+    at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
+    ``tick``; the parts of the reward, ``reward_land`` and ``reward_placement`` unless others are chosen; and
+    ``action_mask`` where the option puts it there.
+
+    **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
+    scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
+
+    **Copies.** The environment can be pickled and deep-copied at any time; the copy goes on identically.
+    ``game`` is the engine's ``VecGame`` of this one game, for analysis.
+
+    Args:
+        config: rules, size and map.
+        seats: one entry per seat, "agent", a bot's name (``territorial.bots.NAMES``), or a bot in Python
+            (``territorial.bots.PythonBot``); None: all agents.
+        obs: "packed", "features", "pooled" or "onehot".
+        frames: F, the boards in a stack, 1 to 16; "features" shows none.
+        pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
+        zero_copy: True hands out read-only views of the engine's memory in the form "packed", the only one
+            that can: what they show changes with the next step. For those who copy anyway, or keep nothing.
+        agent_death: "remove": the dead leave ``agents``; "keep": nobody does before the game is over.
+        action_mask: "obs", "info" or "both": where the mask is; "none": nowhere.
+        action_format: "discrete", or "multi_discrete": what and how much apart.
+        max_cycles: steps after which agents are truncated; None: never.
+        end_when: when dead agents that are kept are terminated: "game": with the game; "no_agents": when the
+            last of them dies, whoever else plays on.
+        reward_fn: a function ``(previous, state, info) -> (1, P)`` whose rewards are added:
+            ``territorial.rewarding.RewardFunction``.
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
+            there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.
+
+    **Version history.** v0: first release.
+
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "territorial_v0",
+        "is_parallelizable": True,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
+
+    def __init__(
+        self,
+        config: GameConfig | None = None,
+        *,
+        seats: Sequence[Seat] | None = None,
+        obs: str = "packed",
+        frames: int = 4,
+        pool_factor: int | None = None,
+        zero_copy: bool = False,
+        agent_death: str = "remove",
+        action_mask: str = "obs",
+        action_format: str = "discrete",
+        max_cycles: int | None = None,
+        end_when: str = "game",
+        reward_fn: RewardFunction | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.options = EnvOptions(
+            obs=obs,
+            frames=frames,
+            pool_factor=pool_factor,
+            zero_copy=zero_copy,
+            agent_death=agent_death,
+            action_mask=action_mask,
+            action_format=action_format,
+            max_cycles=max_cycles,
+            end_when=end_when,
+            reward_fn=reward_fn,
+        )
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        self.config = GameConfig() if config is None else config
+        self.max_cycles = max_cycles
+        self.render_mode = render_mode
+        players = self.config.num_players
+        self._seats = agent_seats(seats, players)
+        entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self.game = VecGame(
+            self.config,
+            1,
+            entropy,
+            seats=seats,
+            autoreset="disabled",
+            frames=self.options.engine_frames,
+        )
+        self._mode = self.options.mode(self.game)
+        self._format = FORMATS[action_format](players)
+        self._rewarding = Rewarding(self.config.rewards, reward_fn)
+        self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
+        self.agents: list[AgentID] = []
+        self._seat = dict(zip(self.possible_agents, self._seats.tolist(), strict=True))
+        self._drawers = Drawers(render_mode)
+        self._has_begun = False
+        self._num_cycles = 0
+        masks = {"action_mask": self._format.sample_space} if self.options.masks_obs else {}
+        self._observation_space = space_of(self._mode.keys() | masks)
+        self._decoder = FeatureDecoder(self.config, self._seats.tolist())
+        self.state_space = from_zero_to(self._decoder.state_high)
+
+    @property
+    def info_names(self) -> tuple[str, ...]:
+        """The names of all numbers in infos."""
+        return (*INFO_NAMES, *self._rewarding.names)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What the N numbers of the form "features" are, in their order."""
+        return self._decoder.names
+
+    @property
+    def layout(self) -> ObsLayout:
+        """The sizes of the form "packed", which a ``Decoder`` needs."""
+        return self.game.layout
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
+        """Return the space of observations: the same object for every agent."""
+        self._check_agent(agent)
+        return self._observation_space
+
+    def action_space(self, agent: AgentID) -> spaces.Space[Any]:
+        """Return the space of actions: the same object for every agent, one random generator included."""
+        self._check_agent(agent)
+        return self._format.space
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+        """Begin a game and return the observations and infos of all agents.
+
+        ``seed``: 0 to 2**64 - 1, or None for the next game of the seed given last.
+        """
+        self.game.reset(seed)
+        self.agents = self.possible_agents.copy()
+        self._has_begun = True
+        self._num_cycles = 0
+        self._show()
+        return self._look(self._rewarding.nothing(1, self.config.num_players))
+
+    def step(self, actions: Mapping[AgentID, Any]) -> Steps:
+        """Play the actions of all living agents up to their next decision.
+
+        Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
+        for every agent that was in ``agents`` before.
+        """
+        checked = self._check_actions(actions)[None]
+        self._rewarding.remember(self.game)
+        _, rewards, terminated, _, told = self.game.step(checked)
+        rewards, parts = self._rewarding.collect(self.game, rewards, terminated, told)
+        self._num_cycles += 1
+        is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
+        listed, seats = self.agents, self._listed_seats() - 1
+        ends = self._ends(terminated[0, seats].tolist())
+        observations, infos = self._look(parts)
+        results = (
+            observations,
+            dict(zip(listed, rewards[0, seats].tolist(), strict=True)),
+            dict(zip(listed, ends, strict=True)),
+            {agent: is_cut and not has_ended for agent, has_ended in zip(listed, ends, strict=True)},
+            infos,
+        )
+        stay = [agent for agent, has_ended in zip(listed, ends, strict=True) if not has_ended]
+        self.agents = [] if is_cut else stay
+        self._show()
+        return results
+
+    def check_action(self, agent: AgentID, action: Any) -> None:
+        """Raise ValueError unless ``step`` would take this action; from the dead it takes anything."""
+        if self.game.state.alive[0, self._seat[agent]]:
+            self._pair_of(agent, action)
+
+    def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
+        """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
+        self._need_reset()
+        return dict(zip(self.agents, self._masks(), strict=True))
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
+        self._need_reset()
+        tables = self.game.observations
+        return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
+
+    def render(self) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of board and standings, or text, or show it: see ``render_mode``."""
+        return self._drawers.draw(self.game, 0)
+
+    def close(self) -> None:
+        """Stop what runs beside Python, and close the window if there is one; reset still works."""
+        self.game.close()
+        self._drawers.close()
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _look(
+        self, parts: Mapping[str, npt.NDArray[np.float32]]
+    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+        """Observations and infos of ``agents``, of arrays that were made for this step alone.
+
+        ``parts``: those of the rewards, (1, P) each.
+        """
+        seats = self._listed_seats()
+        games, seen = np.zeros(len(seats), np.int64), self.game.observations
+        shared = self._mode.per_game(seen, self.game.terrain(0)[None])
+        shown = {key: array[0] for key, array in shared.items()}
+        own = self._mode.per_agent(seen, games, seats)
+        arrays = [shown | dict(zip(own, rows, strict=True)) for rows in zip(*own.values(), strict=True)]
+        told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
+        told += [array[0, seats - 1].tolist() for array in parts.values()]
+        names = self.info_names
+        infos = [dict(zip(names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
+        self._add_masks(arrays, infos)
+        observations = map(observation_of, arrays)
+        return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
+
+    def _add_masks(self, observations: list[Arrays], infos: list[Info]) -> None:
+        """Put masks where the options want them."""
+        if self.options.action_mask == "none":
+            return
+        for mask, observation, info in zip(self._masks(), observations, infos, strict=True):
+            if self.options.masks_obs:
+                observation["action_mask"] = self._format.for_sampling(mask)
+            if self.options.masks_info:
+                info["action_mask"] = self._format.for_sampling(mask.copy())
+
+    def _masks(self) -> npt.NDArray[np.int8]:
+        seats = self._listed_seats()
+        return self._format.masks(self.game.observations.masks, np.zeros(len(seats), np.int64), seats)
+
+    def _listed_seats(self) -> npt.NDArray[np.int64]:
+        return np.array([self._seat[agent] for agent in self.agents], np.int64)
+
+    def _ends(self, terminated: list[bool]) -> list[bool]:
+        """Return which of ``agents`` end now, from who ended in the engine; all together if they are kept."""
+        if self.options.agent_death == "remove":
+            return terminated
+        state = self.game.state
+        are_dead = self.options.end_when == "no_agents" and not state.alive[0, self._seats].any()
+        return [bool(state.over[0]) or are_dead] * len(terminated)
+
+    def _check_actions(self, actions: Mapping[AgentID, Any]) -> npt.NDArray[np.int64]:
+        """Return int64 (P, 2), the actions in seat order; seats without a living agent hold."""
+        self._need_reset()
+        if not self.agents:
+            raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
+        unknown = [agent for agent in actions if agent not in self._seat]
+        if unknown:
+            raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
+        is_alive = self.game.state.alive[0].tolist()
+        chosen = np.zeros((self.config.num_players, 2), np.int64)
+        for agent in self.agents:
+            seat = self._seat[agent]
+            if not is_alive[seat]:
+                continue
+            if agent not in actions:
+                raise ValueError(f"actions has none for {agent!r}, which is alive; 0 holds")
+            chosen[seat - 1] = self._pair_of(agent, actions[agent])
+        return chosen
+
+    def _pair_of(self, agent: AgentID, action: Any) -> tuple[int, int]:
+        pair = self._format.pair(action)
+        if pair is None:
+            raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self._format.wanted}")
+        return pair
+
+    def _check_agent(self, agent: AgentID) -> None:
+        if agent not in self._seat:
+            raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
+
+    def _need_reset(self) -> None:
+        if not self._has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+
+
+class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """A :class:`TerritorialEnv` as a PettingZoo ``AECEnv``, in which agents take turns.
+
+    Every agent sees the game as it stands before the first turn. The action of the last agent plays all of
+    them. An agent that has ended gets one more turn: ``last()`` has its last reward and info, and its action
+    is None.
+    ``unwrapped`` is the TerritorialEnv.
+    """
+
+    def step(self, action: Any) -> None:
+        """Note the action of ``agent_selection``, and play all if it is the last one's.
+
+        ValueError for anything but an action, at the turn in which it was given, and nothing has changed.
+        """
+        agent = self.agent_selection
+        if not (self.terminations[agent] or self.truncations[agent]):
+            self.env.check_action(agent, action)
+        elif action is not None:
+            raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
+        super().step(action)
+
+    def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
+        """Return the mask of every agent that is to act as one flat array, that of both parts end to end."""
+        masks: dict[AgentID, npt.NDArray[np.int8]] = self.env.action_masks()
+        return masks
+
+
+def parallel_env(
+    height: int | None = None,
+    width: int | None = None,
+    num_players: int | None = None,
+    seats: Sequence[Seat] | None = None,
+    obs: str = "packed",
+    agent_death: str = "remove",
+    action_mask: str = "obs",
+    action_format: str = "discrete",
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+    frames: int = 4,
+    pool_factor: int | None = None,
+    zero_copy: bool = False,
+    end_when: str = "game",
+    reward_fn: RewardFunction | None = None,
+    config: GameConfig | None = None,
+    **config_fields: Any,
+) -> TerritorialEnv:
+    """Return a PettingZoo parallel environment of one game; :class:`TerritorialEnv` is its spec sheet.
+
+    ``height``, ``width``, ``num_players`` (256, 256 and 32 unless given) and all ``config_fields`` are
+    fields of ``GameConfig``; they change those of ``config``, if one is given.
+    """
+    return TerritorialEnv(
+        config_from(config, height, width, num_players, config_fields, parallel_env),
+        seats=seats,
+        obs=obs,
+        frames=frames,
+        pool_factor=pool_factor,
+        zero_copy=zero_copy,
+        agent_death=agent_death,
+        action_mask=action_mask,
+        action_format=action_format,
+        max_cycles=max_cycles,
+        end_when=end_when,
+        reward_fn=reward_fn,
+        render_mode=render_mode,
+    )
+
+
+def env(**arguments: Any) -> Any:
+    """Return the environment in PettingZoo's AEC form, in which agents take turns: :class:`TurnByTurnEnv`.
+
+    The arguments are those of :func:`parallel_env`. Calls in a wrong order are errors.
+    """
+    return OrderEnforcingWrapper(TurnByTurnEnv(parallel_env(**arguments)))
+
+
+def _register() -> None:
+    """Let ``pettingzoo.make`` find both forms by the name "territorial_v0"."""
+    try:
+        from pettingzoo import aec_registry, register
+    except ImportError:  # older releases of PettingZoo have no registry
+        return
+    if "territorial-v0" not in aec_registry:  # a reloaded module is registered already
+        register("aec", "territorial_v0", entry_point=f"{__name__}:env")
+        register("parallel", "territorial_v0", entry_point=f"{__name__}:parallel_env")
+
+
+_register()

@@ -1,0 +1,69 @@
+"""Spaces of what agents see and do, whose texts stay short however large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector.utils import batch_space
+
+ONLY_KEY = "observation"
+"""The key of an observation that may be the only one."""
+
+Arrays = dict[str, npt.NDArray[Any]]
+Observation = Arrays | npt.NDArray[Any]
+"""What an agent sees: arrays by their keys, or the array itself where there is one only."""
+
+AnySpace = TypeVar("AnySpace", bound=spaces.Space[Any])
+
+
+def space_of(keys: Mapping[str, spaces.Space[Any]]) -> spaces.Space[Any]:
+    """Return the space of an observation: a ``Dict``, or the ``Box`` itself where there is one key only."""
+    return keys[ONLY_KEY] if keys.keys() == {ONLY_KEY} else spaces.Dict(dict(keys))
+
+
+def observation_of(arrays: Arrays) -> Observation:
+    """Return an observation of that space: ``arrays``, or the array itself where there is one only."""
+    return arrays[ONLY_KEY] if arrays.keys() == {ONLY_KEY} else arrays
+
+
+def from_zero_to(high: npt.NDArray[np.float32]) -> spaces.Box:
+    """Return the space of float32 arrays from 0 to ``high``, a bound for each number."""
+    return shortened(spaces.Box(np.zeros_like(high), high, dtype=np.float32))
+
+
+def batch_of(space: spaces.Space[Any], count: int) -> spaces.Space[Any]:
+    """Return the space of ``count`` observations or actions together, as Gymnasium's vectors have it."""
+    return shortened(batch_space(space, count))
+
+
+class MultiDiscrete(spaces.MultiDiscrete):
+    """Gymnasium's ``MultiDiscrete``, whose text is short for many numbers, too."""
+
+    def __repr__(self) -> str:
+        return f"MultiDiscrete({_range_of(self.nvec)}, {self.nvec.shape}, {self.dtype})"
+
+
+def shortened(space: AnySpace) -> AnySpace:
+    """Return ``space`` with a short text: bounds that differ are told as a range, not one by one."""
+    if isinstance(space, spaces.Box):
+        space.low_repr, space.high_repr = _range_of(space.low), _range_of(space.high)
+    elif isinstance(space, spaces.MultiDiscrete):
+        space.__class__ = MultiDiscrete  # type: ignore[assignment]  # as it is, generator included
+    for part in _parts(space):
+        shortened(part)
+    return space
+
+
+def _parts(space: spaces.Space[Any]) -> list[spaces.Space[Any]]:
+    if isinstance(space, spaces.Dict):
+        return list(space.spaces.values())
+    return list(space.spaces) if isinstance(space, spaces.Tuple) else []
+
+
+def _range_of(numbers: npt.NDArray[Any]) -> str:
+    low, high = numbers.min(), numbers.max()
+    return str(low) if low == high else f"{low}..{high}"

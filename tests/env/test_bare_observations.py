@@ -1,0 +1,100 @@
+"""Observations of one array, with masks elsewhere, are that array, and their space is a bare ``Box``."""
+
+import itertools
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import territorial
+from territorial.env_options import CHOICES
+from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from tests.env.support import SMALL
+
+GAME = SMALL | {"max_ticks": 100, "decision_every": 25, "frames": 2}
+ONE_ARRAY = [
+    {"obs": obs, "action_mask": mask}
+    for obs, mask in itertools.product(("features", "pooled", "onehot"), ("info", "none"))
+]
+A_DICT = [
+    {"obs": obs, "action_mask": mask}
+    for obs, mask in itertools.product(CHOICES["obs"], CHOICES["action_mask"])
+    if {"obs": obs, "action_mask": mask} not in ONE_ARRAY
+]
+
+
+def name_of(options):
+    return "-".join(options.values())
+
+
+one_array = pytest.mark.parametrize("options", ONE_ARRAY, ids=name_of)
+
+
+def in_a_dict(options):
+    """Return the options of the same observations in a dict, with masks."""
+    return options | {"action_mask": "obs"}
+
+
+@one_array
+def test_agents_of_parallel_env_and_of_turns_see_an_array(options):
+    bare, whole = (territorial.parallel_env(**GAME, **some) for some in (options, in_a_dict(options)))
+    turns = territorial.env(**GAME, **options)
+    assert type(bare.observation_space("player_0")) is spaces.Box
+    assert bare.observation_space("player_0") == whole.observation_space("player_0")["observation"]
+    (seen, infos), (expected, _) = bare.reset(seed=3), whole.reset(seed=3)
+    turns.reset(seed=3)
+    assert np.array_equal(turns.last()[0], seen["player_0"])
+    while bare.agents:
+        for agent in seen:
+            assert bare.observation_space(agent).contains(seen[agent])
+            assert np.array_equal(seen[agent], expected[agent]["observation"])
+            assert ("action_mask" in infos[agent]) == (options["action_mask"] == "info")
+        hold = dict.fromkeys(bare.agents, 0)
+        (seen, *_, infos), (expected, *_) = bare.step(hold), whole.step(hold)
+    assert whole.agents == []
+
+
+@one_array
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
+def test_batches_are_arrays_and_so_are_last_observations(options, autoreset):
+    make = {"num_envs": 2, "autoreset": autoreset} | GAME
+    bare, whole = (territorial.make_vec(**make, **some) for some in (options, in_a_dict(options)))
+    assert type(bare.single_observation_space) is spaces.Box
+    assert bare.shared_keys == ()
+    seen, expected = bare.reset(seed=4)[0], whole.reset(seed=4)[0]
+    ended = 0
+    for _ in range(10):
+        assert seen.shape == (2, 4, *bare.single_observation_space.shape)
+        assert np.array_equal(seen, expected["observation"])
+        assert np.array_equal(bare.observe(), seen)
+        assert np.array_equal(bare.per_agent(seen), whole.per_agent(expected)["observation"])
+        seen, *_, info = bare.step(np.zeros((2, 4), int))
+        expected, *_, told = whole.step(np.zeros((2, 4), int))
+        if info["final_obs"] is not None:
+            ended += 1
+            assert np.array_equal(info["final_obs"], told["final_obs"]["observation"])
+    assert ended == (2 if autoreset == "same_step" else 0)
+
+
+@one_array
+def test_gymnasiums_environments_show_arrays(options):
+    one, vector = SeatEnv(**GAME, **options), SeatVectorEnv(8, **GAME, **options)
+    assert type(one.observation_space) is type(vector.observation_space) is spaces.Box
+    assert vector.observation_space.shape == (8, *one.observation_space.shape)
+    (seen, _), (batch, _) = one.reset(seed=1), vector.reset(seed=1)
+    for _ in range(3):
+        assert one.observation_space.contains(seen)
+        assert vector.observation_space.contains(batch)
+        seen, batch = one.step(0)[0], vector.step(np.zeros(8, int))[0]
+    made = gymnasium.make(ENV_ID, **GAME, **options)
+    assert gymnasium.wrappers.FlattenObservation(made).reset(seed=1)[0].ndim == 1
+
+
+@pytest.mark.parametrize("options", A_DICT, ids=name_of)
+def test_all_else_is_a_dict(options):
+    env, vec = territorial.parallel_env(**GAME, **options), territorial.make_vec(2, **GAME, **options)
+    seen, batch = env.reset(seed=0)[0]["player_0"], vec.reset(seed=0)[0]
+    assert isinstance(env.observation_space("player_0"), spaces.Dict)
+    assert isinstance(vec.single_observation_space, spaces.Dict)
+    assert seen.keys() == batch.keys() == env.observation_space("player_0").keys()

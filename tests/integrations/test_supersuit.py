@@ -1,0 +1,81 @@
+"""SuperSuit's wrappers around the environments, as its own pages and the classic tutorials write them."""
+
+import numpy as np
+import pytest
+
+import territorial
+
+supersuit = pytest.importorskip("supersuit", reason="SuperSuit is not installed")
+
+from pettingzoo.test import api_test, parallel_api_test  # noqa: E402 - only where SuperSuit is
+
+SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 1500, "decision_every": 25}
+SEATS = ("agent", "metronome", "agent", "metronome")
+MASKS = ("info", "none")
+
+
+def features(**options):
+    return territorial.parallel_env(**SMALL, obs="features", **options)
+
+
+def planes(**options):
+    return territorial.parallel_env(**SMALL, obs="pooled", frames=1, **options)
+
+
+WRAPPERS = {
+    "black_death_v3": supersuit.black_death_v3,
+    "frame_stack_v1": lambda env: supersuit.frame_stack_v1(env, 3),
+    "flatten_v0": supersuit.flatten_v0,
+    "normalize_obs_v0": supersuit.normalize_obs_v0,
+    "dtype_v0": lambda env: supersuit.dtype_v0(env, np.float64),
+    "pad_observations_v0": supersuit.pad_observations_v0,
+}
+
+
+@pytest.mark.parametrize("action_mask", MASKS)
+@pytest.mark.parametrize("make", [features, planes])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_passes_the_parallel_api_test(name, make, action_mask):
+    wrapped = WRAPPERS[name](make(action_mask=action_mask, seats=SEATS))
+    parallel_api_test(wrapped, num_cycles=30)
+    seen, _ = wrapped.reset(seed=1)
+    assert all(wrapped.observation_space(agent).contains(shown) for agent, shown in seen.items())
+
+
+def test_the_dead_see_zeros_behind_black_death():
+    wrapped = supersuit.black_death_v3(features(action_mask="none", seats=SEATS))
+    first, _ = wrapped.reset(seed=2)
+    assert set(first) == {"player_0", "player_2"}
+    dead = set()
+    while wrapped.agents:
+        seen, rewards, *_ = wrapped.step(dict.fromkeys(wrapped.agents, 0))
+        for agent in dead:
+            assert not seen[agent].any()
+            assert rewards[agent] == 0
+        dead = set(first) - set(wrapped.unwrapped.agents)
+        assert set(seen) == set(first)
+        if len(dead) == 1:
+            break
+    assert len(dead) == 1, "one has died before the other"
+    seen, rewards, *_ = wrapped.step(dict.fromkeys(wrapped.agents, 0))
+    assert not seen[dead.pop()].any()
+
+
+def test_wrappers_in_a_stack_go_around_the_turn_by_turn_form_too():
+    env = territorial.env(**SMALL, obs="pooled", frames=1, action_mask="none", pool_factor=4)
+    for wrap in (supersuit.normalize_obs_v0, supersuit.flatten_v0):
+        env = wrap(env)
+    env = supersuit.frame_stack_v1(env, 4)
+    api_test(env, num_cycles=30)
+    assert env.observation_space("player_0").shape == (6 * 6 * 6 * 4,)
+
+
+def test_the_classic_tutorial_lays_games_side_by_side_for_gymnasium():
+    env = supersuit.black_death_v3(features(action_mask="none"))
+    env = supersuit.pettingzoo_env_to_vec_env_v1(env)
+    env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0, base_class="gymnasium")
+    seen, _ = env.reset()
+    assert seen.shape == (8, *env.observation_space.shape[-1:])
+    for _ in range(3):
+        seen, rewards, *_ = env.step(np.zeros(8, int))
+    assert rewards.shape == (8,)
