@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from territorial.arguments import hint
+
 Terrain = Literal["water", "mountains"]
 
 MAX_BRIDGE_WIDTH = 24
@@ -209,7 +211,8 @@ def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str
     """Return ``text`` taken apart; ValueError says what ``what`` must be, if it is none of ``names``."""
     name, _, rest = text.partition(":")
     if name.strip() not in names:
-        raise ValueError(f"{what} is {text!r}; it must be one of {', '.join(names)}")
+        meant = hint(name.strip(), names)
+        raise ValueError(f"{what} is {text!r}{meant}; it must be one of {', '.join(names)}")
     kind = names[name.strip()]
     options = {option.name: option for option in kind.options}
     values: dict[str, int] = {}
@@ -217,7 +220,7 @@ def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str
         key, _, value = (piece.strip() for piece in part.partition("="))
         if key not in options:
             has = f"it has {', '.join(options)}" if options else "it has none"
-            raise ValueError(f"{what} is {text!r}: {name} has no option {key!r}; {has}")
+            raise ValueError(f"{what} is {text!r}: {name} has no option {key!r}{hint(key, options)}; {has}")
         if key in values:
             raise ValueError(f"{what} is {text!r}: the option {key} is there twice")
         values[key] = _value(options[key], value, f"{what} is {text!r}")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from territorial.arguments import hint
+
 Weights = tuple[tuple[str, float], ...]
 
 
@@ -46,7 +48,7 @@ def checked_rewards(rewards: Any) -> Weights:
     weights: dict[str, float] = {}
     for name, weight in _pairs_of(rewards):
         if name not in NAMES:
-            raise ValueError(f"rewards has {name!r}; the parts are {', '.join(NAMES)}")
+            raise ValueError(f"rewards has {name!r}{hint(name, NAMES)}; the parts are {', '.join(NAMES)}")
         if name in weights:
             raise ValueError(f"rewards has {name!r} twice")
         weights[str(name)] = _checked_weight(name, weight)

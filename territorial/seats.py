@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.arguments import hint
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START
 from territorial.config import GameConfig
@@ -29,7 +30,8 @@ SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
-_WANTED = f"it must be one of {', '.join((AGENT, EXTERNAL, *bots.ALIASES))}"
+_CHOICES = (AGENT, EXTERNAL, *bots.ALIASES)
+_WANTED = f"it must be one of {', '.join(_CHOICES)}"
 
 
 class LineUp(NamedTuple):
@@ -113,7 +115,7 @@ def seat_codes(
         if not isinstance(name, str):
             raise TypeError(f"seats[{i}] is {name!r}; {_WANTED}")
         if name not in codes:
-            raise ValueError(f"seats[{i}] is {str(name)!r}; {_WANTED}")
+            raise ValueError(f"seats[{i}] is {str(name)!r}{hint(name, _CHOICES)}; {_WANTED}")
     return np.array([codes[name] for name in names], np.int64)
 
 

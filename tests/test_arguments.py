@@ -1,9 +1,9 @@
-"""Single arguments: whole numbers of a range, True and False."""
+"""Arguments: whole numbers of a range, True and False, numbers in arrays of size 1, names that are known."""
 
 import numpy as np
 import pytest
 
-from territorial.arguments import true_or_false, whole_number
+from territorial.arguments import check_keywords, hint, index_of, true_or_false, whole_number
 
 
 @pytest.mark.parametrize("value", [3, 7, np.int8(5), np.uint64(4), np.array(6)])
@@ -37,3 +37,66 @@ def test_true_and_false_may_be_those_of_numpy():
     for value in (1, 0, None, "yes", np.int8(1)):
         with pytest.raises(TypeError, match=r"flag is .*; it must be True or False"):
             true_or_false("flag", value)
+
+
+class Tensor:
+    """What a tensor of another library is to numpy."""
+
+    def __init__(self, *numbers):
+        self._numbers = numbers
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._numbers, dtype)
+
+
+@pytest.mark.parametrize(
+    "value", [3, np.int8(3), np.array(3), np.array([3]), np.array([[3]], np.uint8), Tensor(3)]
+)
+def test_a_whole_number_may_lie_in_an_array_of_size_one(value):
+    assert index_of(value) == 3
+    assert type(index_of(value)) is int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        np.True_,
+        np.array([True]),
+        3.0,
+        np.array([3.0]),
+        np.array([3, 3]),
+        np.empty(0, int),
+        [3],
+        "3",
+        None,
+        Tensor(3, 3),
+        Tensor(3.0),
+        np.array([3], object),
+        np.array(["3"]),
+    ],
+)
+def test_what_is_no_whole_number_has_none(value):
+    assert index_of(value) is None
+
+
+def test_names_that_are_nearly_right_bring_up_the_right_one():
+    known = ("height", "width", "num_players", None, 3)
+    assert hint("hieght", known) == hint("Height", known) == " (did you mean 'height'?)"
+    assert hint("num-player", known) == " (did you mean 'num_players'?)"
+    assert hint("--hieght", ["--height", "-h"]) == " (did you mean '--height'?)"
+    assert hint("zebra", known) == hint("", known) == hint(None, known) == hint("x", ()) == ""
+
+
+def test_an_unknown_keyword_is_the_error_that_python_raises():
+    def function(height, width):
+        return height, width
+
+    with pytest.raises(TypeError) as of_python:
+        function(hieght=1)
+    with pytest.raises(TypeError) as of_ours:
+        check_keywords(function.__qualname__, ["width", "hieght"], ["height", "width"])
+    assert str(of_ours.value) == f"{of_python.value} (did you mean 'height'?)"
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zebra'; it takes height, width$"):
+        check_keywords("function", ["zebra"], ["height", "width"])
+    check_keywords("function", ["width"], ["height", "width"])

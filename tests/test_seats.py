@@ -88,7 +88,8 @@ def test_there_is_one_name_per_seat(seats):
 
 @pytest.mark.parametrize("name", ["wizard", "", "Agent", "agent "])
 def test_unknown_names_are_refused(name):
-    message = re.escape(f"seats[2] is {name!r}; it must be one of agent, external, random, novice")
+    meant = " (did you mean 'agent'?)" if "gent" in name else ""
+    message = re.escape(f"seats[2] is {name!r}{meant}; it must be one of agent, external, random, novice")
     for seats in (["agent", "agent", name, "agent"], np.array(["agent", "agent", name, "agent"])):
         with pytest.raises(ValueError, match=message):
             seat_codes(seats, 4)

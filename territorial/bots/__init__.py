@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from territorial._jit import njit
+from territorial.arguments import hint
 from territorial.bots.decide import decide
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
@@ -65,7 +66,7 @@ def canonical(name: str) -> str:
     """
     found = ALIASES.get(name, name)
     if found not in NAMES:
-        raise ValueError(f"there is no bot {name!r}; there are {', '.join(ALIASES)}")
+        raise ValueError(f"there is no bot {name!r}{hint(name, ALIASES)}; there are {', '.join(ALIASES)}")
     return found
 
 

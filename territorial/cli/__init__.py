@@ -41,7 +41,7 @@ from territorial.cli import (
     warm,
     watch,
 )
-from territorial.cli.options import UsageError
+from territorial.cli.options import Parser, UsageError
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser(*, with_plugins: bool = True) -> argparse.ArgumentParser:
     """Return the parser of all verbs, those of other packages included if asked for."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="territorial",
         description="A fast simulator of a territorial conquest game.",
         epilog=EXAMPLES,

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots, maps, reward_parts
+from territorial.arguments import hint
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
 from territorial.files.atomic import write_file
@@ -38,6 +39,25 @@ _MAP_HELP = (
     "(europe), a mix with weights (3*lakes + europe) or a file (.png, .npy, .txt): see `territorial maps` "
     f"(default {_FIELDS['map'].default})"
 )
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, of the command line or of a verb, that says what unknown names may have meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Return what ``args`` say; what is left over ends the program here, where its options are known."""
+        parsed, rest = super().parse_known_args(args, namespace)
+        if rest:
+            meant = hint(rest[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
+        return parsed, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += hint(value, action.choices or ())
+            raise
 
 
 class UsageError(Exception):
@@ -147,7 +167,10 @@ def _assignment(text: str) -> tuple[str, Any]:
     if not sign:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
     if name not in _FIELDS:
-        raise argparse.ArgumentTypeError(f"GameConfig has no field {name!r}; it has {', '.join(_FIELDS)}")
+        meant = hint(name, _FIELDS)
+        raise argparse.ArgumentTypeError(
+            f"GameConfig has no field {name!r}{meant}; it has {', '.join(_FIELDS)}"
+        )
     try:
         return name, _value(_FIELDS[name], value.strip())
     except argparse.ArgumentTypeError as error:
@@ -255,7 +278,9 @@ def _seat_names(text: str) -> tuple[str, ...]:
     try:
         return tuple(bots.canonical(name.strip()) for name in text.split(","))
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}, and the line-ups {', '.join(LINEUPS)}") from None
+        raise argparse.ArgumentTypeError(
+            f"{error}, and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        ) from None
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:

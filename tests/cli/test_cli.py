@@ -475,3 +475,26 @@ def test_importing_the_package_pulls_in_nothing_heavy():
     heavy = {"torch", "ray", "matplotlib", "PIL", "imageio", "psutil", "pytest"}
     program = "import sys, territorial, territorial.cli; print(*sys.modules)"
     assert heavy.isdisjoint(fresh_python("-c", program).split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ply"], "(did you mean 'play'?)"),
+        (["play", "--hieght", "32"], "unrecognized arguments: --hieght 32 (did you mean '--height'?)"),
+        (["play", "--map", "lake"], "map is 'lake' (did you mean 'lakes'?)"),
+        (["play", "--seats", "bankr"], "there is no bot 'bankr' (did you mean 'banker'?)"),
+        (["play", "--seats", "mixd-1"], "(did you mean 'mixed-1'?)"),
+        (["play", "--set", "hieght=32"], "GameConfig has no field 'hieght' (did you mean 'height'?)"),
+        (["league", "shwo", "run"], "(did you mean 'show'?)"),
+        (
+            ["league", "show", "run", "--plts", "x"],
+            "unrecognized arguments: --plts x (did you mean '--plots'?)",
+        ),
+        (["play", "--zebra"], "unrecognized arguments: --zebra\n"),
+    ],
+)
+def test_an_unknown_name_brings_up_the_one_that_was_meant(capsys, arguments, message):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert message in err

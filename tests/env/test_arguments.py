@@ -1,0 +1,139 @@
+"""What environments say of arguments that they do not know, and actions in arrays of size 1."""
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+import territorial
+from territorial.bots import HOLD_ALL, PythonBot
+from territorial.env_options import CHOICES
+from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from tests.env.support import SMALL, small_env
+
+MAKERS = {
+    "parallel_env": territorial.parallel_env,
+    "env": territorial.env,
+    "make_vec": lambda **keywords: territorial.make_vec(2, **keywords),
+    "SeatEnv": SeatEnv,
+    "SeatVectorEnv": lambda **keywords: SeatVectorEnv(4, **keywords),
+    "gymnasium.make": lambda **keywords: gymnasium.make(ENV_ID, **keywords),
+    "gymnasium.make_vec": lambda **keywords: gymnasium.make_vec(ENV_ID, num_envs=4, **keywords),
+}
+every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+class Sleeper(PythonBot):
+    """A bot in Python that does nothing."""
+
+    name = "sleeper"
+    interval = 10
+
+    def decide(self, view):
+        return np.full(len(view.rows), HOLD_ALL), np.zeros(len(view.rows), int)
+
+
+@every_maker
+@pytest.mark.parametrize(
+    ("keyword", "meant"), [("frameskip", "frames"), ("hieght", "height"), ("action_masks", "action_mask")]
+)
+def test_an_unknown_keyword_is_what_python_raises_with_the_name_that_was_meant(make, keyword, meant):
+    text = rf"got an unexpected keyword argument '{keyword}' \(did you mean '{meant}'\?\)"
+    with pytest.raises(TypeError, match=text):
+        make(**SMALL, **{keyword: 4})
+
+
+@every_maker
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"obs": "feature"}, r"obs is 'feature' \(did you mean 'features'\?\); it must be 'packed' or"),
+        ({"map": "lake"}, r"map is 'lake' \(did you mean 'lakes'\?\); it must be one of open, lakes"),
+        ({"map": "islands:cuont=3"}, r"has no option 'cuont' \(did you mean 'count'\?\); it has count"),
+        ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),
+        ({"rewards": {"lnad": 1}}, r"rewards has 'lnad' \(did you mean 'land'\?\); the parts are land"),
+    ],
+)
+def test_a_name_that_is_nearly_right_brings_up_the_right_one(make, keywords, message):
+    with pytest.raises(ValueError, match=message):
+        make(**SMALL, **keywords)
+
+
+@pytest.mark.parametrize("obs", CHOICES["obs"])
+@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+def test_spaces_say_what_they_are_in_a_few_hundred_characters(obs, action_format):
+    sizes = {"height": 64, "width": 64, "num_players": 32}
+    options = {"obs": obs, "action_format": action_format}
+    env = territorial.parallel_env(**sizes, **options)
+    one, many = territorial.make_vec(2, **sizes, **options), SeatVectorEnv(256, **sizes, **options)
+    shown = [env.observation_space("player_0"), env.action_space("player_0"), env.state_space]
+    shown += [one.single_observation_space, one.single_action_space, many.observation_space]
+    shown += [many.action_space, many.single_observation_space]
+    for space in shown:
+        for twin in (space, copy.deepcopy(space), pickle.loads(pickle.dumps(space))):
+            assert len(repr(twin)) < 600, repr(twin)
+            assert twin == space
+    assert many.action_space.contains(many.action_space.sample())
+
+
+@pytest.mark.parametrize(
+    "action", [np.array([3]), np.array(3), np.int8(3), np.array([[3]])], ids=lambda action: repr(action)
+)
+def test_an_action_may_be_an_array_of_size_one(action):
+    env, vec = small_env(), territorial.make_vec(2, **SMALL)
+    expected, batch = copy.deepcopy(env), territorial.make_vec(2, **SMALL)
+    for one in (env, expected, vec, batch):
+        one.reset(seed=5)
+    env.step(dict.fromkeys(env.agents, action))
+    expected.step(dict.fromkeys(expected.agents, 3))
+    assert env.game.digest(0) == expected.game.digest(0)
+    vec.step(np.broadcast_to(action, (2, 4, *np.shape(action))))
+    batch.step(np.full((2, 4), 3))
+    assert vec.game.digest(1) == batch.game.digest(1)
+
+
+@pytest.mark.parametrize("action", [np.array([3]), 3, np.array([[3]])], ids=repr)
+def test_an_action_of_gymnasiums_environments_may_be_an_array_of_size_one(action):
+    seats = [SeatEnv(**SMALL), SeatEnv(**SMALL)]
+    vectors = [SeatVectorEnv(4, **SMALL), SeatVectorEnv(4, **SMALL)]
+    for one in (*seats, *vectors):
+        one.reset(seed=5)
+    seats[0].step(action)
+    seats[1].step(3)
+    vectors[0].step(np.broadcast_to(action, (4, *np.shape(action))))
+    vectors[1].step(np.full(4, 3))
+    for one, other in (seats, vectors):
+        assert one.vec.game.digest(0) == other.vec.game.digest(0)
+
+
+@pytest.mark.parametrize("bad", [np.array([3.0]), np.array([3, 3]), np.array([True]), [3], np.array([51])])
+def test_what_is_no_whole_number_is_no_action(bad):
+    env = small_env()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"the action of 'player_1' is .* it must be a whole number"):
+        env.step(dict.fromkeys(env.agents, 0) | {"player_1": bad})
+
+
+def test_a_bot_in_python_may_sit_on_the_first_seat():
+    bot = Sleeper()
+    seats = [bot, "agent", "novice", "novice"]
+    for made in (
+        territorial.make_vec(2, seats=seats, **SMALL),
+        territorial.make_vec(2, seats=[seats, [bot, "novice", bot, "agent"]], **SMALL),
+        SeatEnv(seats=seats, **SMALL).vec,
+        gymnasium.make(ENV_ID, seats=seats, **SMALL).unwrapped.vec,
+        SeatVectorEnv(2, seats=tuple(seats), **SMALL).vec,
+        territorial.make_vec(2, seats=np.array(seats, object), **SMALL),
+    ):
+        made.reset(seed=0)
+        made.step(np.zeros((made.num_envs, 1), int))
+        assert made.game.seats_of(0) == ("sleeper", "agent", "novice-1", "novice-1")
+        assert made.num_agents == 1
+
+
+@pytest.mark.parametrize("seats", [5, "agent", [5, "agent"], [], [[]] * 2, {"agent"}])
+def test_seats_that_are_none_are_errors_that_name_them(seats):
+    with pytest.raises((TypeError, ValueError), match="seats"):
+        territorial.make_vec(2, seats=seats, **SMALL)
