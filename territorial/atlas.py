@@ -13,6 +13,7 @@ from territorial.landmask import LandMask
 from territorial.map_names import Terrain
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
 from territorial.spawning import MapBank, allocate_bank, write_map
+from territorial.unpickling import all_writable
 
 
 class Page(NamedTuple):
@@ -92,9 +93,7 @@ class Atlas:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
-        bank = self.bank
-        self.bank = MapBank(bank.planes.copy(), bank.num_land.copy(), bank.picks.copy(), bank.assigned.copy())
+        self.bank = MapBank(*all_writable(self.bank))
         for page in (*self._pages, *self._own.values()):
             page.terrain.flags.writeable = False
 

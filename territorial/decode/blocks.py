@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from territorial._jit import kernel, njit
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
+from territorial.unpickling import WritableArrays
 
 KEY_FRAME = -1
 """The count of a key frame in a block, of a new game or not."""
@@ -40,7 +41,7 @@ def key_bytes(layout: ObsLayout) -> int:
 
 
 @dataclass
-class Block:
+class Block(WritableArrays):
     """The steps ``begin`` to ``begin + used.steps - 1`` of E games; in the first, all are key frames.
 
     All arrays may have room for more than is used; ``trim`` takes it away.
@@ -75,13 +76,6 @@ class Block:
             np.empty((room.keys, layout.num_planes, plane_bytes), np.uint8),
             np.empty(room.cells, cell_dtype(layout)),
             np.empty(room.cells, np.uint8),
-        )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
-        self.__dict__.update(
-            (name, value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value)
-            for name, value in state.items()
         )
 
     @property

@@ -19,11 +19,12 @@ from territorial.decode.layout import (
     scales,
 )
 from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS
+from territorial.unpickling import WritableArrays
 
 Floats = npt.NDArray[np.float32]
 
 
-class FeatureDecoder:
+class FeatureDecoder(WritableArrays):
     """Turns the tables of a game into one feature vector per agent, each as that agent sees it.
 
     Args:

@@ -1,0 +1,123 @@
+"""What was pickled or copied in mid-game plays on through ends and resets, wherever its arrays lie."""
+
+import copy
+import pickle
+
+import cloudpickle  # gymnasium brings it along
+import gymnasium
+import numpy as np
+import pytest
+
+import territorial
+from territorial import VecGame
+from territorial.testing.episodes import difference
+
+# 64 x 64 cells: terrain of 1,024 bytes a game, from which on protocol 4 frames arrays by themselves.
+GAME = {"height": 64, "width": 64, "num_players": 4, "max_ticks": 200, "decision_every": 25, "map": "lakes"}
+SEATS = ("agent", "metronome", "agent", "random")
+STEPS = 12
+"""More than the 8 of a game."""
+
+
+def out_of_band(played, view):
+    """Return a copy whose arrays lie in buffers of the sender's, as ``view`` hands them over."""
+    buffers = []
+    data = pickle.dumps(played, protocol=5, buffer_callback=buffers.append)
+    assert buffers
+    return pickle.loads(data, buffers=[view(buffer.raw()) for buffer in buffers])
+
+
+WAYS = {
+    **{
+        f"protocol {n}": lambda played, n=n: pickle.loads(pickle.dumps(played, protocol=n))
+        for n in range(2, pickle.HIGHEST_PROTOCOL + 1)
+    },
+    "out of band": lambda played: out_of_band(played, bytearray),
+    "out of band, read-only": lambda played: out_of_band(played, bytes),
+    "out of band, off by one": lambda played: out_of_band(played, off_by_one),
+    "deepcopy": copy.deepcopy,
+    "cloudpickle": lambda played: cloudpickle.loads(cloudpickle.dumps(played)),
+}
+
+
+def off_by_one(data):
+    """Return the bytes in memory where no number of theirs is aligned."""
+    memory = bytearray(len(data) + 1)
+    memory[1:] = data
+    return memoryview(memory)[1:]
+
+
+def vec(**options):
+    return territorial.make_vec(2, seats=SEATS, **GAME, **options)
+
+
+MAKERS = {
+    "VecGame": lambda: VecGame(territorial.GameConfig(**GAME), 2, seats=SEATS),
+    "VecGame, maps of their own": lambda: VecGame(territorial.GameConfig(**GAME, num_maps=0), 2, seats=SEATS),
+    "make_vec": vec,
+    "make_vec, zero_copy": lambda: vec(zero_copy=True),
+    "make_vec, next_step": lambda: vec(autoreset="next_step", obs="features"),
+    "make_vec, pictures": lambda: vec(render_mode="rgb_array", obs="features"),
+    "parallel_env": lambda: territorial.parallel_env(seats=SEATS, **GAME),
+    "env": lambda: territorial.env(seats=SEATS, obs="features", **GAME),
+    "gym.make": lambda: gymnasium.make("territorial/Territorial-v0", **GAME),
+    "gym.make_vec": lambda: gymnasium.make_vec(
+        "territorial/Territorial-v0", num_envs=4, seats=SEATS, obs="pooled", **GAME
+    ),
+}
+
+
+def begin(played, seed=None):
+    """Return what a reset shows."""
+    return played.reset(seed=seed)
+
+
+def go_on(played, steps):
+    """Play ``steps`` steps in which all hold; return copies of all that was shown."""
+    shown = []
+    for _ in range(steps):
+        shown.append(copy.deepcopy(step(played)))
+        if getattr(played, "render_mode", None) == "rgb_array":
+            shown.append(played.render())
+    return shown
+
+
+def step(played):
+    if isinstance(played, VecGame):
+        return tuple(played.step()[0])
+    if isinstance(played, territorial.TerritorialVec):
+        return played.step(np.zeros((2, 2), int))
+    if isinstance(played, territorial.TerritorialEnv):
+        return played.step(dict.fromkeys(played.agents, 0)) if played.agents else begin(played)
+    if hasattr(played, "agent_iter"):
+        if not played.agents:
+            begin(played)
+        last = played.last()
+        played.step(None if last[2] or last[3] else 0)
+        return last
+    result = played.step(np.zeros(4, int) if hasattr(played, "num_envs") else 0)
+    has_ended = not hasattr(played, "num_envs") and (result[2] or result[3])
+    return (result, begin(played)) if has_ended else result
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_copy_plays_on_through_ends_and_resets(name, way):
+    played = MAKERS[name]()
+    begin(played, seed=7)
+    go_on(played, 3)
+    twin = WAYS[way](played)
+    steps = 4 * STEPS if name == "env" else STEPS
+    assert difference(go_on(played, steps), go_on(twin, steps)) is None
+    assert difference(copy.deepcopy(begin(played)), copy.deepcopy(begin(twin))) is None
+    assert difference(go_on(played, 2), go_on(twin, 2)) is None
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_copy_of_a_copy_does_not_share_memory_with_either(name):
+    played = MAKERS[name]()
+    begin(played, seed=7)
+    twin = out_of_band(out_of_band(played, bytes), bytearray)
+    ahead = go_on(copy.deepcopy(played), 4)
+    go_on(played, 4)
+    assert difference(go_on(twin, 4), ahead) is None
