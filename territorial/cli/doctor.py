@@ -104,12 +104,20 @@ def text_of(report: Report, seconds: float) -> str:
             lines += textwrap.wrap(
                 finding.advice, 100, initial_indent="       -> ", subsequent_indent=" " * 10
             )
-    lines += [f"  skipped {name}: {why}" for name, why in report.skipped.items()]
+    lines += [f"  skipped {', '.join(names)}: {why}" for why, names in _by_reason(report.skipped).items()]
     failed = len(report.failures)
     made = len(report.findings)
     ending = f"{failed} of {made} checks failed" if failed else f"all {made} checks passed"
     skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
     return "\n".join([*lines, "", f"{ending}{skipped}, in {seconds:.1f} s"])
+
+
+def _by_reason(skipped: dict[str, str]) -> dict[str, list[str]]:
+    """Return the checks that were skipped for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in skipped.items():
+        names.setdefault(why, []).append(name)
+    return names
 
 
 def _progress(name: str) -> None:

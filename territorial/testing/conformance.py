@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -48,7 +49,7 @@ class Report(NamedTuple):
     kind: str
     findings: list[Finding]
     skipped: dict[str, str]
-    """Checks that could not be made, and why: a package is missing, or there was nothing to look at."""
+    """Checks that were not made, and why: a package is missing, or there was nothing to look at."""
 
     @property
     def failures(self) -> list[Finding]:
@@ -58,6 +59,10 @@ class Report(NamedTuple):
 
 VECTOR_STEPS = 150
 """Vectors of environments are looked at for so many steps."""
+PICKLED_AFTER = 3
+"""Environments are pickled after so many steps."""
+PROTOCOLS = sorted({pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL})
+"""Those of multiprocessing and of cloudpickle. They differ in which arrays of a copy are read-only."""
 
 
 @dataclass(frozen=True)
@@ -106,23 +111,25 @@ def diagnose(
 ) -> Report:
     """Return what all checks find in the environments that ``make`` returns, wrappers included.
 
-    ``make`` is called for every check. ``progress`` gets the name of every check as it begins. TypeError if
-    ``make`` returns something that is no environment.
+    ``make`` is called for every check. ``progress`` gets the name of every check as it begins. Where episodes
+    cannot be played, the other checks are skipped: they would all fail for that reason. TypeError if ``make``
+    returns something that is no environment.
     """
     setting = Setting(make, seed, max_steps)
     stack = setting.stack()
-    findings, skipped = [], {}
-    for check in CHECKS:
-        if not isinstance(stack, check.kinds):
-            continue
-        if check.package and find_spec(check.package) is None:
+    findings: list[Finding] = []
+    skipped = {}
+    for check in [check for check in CHECKS if isinstance(stack, check.kinds)]:
+        if findings and not findings[0].passed:
+            skipped[check.name] = "nothing else means much before episodes can be played"
+        elif check.package and find_spec(check.package) is None:
             skipped[check.name] = f"it needs {check.package}, which is not installed"
-            continue
-        progress(check.name)
-        try:
-            findings.append(_run(check, setting))
-        except NothingToCheckError as reason:
-            skipped[check.name] = str(reason)
+        else:
+            progress(check.name)
+            try:
+                findings.append(_run(check, setting))
+            except NothingToCheckError as reason:
+                skipped[check.name] = str(reason)
     stack.close()
     return Report(stack.kind, findings, skipped)
 
@@ -302,15 +309,34 @@ def find_one_game_only(setting: Setting) -> str | None:
 
 
 def find_unpicklable(setting: Setting) -> str | None:
-    """The environment can be pickled in the middle of an episode, and the copy goes on alike."""
-    stack = setting.stack()
-    for count, _ in enumerate(setting.episode(stack)):
-        if count == 3:
-            break
-    twin = pickle.loads(pickle.dumps(stack))
-    actions = {agent: stack.action_space(agent).sample() for agent in stack.agents}
-    path = difference(tuple(stack.step(actions)), tuple(twin.step(actions)))
-    return None if path is None else f"the copy's next step is not the original's: {path}"
+    """Copies by pickle, made within an episode, play it and the next one as the original does."""
+    stack, next_seed = setting.stack(), setting.seed + 1
+    play = setting.episode(stack)
+    for _ in islice(play, PICKLED_AFTER + 1):  # the reset, and so many steps
+        pass
+    copies = {protocol: pickle.loads(pickle.dumps(stack, protocol)) for protocol in PROTOCOLS}
+    rest = enumerate(play, start=PICKLED_AFTER + 1)
+    next_one = enumerate(episode(stack, next_seed, max_steps=setting.steps(stack)))
+    for count, (actions, step) in chain(rest, next_one):
+        for protocol, other in copies.items():
+            problem = _parting(step, other, actions, next_seed)
+            if problem:
+                when = "the next reset()" if actions is None else f"step {count}"
+                return f"a copy by pickle protocol {protocol}, {when}: {problem}"
+    return None
+
+
+def _parting(step: Step, other: Stack, actions: Mapping[Any, Any] | None, seed: int) -> str:
+    """Let a copy do what led to ``step``; return what came of it if that is not the same."""
+    try:
+        found = other.begin(seed) if actions is None else other.step(actions)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    for name, left, right in zip(Step._fields, step, found, strict=True):
+        path = difference(left, right)
+        if path is not None:
+            return f"{name}{path} is not the original's"
+    return ""
 
 
 def find_failed_test_of_pettingzoo(setting: Setting) -> str | None:
@@ -402,8 +428,10 @@ CHECKS = (
     Check(
         "it can be pickled",
         find_unpicklable,
-        "Workers started with spawn or forkserver get environments as pickles. Keep lambdas, open files and "
-        "generators out of wrappers; functions have to lie at the top of a module.",
+        "Workers started with spawn or forkserver get environments as pickles, and play whole episodes with "
+        "them. Keep lambdas, open files and generators out of wrappers, and functions at the top of a "
+        "module. In a copy, arrays that were read-only cannot be made writable, and views are arrays of "
+        "their own: make both anew in __setstate__.",
     ),
     Check(
         "PettingZoo's own test",
@@ -419,7 +447,7 @@ CHECKS = (
         (SingleStack,),
     ),
 )
-"""All checks, in the order in which they are made; those after a failed one may fail for the same reason."""
+"""All checks, in the order in which they are made. The first must pass for the others to mean anything."""
 
 
 # ---- saying what is wrong --------------------------------------------------------------------------

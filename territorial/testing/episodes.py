@@ -87,8 +87,9 @@ def episode(
 ) -> Iterator[tuple[dict[Any, Any] | None, Step]]:
     """Play an episode at random; yield actions and what they led to, and first the reset, without actions."""
     rng = np.random.default_rng(seed)
-    observations, infos = stack.reset(seed)
-    yield None, Step(observations, {}, {}, {}, infos)
+    step = stack.begin(seed)
+    observations, infos = step.observations, step.infos
+    yield None, step
     for _ in range(max_steps):
         if not stack.agents:
             return

@@ -51,6 +51,11 @@ class Stack(ABC):
     def step(self, actions: Mapping[Agent, Any]) -> Step:
         """Play the actions of all ``agents``."""
 
+    def begin(self, seed: int | None = None) -> Step:
+        """Begin an episode; return what ``reset`` shows as a step that nobody acted in."""
+        observations, infos = self.reset(seed)
+        return Step(observations, {}, {}, {}, infos)
+
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
@@ -208,7 +213,10 @@ def draw(space: spaces.Space[Any], mask: Any, rng: np.random.Generator) -> Any:
     if mask is None:
         space.seed(int(rng.integers(2**31)))
         return space.sample()
-    chosen = [int(rng.choice(np.flatnonzero(part))) for part in mask_parts(space, mask)]
+    allowed = [np.flatnonzero(part) for part in mask_parts(space, mask)]
+    if not all(map(len, allowed)):
+        raise ValueError(f"the mask allows nothing of {space}")
+    chosen = [int(rng.choice(part)) for part in allowed]
     if isinstance(space, spaces.Discrete):
         return chosen[0] + int(space.start)
     return np.array(chosen, space.dtype)

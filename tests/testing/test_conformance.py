@@ -17,6 +17,7 @@ import territorial
 from territorial import cli
 from territorial.cli.doctor import text_of
 from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode
+from territorial.testing.conformance import Setting
 from tests.env.support import SMALL
 
 SEATS = ("agent", "metronome", "agent", "metronome")
@@ -229,6 +230,70 @@ def test_every_check_finds_the_wrapper_that_breaks_it(name):
     assert sound or wrapper is Crashes
 
 
+class LocksATable(Wrapper):
+    """Keeps a table that is read-only but for the moment in which reset() writes into it."""
+
+    def __init__(self, env, size):
+        super().__init__(env)
+        self.table = np.zeros(size, np.int8)
+        self.table.flags.writeable = False
+
+    def reset(self, seed=None, options=None):
+        self.write()
+        return self.env.reset(seed=seed, options=options)
+
+    def write(self):
+        self.table.flags.writeable = True
+        self.table += 1
+        self.table.flags.writeable = False
+
+
+class LocksATableAtEnds(LocksATable):
+    def reset(self, seed=None, options=None):
+        return self.env.reset(seed=seed, options=options)
+
+    def change(self, observations, rewards, terminations, *others):
+        if all(terminations.values()):
+            self.write()
+        return observations, rewards, terminations, *others
+
+
+class MakesTheTableAnew(LocksATable):
+    def __setstate__(self, state):
+        self.__dict__.update(state, table=state["table"].copy())
+
+
+class PlaysAnotherNextGame(Wrapper):
+    def __setstate__(self, state):
+        self.__dict__.update(state, is_copy=True)
+
+    def reset(self, seed=None, options=None):
+        return self.env.reset(seed=(seed or 0) + vars(self).get("is_copy", 0), options=options)
+
+
+def pickled(make, max_steps=30):
+    """Return what the check of pickles finds wrong; nothing if all is well."""
+    (check,) = (check for check in CHECKS if check.name == "it can be pickled")
+    return check.find(Setting(make, 0, max_steps)) or ""
+
+
+def make_short():
+    return make_game(max_ticks=100)
+
+
+def test_copies_by_pickle_are_played_past_an_end_and_a_reset():
+    message = r"a copy by pickle protocol {}, {}: ValueError: cannot set WRITEABLE flag"
+    at_reset, at_end = r"the next reset\(\)", r"step \d+"
+    assert re.match(message.format(5, at_reset), pickled(lambda: LocksATable(make_short(), 100)))
+    assert re.match(message.format(r"\d", at_reset), pickled(lambda: LocksATable(make_short(), 2000)))
+    assert re.match(message.format(5, at_end), pickled(lambda: LocksATableAtEnds(make_short(), 100)))
+    assert pickled(lambda: MakesTheTableAnew(make_short(), 2000)) == ""
+    told = pickled(lambda: PlaysAnotherNextGame(make_short()))
+    assert re.match(
+        r"a copy .*, the next reset\(\): observations\['player_0'\].* is not the original's", told
+    )
+
+
 def test_missing_rewards_and_rewards_that_are_no_numbers_are_found():
     for wrapper, message in (
         (ForgetsAgents, "returned no rewards of 'player_0', which acted in it"),
@@ -242,8 +307,30 @@ def test_missing_rewards_and_rewards_that_are_no_numbers_are_found():
 
 def test_every_check_is_tried_on_something_broken():
     assert BROKEN.keys() | {"PettingZoo's own test", "Gymnasium's own check"} == {c.name for c in CHECKS}
-    report = diagnose(lambda: Crashes(make_game()), max_steps=5)
+    report = diagnose(lambda: NewSpaces(make_game()), max_steps=5)
     assert "PettingZoo's own test" in {finding.check for finding in report.failures}
+
+
+def test_what_keeps_episodes_from_being_played_is_told_once():
+    report = diagnose(lambda: Crashes(make_game()), max_steps=5)
+    assert [finding.check for finding in report.findings] == ["episodes can be played"]
+    assert set(report.skipped.values()) == {"nothing else means much before episodes can be played"}
+    assert len(report.skipped) == 12
+    told = text_of(report, 1.0)
+    assert told.count("player_9") == told.count("nothing else means much") == 1
+    assert "1 of 1 checks failed, 12 skipped" in told
+
+
+class AllowsNothing(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["action_mask"] = np.zeros_like(seen["action_mask"])
+        return observations, *others
+
+
+def test_a_mask_that_allows_nothing_is_named():
+    (found,) = diagnose(lambda: AllowsNothing(make_game()), max_steps=5).failures
+    assert "the mask allows nothing of Discrete(51)" in found.problem
 
 
 class Doubled(gymnasium.ObservationWrapper):
