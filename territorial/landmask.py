@@ -11,6 +11,9 @@ import numpy.typing as npt
 from territorial.arguments import whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 
+_MOST_NAMED = 8
+"""Widths of rows that an error lists."""
+
 
 @dataclass(frozen=True, slots=True)
 class LandMask:
@@ -88,19 +91,19 @@ class LandMask:
         """
         if not isinstance(text, str):
             raise TypeError(f"a map drawing is a str, one line a row; got {type(text).__name__}")
-        rows = text.splitlines()
-        while rows and not rows[-1]:
-            rows.pop()
-        while rows and not rows[0]:
-            rows.pop(0)
-        if not rows:
+        lines = text.splitlines()
+        drawn = [number for number, line in enumerate(lines) if line]
+        if not drawn:
             raise ValueError("the map drawing is empty; it needs rows of one width")
+        rows = lines[drawn[0] : drawn[-1] + 1]
         widths = [len(row) for row in rows]
         for row, width in enumerate(widths):
             if width != widths[0]:
+                several = [str(one) for one in sorted(set(widths))]
+                named = ", ".join(several[:_MOST_NAMED] + ["..."] * (len(several) > _MOST_NAMED))
                 raise ValueError(
-                    f"a map drawing needs rows of one width; got widths {sorted(set(widths))}: row 0 has "
-                    f"{widths[0]}, row {row} has {width}"
+                    f"a map drawing needs rows of one width; got widths [{named}]: row 0 has {widths[0]}, "
+                    f"row {row} has {width}"
                 )
         return cls.from_array(np.array([[char != "#" for char in row] for row in rows]))
 

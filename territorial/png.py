@@ -1,22 +1,25 @@
-"""PNG files: a strict reader that believes nothing a file says of itself, and a writer of masks."""
+"""PNG files: pictures, read by Pillow, which is handed nothing but what makes pixels; and masks, written."""
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:  # Pillow is loaded for the first picture, so that `import territorial` stays quick
+    from PIL import Image
+
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 Pixels = npt.NDArray[np.uint8]
 
-_GRAY, _RGB, _PALETTE, _GRAY_ALPHA, _RGB_ALPHA = 0, 2, 3, 4, 6
-_CHANNELS = {_GRAY: 1, _RGB: 3, _PALETTE: 1, _GRAY_ALPHA: 2, _RGB_ALPHA: 4}
-_DEPTHS = {_GRAY: (1, 2, 4, 8), _PALETTE: (1, 2, 4, 8), _RGB: (8,), _GRAY_ALPHA: (8,), _RGB_ALPHA: (8,)}
-_LAST_FILTER = 4
+MOST_CHUNKS = 2**14
+"""Chunks of a file that are looked at. Encoders write 8 KB a chunk, or a row: the largest map has 1,024."""
+_GRAY, _PALETTE = 0, 3
+_PIXEL_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 
 
 class PngError(ValueError):
@@ -32,175 +35,144 @@ class _Header(NamedTuple):
     filtering: int
     interlace: int
 
-    @property
-    def row_bytes(self) -> int:
-        return -(-self.width * self.depth * _CHANNELS[self.color] // 8)
-
 
 def read_png(data: bytes, min_side: int, max_side: int) -> Pixels:
     """Return the picture in ``data`` as RGB, uint8 (H, W, 3).
 
-    Reads grey and palettes of 1 to 8 bits, RGB, and either with an alpha channel in which everything is
-    opaque; not interlaced. Sides outside ``min_side`` to ``max_side`` are refused before anything is
-    decompressed, and no more is than such a picture holds. Raises PngError.
+    Reads what the format has: grey, palettes, RGB, 1 to 16 bits, interlaced or not. Of 16 bits the upper 8
+    count, and what has an alpha channel must be opaque. Sides outside ``min_side`` to ``max_side`` are
+    refused before anything is decompressed, and no more is than such a picture holds. Texts, profiles and
+    animations are passed over, still packed. Raises PngError.
     """
     if not data.startswith(SIGNATURE):
         raise PngError("it is no PNG file: it does not begin with the 8 bytes of one")
-    header, palette, packed = _read_chunks(data, min_side, max_side)
-    lines = np.frombuffer(_inflate(packed, header.height * (1 + header.row_bytes)), np.uint8)
-    lines = lines.reshape(header.height, 1 + header.row_bytes)
-    pixel_bytes = max(1, header.depth * _CHANNELS[header.color] // 8)
-    return _to_rgb(_unfiltered(lines, pixel_bytes), header, palette)
+    chunks = _pixel_chunks(data)
+    header = _checked_header(chunks[0], min_side, max_side)
+    parts = dict(map(_split, chunks))
+    if b"IDAT" not in parts:
+        raise PngError("it has no rows (IDAT)")
+    num_colors = _num_colors(parts.get(b"PLTE"), header)
+    return _decoded(SIGNATURE + b"".join(chunks), header, num_colors)
 
 
-def _read_chunks(data: bytes, min_side: int, max_side: int) -> tuple[_Header, bytes, bytes]:
-    """Return the header, the palette (empty if there is none) and the compressed rows."""
-    chunks = _chunks(data)
-    kind, body = next(chunks, (b"", b""))
-    if kind != b"IHDR" or len(body) != 13:
+# ---- chunks ------------------------------------------------------------------------------------------
+
+
+def _pixel_chunks(data: bytes) -> list[bytes]:
+    """Return the chunks that make the picture, whole; every chunk is looked at once."""
+    at, kept, kinds = len(SIGNATURE), list[bytes](), set[bytes]()
+    for _ in range(MOST_CHUNKS):
+        kind, end = _chunk_at(data, at)
+        _check_place(kind, kinds)
+        if kind in _PIXEL_CHUNKS:
+            kept.append(data[at:end])
+        if kind == b"IEND":
+            return kept
+        kinds.add(kind)
+        at = end
+    raise PngError(
+        f"it has more than {MOST_CHUNKS:,} chunks, which no picture of a map needs; open it in a picture "
+        "editor and save it anew"
+    )
+
+
+def _chunk_at(data: bytes, at: int) -> tuple[bytes, int]:
+    """Return the kind of the chunk at byte ``at``, and where the next one begins."""
+    if at + 12 > len(data):
+        raise PngError(f"it is cut off at byte {len(data)}, before its last chunk (IEND)")
+    length, kind = struct.unpack_from(">I4s", data, at)
+    if not (kind.isascii() and kind.isalpha()):
+        raise PngError(f"at byte {at} there is {kind!r} where the name of a chunk should be")
+    left = len(data) - at - 12
+    if length > left:
+        raise PngError(
+            f"it is cut off: chunk {kind.decode()} at byte {at} claims {length:,} bytes, and {left:,} are "
+            "left"
+        )
+    return kind, at + 12 + length
+
+
+def _check_place(kind: bytes, before: set[bytes]) -> None:
+    """Raise PngError for a chunk that cannot come after those ``before``, or that changes how pixels look."""
+    name = kind.decode()
+    if not before and kind != b"IHDR":
+        raise PngError("its first chunk is no header (IHDR of 13 bytes)")
+    if kind in before and kind in (b"IHDR", b"PLTE"):
+        raise PngError(f"it has two chunks {name}")
+    if kind == b"tRNS":
+        raise PngError("it has transparent colours (tRNS); flatten the picture")
+    if kind not in _PIXEL_CHUNKS and name[0].isupper():  # a capital: whoever reads on must understand it
+        raise PngError(f"it has a chunk {name}, which is not read here")
+
+
+def _split(chunk: bytes) -> tuple[bytes, bytes]:
+    return chunk[4:8], chunk[8:-4]
+
+
+def _checked_header(chunk: bytes, min_side: int, max_side: int) -> _Header:
+    body = _split(chunk)[1]
+    if len(body) != 13:
         raise PngError("its first chunk is no header (IHDR of 13 bytes)")
     header = _Header(*struct.unpack(">IIBBBBB", body))
-    _check_header(header, min_side, max_side)
-    palette, packed, kinds = b"", [], [kind]
-    for kind, body in chunks:
-        if kind == b"IDAT" and b"IDAT" in kinds and kinds[-1] != b"IDAT":
-            raise PngError("its chunks IDAT do not follow each other")
-        if kind in (b"IHDR", b"PLTE") and kind in kinds:
-            raise PngError(f"it has two chunks {kind.decode()}")
-        if kind == b"tRNS":
-            raise PngError("it has transparent colours (tRNS); flatten the picture")
-        if kind == b"PLTE":
-            palette = _checked_palette(body)
-        elif kind == b"IDAT":
-            packed.append(body)
-        elif kind != b"IEND" and not kind[0] & 0x20:  # a capital: whoever reads on must understand it
-            raise PngError(f"it has a chunk {kind.decode()}, which is not read here")
-        kinds.append(kind)
-    if header.color == _PALETTE and not palette:
-        raise PngError("it has no palette (PLTE), which its colour type 3 needs")
-    return header, palette, b"".join(packed)
-
-
-def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield kind and body of every chunk; lengths and checksums are verified, IEND is the last."""
-    at, kind = len(SIGNATURE), b""
-    while kind != b"IEND":
-        if at + 12 > len(data):
-            raise PngError(f"it is cut off at byte {len(data)}, before its last chunk (IEND)")
-        length, kind = struct.unpack_from(">I4s", data, at)
-        if not (kind.isascii() and kind.isalpha()):
-            raise PngError(f"at byte {at} there is {kind!r} where the name of a chunk should be")
-        if length > len(data) - at - 12:
-            raise PngError(
-                f"it is cut off: chunk {kind.decode()} at byte {at} claims {length:,} bytes, and "
-                f"{max(0, len(data) - at - 12):,} are left"
-            )
-        body = data[at + 8 : at + 8 + length]
-        (checksum,) = struct.unpack_from(">I", data, at + 8 + length)
-        if zlib.crc32(kind + body) != checksum:
-            raise PngError(f"it is damaged: the checksum of chunk {kind.decode()} at byte {at} is wrong")
-        yield kind, body
-        at += 12 + length
-    if at != len(data):
-        raise PngError(f"{len(data) - at:,} bytes follow its last chunk (IEND)")
-
-
-def _check_header(header: _Header, min_side: int, max_side: int) -> None:
     for name, side in (("high", header.height), ("wide", header.width)):
         if not min_side <= side <= max_side:
             raise PngError(f"the picture is {side:,} pixels {name}; it must be {min_side} to {max_side}")
-    if header.depth not in _DEPTHS.get(header.color, ()):
-        raise PngError(
-            f"its colour type is {header.color} with {header.depth} bits; what is read here is grey or a "
-            "palette with 1, 2, 4 or 8 bits, and RGB, RGBA or grey with alpha with 8 bits a channel"
-        )
-    if header.interlace != 0:
-        raise PngError("it is interlaced; save it without (Adam7 or progressive switched off)")
-    if header.compression != 0 or header.filtering != 0:
-        raise PngError(
-            f"its compression and filter methods are {header.compression} and {header.filtering}; "
-            "PNG knows only 0"
-        )
+    return header
 
 
-def _checked_palette(body: bytes) -> bytes:
-    if not body or len(body) % 3 or len(body) > 3 * 256:
-        raise PngError(f"its palette has {len(body)} bytes; it must be 3 for each of 1 to 256 colours")
-    return body
+def _num_colors(palette: bytes | None, header: _Header) -> int:
+    """Return how many colours there are to choose from; 0 without a palette."""
+    if palette is None and header.color == _PALETTE:
+        raise PngError("it has no palette (PLTE), which its colour type 3 needs")
+    if palette is not None and (len(palette) % 3 or not 3 <= len(palette) <= 3 * 256):
+        raise PngError(f"its palette has {len(palette)} bytes; it must be 3 for each of 1 to 256 colours")
+    return 0 if palette is None else len(palette) // 3
 
 
-def _inflate(packed: bytes, size: int) -> bytes:
-    """Return exactly ``size`` bytes out of ``packed``; at most one more is ever made."""
-    inflater = zlib.decompressobj()
+# ---- pixels ------------------------------------------------------------------------------------------
+
+
+def _decoded(data: bytes, header: _Header, num_colors: int) -> Pixels:
+    """Return the pixels that Pillow finds in ``data``, once it has verified all checksums."""
+    from PIL import Image, UnidentifiedImageError
+
+    def opened() -> Image.Image:
+        return Image.open(io.BytesIO(data), formats=["PNG"])
+
     try:
-        rows = inflater.decompress(packed, size)
-        surplus = inflater.decompress(inflater.unconsumed_tail, 1)
-    except zlib.error as error:
-        raise PngError(f"it is damaged: its rows cannot be decompressed ({error})") from None
-    if surplus:
-        raise PngError(f"its compressed rows hold more than the {size:,} bytes of such a picture")
-    if len(rows) < size or not inflater.eof:
-        raise PngError(f"its compressed rows end after {len(rows):,} of {size:,} bytes")
-    return rows
+        with opened() as picture:
+            picture.verify()  # after which nothing can be read of it
+        with opened() as picture:
+            picture.load()
+            return _rgb(picture, num_colors)
+    except PngError:
+        raise
+    except UnidentifiedImageError:
+        raise PngError(
+            f"its header is damaged: it says colour type {header.color} with {header.depth} bits, "
+            f"compression {header.compression}, filter method {header.filtering}, interlacing "
+            f"{header.interlace}"
+        ) from None
+    except Image.DecompressionBombError as error:
+        raise PngError(f"Pillow refuses its size, by PIL.Image.MAX_IMAGE_PIXELS: {error}") from None
+    except Exception as error:  # of many types: what is damaged breaks a decoder anywhere
+        raise PngError(f"it is damaged: {error}; open it in a picture editor and save it anew") from None
 
 
-def _unfiltered(lines: Pixels, pixel_bytes: int) -> Pixels:
-    """Return uint8 (H, row bytes) of ``lines``, uint8 (H, 1 + row bytes), that begin with their filters.
-
-    A byte is predicted from those to its left, above, and above left. So all pixels of a diagonal can be
-    worked out at once, whatever the filters of their rows.
-    """
-    filters = lines[:, 0]
-    if filters.max() > _LAST_FILTER:
-        row = int((filters > _LAST_FILTER).argmax())
-        raise PngError(f"the filter of row {row} is {filters[row]}; there are 0 to {_LAST_FILTER}")
-    if not filters.any():
-        return lines[:, 1:]
-    height, width = len(lines), (lines.shape[1] - 1) // pixel_bytes
-    coded = lines[:, 1:].reshape(height, width, pixel_bytes).astype(np.int16)
-    plain = np.zeros((height + 1, width + 1, pixel_bytes), np.int16)
-    for diagonal in range(height + width - 1):
-        r = np.arange(max(0, diagonal - width + 1), min(height, diagonal + 1))
-        c = diagonal - r
-        guess = _predict(filters[r, None], plain[r + 1, c], plain[r, c + 1], plain[r, c])
-        plain[r + 1, c + 1] = (coded[r, c] + guess) & 255
-    return plain[1:, 1:].reshape(height, -1).astype(np.uint8)
+def _rgb(picture: Image.Image, num_colors: int) -> Pixels:
+    if picture.mode.startswith("I"):  # grey of 16 bits
+        levels = (np.asarray(picture) >> 8).astype(np.uint8)
+        return np.repeat(levels[:, :, None], 3, axis=2)
+    if picture.mode == "P":
+        _check_colors(np.asarray(picture), num_colors)
+    pixels = np.asarray(picture.convert("RGBA"))
+    _check_opaque(pixels[:, :, 3])
+    return np.ascontiguousarray(pixels[:, :, :3])
 
 
-def _predict(
-    filters: Pixels, left: npt.NDArray[np.int16], above: npt.NDArray[np.int16], corner: npt.NDArray[np.int16]
-) -> npt.NDArray[np.int16]:
-    """Return what the filters expect: nothing, left, above, their mean, or the nearest of three (Paeth)."""
-    to_left, to_above = np.abs(above - corner), np.abs(left - corner)
-    to_corner = np.abs(left + above - 2 * corner)
-    takes_left = (to_left <= to_above) & (to_left <= to_corner)
-    paeth = np.where(takes_left, left, np.where(to_above <= to_corner, above, corner))
-    return np.choose(filters, [np.zeros_like(left), left, above, (left + above) >> 1, paeth])
-
-
-def _to_rgb(rows: Pixels, header: _Header, palette: bytes) -> Pixels:
-    """Return uint8 (H, W, 3) of unfiltered ``rows``."""
-    samples = _samples(rows, header)
-    if header.color == _PALETTE:
-        colors = np.frombuffer(palette, np.uint8).reshape(-1, 3)
-        if samples.max() >= len(colors):
-            raise PngError(f"it uses colour {samples.max()} of a palette of {len(colors)}")
-        return colors[samples[:, :, 0]]
-    if header.color in (_GRAY_ALPHA, _RGB_ALPHA):
-        _check_opaque(samples[:, :, -1])
-        samples = samples[:, :, :-1]
-    if header.color == _GRAY:
-        samples = samples * np.uint8(255 // (2**header.depth - 1))
-    return np.ascontiguousarray(np.broadcast_to(samples, (header.height, header.width, 3)))
-
-
-def _samples(rows: Pixels, header: _Header) -> Pixels:
-    """Return uint8 (H, W, channels), a number of ``depth`` bits each."""
-    if header.depth < 8:
-        bits = np.unpackbits(rows, axis=1)[:, : header.width * header.depth]
-        places = 1 << np.arange(header.depth - 1, -1, -1, dtype=np.uint8)
-        rows = (bits.reshape(header.height, header.width, header.depth) * places).sum(axis=2, dtype=np.uint8)
-    return rows.reshape(header.height, header.width, _CHANNELS[header.color])
+def _check_colors(colors: npt.NDArray[Any], num_colors: int) -> None:
+    if colors.max() >= num_colors:
+        raise PngError(f"it uses colour {colors.max()} of a palette of {num_colors}")
 
 
 def _check_opaque(alpha: Pixels) -> None:
@@ -210,6 +182,9 @@ def _check_opaque(alpha: Pixels) -> None:
             f"the pixel at row {row}, column {column} is transparent (alpha {alpha[row, column]}); "
             "flatten the picture"
         )
+
+
+# ---- writing -----------------------------------------------------------------------------------------
 
 
 def mask_png(cells: npt.NDArray[np.bool_]) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 from territorial._version import __version__
 from territorial.cores import usable_cores
 
-PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo")
+PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow")
 
 
 def machine() -> dict[str, Any]:

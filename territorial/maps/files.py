@@ -32,6 +32,9 @@ _NPY_HEADER = re.compile(
     rb"'shape': \((?P<rows>[0-9]{1,18}), (?P<columns>[0-9]{1,18})\), \} *\n"
 )
 _DRAWN_LAND, _DRAWN_BLOCKED = ".", "#"
+_STRANGE = re.compile(r"[^.#\n]")
+_MOST_DRAWN = MAX_SIDE * (MAX_SIDE + len("\r\n")) + 2**10
+"""Bytes of the largest drawing, with some empty lines around it."""
 
 Unreachable = Literal["refuse", "block"]
 
@@ -162,15 +165,16 @@ def _split_npy(data: bytes) -> tuple[bytes, bytes]:
 
 def _read_drawing(data: bytes) -> npt.NDArray[np.bool_]:
     wanted = f"{_DRAWN_LAND!r} for land and {_DRAWN_BLOCKED!r} for blocked cells"
-    rows = data.decode("latin-1").replace("\r\n", "\n").split("\n")
-    for i, row in enumerate(rows):
-        strange = next((c for c, char in enumerate(row) if char not in (_DRAWN_LAND, _DRAWN_BLOCKED)), None)
-        if strange is not None:
-            raise ValueError(
-                "it is no PNG picture and no .npy array, and no drawing either: line "
-                f"{i + 1} has {row[strange]!r} at place {strange + 1}, where there may be {wanted}"
-            )
-    return LandMask.from_text("\n".join(rows)).to_array()
+    text = data.decode("latin-1").replace("\r\n", "\n")
+    if strange := _STRANGE.search(text):
+        row, begin = text.count("\n", 0, strange.start()), text.rfind("\n", 0, strange.start())
+        raise ValueError(
+            "it is no PNG picture and no .npy array, and no drawing either: line "
+            f"{row + 1} has {strange[0]!r} at place {strange.start() - begin}, where there may be {wanted}"
+        )
+    if len(data) > _MOST_DRAWN:
+        raise ValueError(f"as a drawing, it has {len(data):,} bytes; the largest map takes {_MOST_DRAWN:,}")
+    return LandMask.from_text(text).to_array()
 
 
 # ---- what a game needs -------------------------------------------------------------------------------

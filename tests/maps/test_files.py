@@ -1,6 +1,5 @@
 """Maps in files: they come back as they were, and what is no map is refused with the reason."""
 
-import contextlib
 import io
 import re
 import struct
@@ -9,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask
+from territorial import GameConfig
 from territorial.maps import SUFFIXES, files, generate, land, load, save
 from territorial.render import write_png
 
@@ -220,20 +219,3 @@ def test_a_file_that_is_not_there_and_an_end_that_means_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TypeError, match="mask is of type ndarray"):
         save(MAPS[0].to_array(), tmp_path / "map.png")
-
-
-def test_a_file_with_a_changed_byte_is_a_map_or_refused(tmp_path):
-    rng, path = np.random.default_rng(0), tmp_path / "map"
-    for suffix in SUFFIXES:
-        save(MAPS[0], tmp_path / f"good{suffix}")
-        good = (tmp_path / f"good{suffix}").read_bytes()
-        for _ in range(300):
-            data = bytearray(good)
-            data[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
-            path.write_bytes(data)
-            if suffix == ".png":  # these have checksums
-                with pytest.raises(ValueError, match="cannot be used"):
-                    load(path)
-                continue
-            with contextlib.suppress(ValueError):  # nothing else may be raised
-                assert isinstance(load(path, unreachable="block"), LandMask)
