@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
+from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
+MOST_CLIENTS = 64
+"""Requests that are answered at a time; one more gets "503 Service Unavailable"."""
+MOST_CONNECTIONS = 2 * MOST_CLIENTS
+"""Connections, each with a thread of its own, at a time; one more is closed without an answer."""
+REQUEST_SECONDS = 10
+"""In these the whole of a request must have come, however it is split."""
+REQUEST_BYTES = 2**14
+"""A request that is longer is refused; browsers send about 1 KB."""
 SECONDS_WITHOUT_PROGRESS = 30
-"""After these a connection on which nothing moves is given up."""
+"""After these a client that has not taken PIECE_BYTES is given up."""
+PIECE_BYTES = 2**16
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -81,6 +94,8 @@ class PageServer(ThreadingMixIn, TCPServer):
 
     def __init__(self, page: bytes, film: Feed, host: str = "127.0.0.1", port: int = 0) -> None:
         self.page, self.film, self.host = page, film, host
+        self._connections = threading.Semaphore(MOST_CONNECTIONS)
+        self._clients = threading.Semaphore(MOST_CLIENTS)
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -105,10 +120,65 @@ class PageServer(ThreadingMixIn, TCPServer):
         except ValueError:
             return False
 
+    @contextmanager
+    def place(self) -> Iterator[bool]:
+        """Give whether there is room for one more client, who has it within the block."""
+        has_room = self._clients.acquire(blocking=False)
+        try:
+            yield has_room
+        finally:
+            if has_room:
+                self._clients.release()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Return whether there may be one more connection: it takes that room, and a thread."""
+        return self._connections.acquire(blocking=False)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own."""
+        try:
+            super().process_request(request, client_address)
+        except Exception:  # such as no more threads: nobody else will
+            self._connections.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, and give the connection's room back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over connections that the other side closed or that ran out of time."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
+
+
+class RequestBytes(io.RawIOBase):
+    """What a client sends, of bounded length and within bounded time, however slowly it trickles in.
+
+    Reading raises TimeoutError REQUEST_SECONDS after the beginning, and LineTooLong beyond REQUEST_BYTES.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._room = connection, REQUEST_BYTES
+        self._until = time.monotonic() + REQUEST_SECONDS
+
+    def readable(self) -> bool:  # noqa: D102  # as in its base class
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes into ``buffer`` and return how many; 0 at the end."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"the request has not come within {REQUEST_SECONDS} s")
+        if not self._room:
+            raise LineTooLong(f"a request of {REQUEST_BYTES:,} bytes")
+        self._connection.settimeout(left)
+        count = self._connection.recv_into(buffer, min(len(buffer), self._room))
+        self._room -= count
+        return count
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,13 +186,30 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: PageServer
     protocol_version = "HTTP/1.1"
-    timeout = SECONDS_WITHOUT_PROGRESS
 
     def version_string(self) -> str:
         return "territorial"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name it has there)
         pass
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()  # it would wait for every byte anew, and for any number of them
+        self.rfile = io.BufferedReader(RequestBytes(self.connection))
+
+    def handle_one_request(self) -> None:
+        """Answer a request, also one whose first line never ends."""
+        try:
+            super().handle_one_request()
+        except HTTPException:
+            self.requestline = self.request_version = self.command = ""
+            self.send_error(HTTPStatus.REQUEST_URI_TOO_LONG)
+
+    def parse_request(self) -> bool:
+        is_whole = super().parse_request()
+        self.connection.settimeout(SECONDS_WITHOUT_PROGRESS)
+        return is_whole
 
     def end_headers(self) -> None:
         for name, value in _HEADERS.items():
@@ -141,10 +228,14 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or not self.server.is_own_name(hosts[0]):
             self.send_error(HTTPStatus.FORBIDDEN, "Not the name of this server")
-        elif self.path == "/":
-            self._send_page()
-        elif self.path == "/film":
-            self._send_film()
+        elif self.path in ("/", "/film"):
+            with self.server.place() as has_room:
+                if not has_room:
+                    self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_CLIENTS} watch already")
+                elif self.path == "/":
+                    self._send_page()
+                else:
+                    self._send_film()
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -158,7 +249,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self._end({"Content-Length": str(len(self.server.page))})
         if self.command != "HEAD":
-            self.wfile.write(self.server.page)
+            for piece in _cut(self.server.page):
+                self.wfile.write(piece)
 
     def _send_film(self) -> None:
         """Send what there is of the film, and the rest as it comes, in chunks for those who know them."""
@@ -168,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._end({"Transfer-Encoding": "chunked"} if is_chunked else {})
         if self.command == "HEAD":
             return
-        for piece in self.server.film.pieces():
+        for piece in (part for new in self.server.film.pieces() for part in _cut(new)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
         if is_chunked:
             self.wfile.write(b"0\r\n\r\n")
@@ -178,3 +270,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Connection": "close", **headers}.items():
             self.send_header(name, value)
         self.end_headers()
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    """Yield ``data`` in pieces, each of which gets time of its own to be taken."""
+    for at in range(0, len(data), PIECE_BYTES):
+        yield data[at : at + PIECE_BYTES]

@@ -2,8 +2,8 @@
 
 A file is a prefix (magic, version of the format, length of the body), the body compressed by zlib, and a
 checksum over all before it. The body is four sections, each behind its length: a header in JSON, the
-bits of the map, the launches in columns, the checkpoints. Nothing in a file is ever unpickled or run, and
-nothing is decompressed beyond the length that the prefix gives, which is bounded.
+bits of the map, the launches in columns, the checkpoints. Nothing in a file is ever unpickled or run.
+Sections are decompressed one after the other, and none that is longer than the header of its game allows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import json
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ MAGIC = b"\x89TGR\r\n\x1a\n"
 FORMAT_VERSION = 1
 MAX_BODY = 24 * 2**20
 """Most bytes that a body may take: some three million launches."""
+MAX_HEADER = 2**18
+"""Most bytes of a header: some six times what 250 seats with the longest names take."""
 MAX_FILE = MAX_BODY + 2**16
 """What cannot be compressed grows a little."""
 
@@ -45,6 +48,9 @@ class Sections(NamedTuple):
     checkpoints: bytes
 
 
+Largest = Callable[[dict[str, Any]], tuple[int, int, int]]
+
+
 # ---- files -----------------------------------------------------------------------------------------
 
 
@@ -58,17 +64,74 @@ def pack(sections: Sections) -> bytes:
     return data + _checksum(data)
 
 
-def unpack(data: bytes) -> Sections:
-    """Return the parts of a file; ReplayError says what is wrong with it."""
-    length = _checked_length(data)
-    parts = _split(_decompressed(data[_PREFIX.size : -_CHECKSUM_BYTES], length))
+def unpack(data: bytes, largest: Largest | None = None) -> Sections:
+    """Return the parts of a file; ReplayError says what is wrong with it.
+
+    ``largest`` is asked, with the header, how many bytes map, launches and checkpoints can take in such a
+    game. What claims more is refused before it is decompressed.
+    """
+    body = _Body(data)
+    header = _header_of(body.section("header", MAX_HEADER))
+    most = (MAX_BODY,) * 3 if largest is None else largest(header)
+    parts = [body.section(name, size) for name, size in zip(Sections._fields[1:], most, strict=True)]
+    body.close()
+    return Sections(header, *parts)
+
+
+def _header_of(section: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(parts[0])
+        header = json.loads(section)
     except (ValueError, RecursionError) as error:
         raise ReplayError(f"the header of the replay is no JSON: {error}") from None
     if not isinstance(header, dict):
         raise ReplayError("the header of the replay is no JSON object")
-    return Sections(header, *parts[1:])
+    return header
+
+
+class _Body:
+    """The sections of a body, decompressed one after the other as they are asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self._length = self._left = _checked_length(data)
+        self._stream = data[_PREFIX.size : -_CHECKSUM_BYTES]
+        self._inflate = zlib.decompressobj()
+
+    def section(self, name: str, most: int) -> bytes:
+        """Return the next section; ReplayError, and nothing is unpacked, if it claims more than ``most``."""
+        (size,) = _LENGTH.unpack(self._take(name, _LENGTH.size))
+        if most < size <= self._left:
+            raise ReplayError(
+                f"the {name} of the replay claims {size:,} bytes; in such a game it takes {most:,} at most"
+            )
+        return self._take(name, size)
+
+    def close(self) -> None:
+        """Raise ReplayError unless this was all."""
+        if self._left:
+            raise ReplayError(f"the replay has {self._left:,} bytes after its last section")
+        if self._decompressed(1) or not self._inflate.eof or self._inflate.unused_data:
+            raise self._wrong_length()
+
+    def _take(self, name: str, size: int) -> bytes:
+        if size > self._left:
+            raise ReplayError(f"the {name} of the replay is not complete")
+        part = self._decompressed(size) if size else b""
+        if len(part) < size:
+            raise self._wrong_length()
+        self._left -= size
+        return part
+
+    def _decompressed(self, size: int) -> bytes:
+        """Return the next ``size`` bytes, or less at the end; no more is ever made."""
+        try:
+            part = self._inflate.decompress(self._stream, size)
+        except zlib.error as error:
+            raise ReplayError(f"the replay cannot be decompressed: {error}") from None
+        self._stream = self._inflate.unconsumed_tail
+        return part
+
+    def _wrong_length(self) -> ReplayError:
+        return ReplayError(f"the replay does not hold the {self._length:,} bytes of contents that it claims")
 
 
 def _checked_length(data: bytes) -> int:
@@ -93,35 +156,12 @@ def _checksum(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=_CHECKSUM_BYTES).digest()
 
 
-def _decompressed(stream: bytes, length: int) -> bytes:
-    """Return the ``length`` bytes that ``stream`` holds, never making more of it than one byte beyond."""
-    inflate = zlib.decompressobj()
-    try:
-        body = inflate.decompress(stream, length + 1)
-    except zlib.error as error:
-        raise ReplayError(f"the replay cannot be decompressed: {error}") from None
-    if len(body) != length or not inflate.eof or inflate.unused_data:
-        raise ReplayError(f"the replay does not hold the {length:,} bytes of contents that it claims")
-    return body
-
-
-def _split(body: bytes) -> list[bytes]:
-    """Return the sections of a body."""
-    parts, start = [], 0
-    for name in Sections._fields:
-        end = start + _LENGTH.size
-        if end <= len(body):
-            start, end = end, end + _LENGTH.unpack_from(body, start)[0]
-        if end > len(body):
-            raise ReplayError(f"the {name} of the replay is not complete")
-        parts.append(body[start:end])
-        start = end
-    if start != len(body):
-        raise ReplayError(f"the replay has {len(body) - start:,} bytes after its last section")
-    return parts
-
-
 # ---- columns of launches ---------------------------------------------------------------------------
+
+
+def launches_bytes(num_players: int, count: int) -> int:
+    """Return how many bytes so many launches take."""
+    return 4 * num_players + _LAUNCH_BYTES * count
 
 
 def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_every: int) -> bytes:
@@ -150,13 +190,13 @@ def unpack_launches(section: bytes, num_players: int, decision_every: int) -> np
 
     Whether there are such ticks, owners and fractions is not looked at.
     """
-    head = 4 * num_players
+    head = launches_bytes(num_players, 0)
     counts = np.frombuffer(section[:head].ljust(head, b"\0"), "<u4").astype(np.int64)
     total = int(counts.sum())
-    if len(section) != head + _LAUNCH_BYTES * total:
+    if len(section) != launches_bytes(num_players, total):
         raise ReplayError(
             f"the launches of the replay take {len(section):,} bytes; {total:,} of them for {num_players} "
-            f"seats take {head + _LAUNCH_BYTES * total:,}"
+            f"seats take {launches_bytes(num_players, total):,}"
         )
     columns = np.frombuffer(section, np.uint8, offset=head).reshape(_LAUNCH_BYTES, total)
     launches = np.empty((total, 4), np.int32)
@@ -209,6 +249,11 @@ class Checkpoint(NamedTuple):
 _CHECKPOINT = struct.Struct("<I8s")
 
 
+def checkpoints_bytes(count: int) -> int:
+    """Return how many bytes so many checkpoints take."""
+    return _CHECKPOINT.size * count
+
+
 def pack_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> bytes:
     """Return the section that holds them."""
     return b"".join(_CHECKPOINT.pack(*checkpoint) for checkpoint in checkpoints)
@@ -220,4 +265,7 @@ def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
         raise ReplayError(
             f"the checkpoints of the replay take {len(section)} bytes; they take {_CHECKPOINT.size} each"
         )
+    ticks = np.frombuffer(section, "<u4").reshape(-1, _CHECKPOINT.size // 4)[:, 0].astype(np.int64)
+    if (np.diff(ticks) <= 0).any():  # before anything is made of each: those that are all alike pack well
+        raise ReplayError(f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must rise")
     return tuple(Checkpoint(*fields) for fields in _CHECKPOINT.iter_unpack(section))

@@ -39,11 +39,12 @@ def begin(replay: Replay) -> VecGame:
 
 def play_to(game: VecGame, replay: Replay, tick: int) -> None:
     """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
-    now, ticks = int(game.state.tick[0]), replay.launches[:, 0]
+    now, ticks = int(game.state.tick[0]), replay.launch_ticks
     if now == tick:
         return
     if not game.state.over[0]:
-        first, end = np.searchsorted(ticks, (now, tick))
+        # Of one type, or all ticks would be copied.
+        first, end = np.searchsorted(ticks, np.array((now, tick), ticks.dtype))
         game.play(0, replay.launches[first:end], tick)
     if game.state.tick[0] != tick:
         raise DivergedError(

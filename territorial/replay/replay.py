@@ -27,6 +27,8 @@ from territorial.replay.file_format import (
     MAX_FILE,
     Checkpoint,
     Sections,
+    checkpoints_bytes,
+    launches_bytes,
     pack,
     pack_checkpoints,
     pack_launches,
@@ -115,15 +117,8 @@ class Replay:
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
         """Return the replay that ``to_bytes`` made ``data`` of; ReplayError if it is none."""
-        sections = unpack(data)
-        rules, library = (str(sections.header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
-        if rules != str(RULES_VERSION):
-            raise ReplayError(
-                f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
-                f"this library plays version {RULES_VERSION}"
-            )
         try:
-            return cls(**_fields_of(sections))
+            return cls(**_fields_of(unpack(data, _largest)))
         except ReplayError:
             raise
         except KeyError as error:
@@ -183,6 +178,11 @@ class Replay:
         )
 
     # ---- playing ----------------------------------------------------------------------------------
+
+    @cached_property
+    def launch_ticks(self) -> npt.NDArray[np.int32]:
+        """The ticks of the launches, one after the other in memory: they are searched for every move on."""
+        return np.ascontiguousarray(self.launches[:, 0])
 
     def game(self, tick: int = 0) -> VecGame:
         """Return a new VecGame of this one game at ``tick``, to play on with as one likes.
@@ -245,7 +245,8 @@ def _config_fields(config: GameConfig) -> dict[str, Any]:
 def _fields_of(sections: Sections) -> dict[str, Any]:
     """Return the arguments of Replay that a file holds, unchecked but for the config."""
     header = sections.header
-    config = _config_of(header["config"], sections.land)
+    config = _config_of(header["config"])
+    config = config.replace(map=LandMask(config.height, config.width, sections.land))
     return {
         "config": config,
         "seed": header["seed"],
@@ -262,7 +263,32 @@ def _fields_of(sections: Sections) -> dict[str, Any]:
     }
 
 
-def _config_of(values: Any, land: bytes) -> GameConfig:
+def _largest(header: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return how many bytes map, launches and checkpoints of a game can take, by the header of its file."""
+    _check_rules(header)
+    config = _config_of(header["config"])
+    num_ticks = whole_number("num_ticks", header["ticks"], 0, config.max_ticks)
+    launches = launches_bytes(config.num_players, most_launches(config, num_ticks))
+    return config.height * -(-config.width // 8), launches, checkpoints_bytes(num_ticks + 1)
+
+
+def most_launches(config: GameConfig, num_ticks: int) -> int:
+    """Return how many launches a game of ``num_ticks`` can hold: of a seat at a decision, one a target."""
+    decisions = -(-num_ticks // config.decision_every)
+    return decisions * config.num_players * (config.num_players + 1)
+
+
+def _check_rules(header: Mapping[str, Any]) -> None:
+    rules, library = (str(header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
+    if rules != str(RULES_VERSION):
+        raise ReplayError(
+            f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
+            f"this library plays version {RULES_VERSION}"
+        )
+
+
+def _config_of(values: Any) -> GameConfig:
+    """Return the config of a header, which has no map."""
     if not isinstance(values, Mapping):
         raise TypeError("config is no JSON object")
     fields: dict[str, Any] = {
@@ -272,7 +298,7 @@ def _config_of(values: Any, land: bytes) -> GameConfig:
     if fields.keys() | set(LATER_OPTIONS) != wanted:
         names = ", ".join(sorted(fields.keys() ^ wanted))
         raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
-    return GameConfig(map=LandMask(fields["height"], fields["width"], land), **fields)
+    return GameConfig(map="open", **fields)
 
 
 def _names_of_fields() -> list[str]:
@@ -305,6 +331,12 @@ def _refuse_name(what: str, name: Any) -> NoReturn:
 def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.NDArray[np.int32]:
     """Return ``launches`` as int32 (N, 4), read-only; ValueError names the first that cannot be."""
     table = np.asarray(launches).reshape(-1, 4)
+    most = most_launches(config, num_ticks)
+    if len(table) > most:
+        raise ValueError(
+            f"there are {len(table):,} launches; a game of {num_ticks:,} ticks holds {most:,} at most, one "
+            f"at every target for each of {config.num_players} seats and decisions"
+        )
     low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
     ticks = table[:, 0]
     is_wrong = ((table < low) | (table > high)).any(axis=1) | (ticks % config.decision_every != 0)

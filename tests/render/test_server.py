@@ -1,13 +1,16 @@
 """The server of the page: what it hands out, to whom, and what it refuses. Raw bytes on real sockets."""
 
 import http.client
+import io
 import socket
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
-from territorial.render.server import Feed, PageServer
+from territorial.render import server as serving_module
+from territorial.render.server import Feed, PageServer, RequestBytes
 
 PAGE = b"<!doctype html><p>the page</p>"
 
@@ -251,3 +254,130 @@ def test_a_watcher_that_leaves_does_no_harm(capfd):
         feed.close()
         assert len(get(server, "/film")[2]) == 2_000_001
     assert capfd.readouterr() == ("", "")  # no tracebacks
+
+
+# ---- bounds ----------------------------------------------------------------------------------------
+
+
+def watch(server):
+    """A connection that asks for the film, whose answer has begun."""
+    connection = socket.create_connection(server.server_address[:2], timeout=20)
+    connection.sendall(b"GET /film HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert connection.recv(12) == b"HTTP/1.1 200"
+    return connection
+
+
+def closed_without_an_answer(server):
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        try:
+            return connection.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+def num_threads():
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
+def test_one_client_too_many_is_told_so_and_comes_in_when_another_has_left(monkeypatch):
+    monkeypatch.setattr(serving_module, "MOST_CLIENTS", 3)
+    feed = Feed()
+    feed.append(b"half a film")
+    with serving(feed) as server:
+        watchers = [watch(server) for _ in range(3)]
+        for path in ("/", "/film"):
+            status, headers, body = get(server, path)
+            assert (status, headers["Connection"]) == (503, "close")
+            assert b"3 watch already" in body
+        assert get(server, "/none")[0] == 404
+        feed.close()
+        for watcher in watchers:
+            while watcher.recv(4096):
+                pass
+            watcher.close()
+        while get(server)[0] == 503:  # until the last thread has given its room back
+            pass
+        assert get(server, "/film")[2] == b"half a film"
+
+
+def test_there_are_no_more_threads_than_connections_that_are_allowed(monkeypatch):
+    monkeypatch.setattr(serving_module, "MOST_CONNECTIONS", 4)
+    with serving() as server:
+        silent = [socket.create_connection(server.server_address[:2], timeout=20) for _ in range(4)]
+        for _ in range(20):
+            assert closed_without_an_answer(server)
+            assert num_threads() <= 4
+        for connection in silent:
+            connection.close()
+        while closed_without_an_answer_or_served(server):
+            pass
+        assert get(server)[0] == 200
+
+
+def closed_without_an_answer_or_served(server):
+    """Whether there is still no room."""
+    try:
+        return get(server)[0] != 200
+    except (http.client.HTTPException, ConnectionError):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("begin", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n", 431),
+        (b"GET /", 414),
+        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200, 431),
+    ],
+)
+def test_a_request_without_end_is_refused_and_not_read_on(server, monkeypatch, begin, status):
+    received, read = [], RequestBytes.readinto
+    monkeypatch.setattr(
+        RequestBytes, "readinto", lambda self, buffer: received.append(read(self, buffer)) or received[-1]
+    )
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        connection.sendall(begin + b"x" * serving_module.REQUEST_BYTES)
+        assert connection.recv(12) == b"HTTP/1.1 %d" % status
+    assert 0 < sum(received) <= serving_module.REQUEST_BYTES
+    assert get(server)[0] == 200
+
+
+class Dripping:
+    """A socket that gives a byte at a time, each of which takes a second of the clock."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.timeouts = 100.0, []
+        monkeypatch.setattr(serving_module.time, "monotonic", lambda: self.now)
+
+    def settimeout(self, seconds):
+        self.timeouts.append(seconds)
+
+    def recv_into(self, buffer, size):
+        self.now += 1
+        buffer[:1] = b"x"
+        return 1
+
+
+def test_a_request_has_to_come_within_some_seconds_however_it_trickles_in(monkeypatch):
+    monkeypatch.setattr(serving_module, "time", SimpleNamespace(monotonic=None))
+    connection = Dripping(monkeypatch)
+    request = io.BufferedReader(RequestBytes(connection))
+    with pytest.raises(TimeoutError, match="the request has not come within 10 s"):
+        request.readline()
+    assert connection.timeouts == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+
+
+def test_a_client_that_is_out_of_time_is_let_go_of_without_a_word(monkeypatch, capfd):
+    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", 0)
+    with serving() as server:
+        assert closed_without_an_answer(server)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_long_films_are_sent_in_pieces_each_with_time_of_its_own(monkeypatch):
+    cuts, cut = [], serving_module._cut
+    monkeypatch.setattr(serving_module, "_cut", lambda data: cuts.append([*map(len, cut(data))]) or cut(data))
+    film = bytes(3 * serving_module.PIECE_BYTES + 1)
+    with serving(closed_feed(film)) as server:
+        assert get(server, "/film")[2] == film
+    assert cuts == [[serving_module.PIECE_BYTES] * 3 + [1]]

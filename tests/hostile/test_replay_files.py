@@ -1,0 +1,192 @@
+"""Replays that are damaged, forged or far too large: loaded, or refused before they cost anything."""
+
+import json
+import random
+import struct
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, Replay
+from territorial.replay import Checkpoint, ReplayError, file_format
+from territorial.replay.replay import most_launches
+from tests.hostile.mutate import mutated, mutated_json, outcomes
+from tests.replay.support import body_of, changed, file_of, small_replay, with_header
+
+COPIES = [100, pytest.param(10_000, marks=pytest.mark.verify)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return small_replay().to_bytes()
+
+
+def forged_body(data, seed):
+    """A file with a right checksum and a damaged body, or a damaged stream."""
+    body = body_of(data)
+    if seed % 2:
+        return file_of(mutated(body, seed))
+    return file_of(b"", length=len(body), stream=mutated(zlib.compress(body), seed))
+
+
+def forged_header(data, seed):
+    """A file whose header says something else, and fits in every other way."""
+    sections = file_format.unpack(data)
+    header = mutated_json(json.dumps(sections.header).encode(), seed)
+    parts = (header, *sections[1:])
+    return file_of(b"".join(struct.pack("<I", len(part)) + part for part in parts))
+
+
+def forged_columns(data, seed):
+    """A file with damaged launches or checkpoints."""
+    part = random.Random(seed).choice(("land", "launches", "checkpoints"))
+    return changed(Replay.from_bytes(data), part, lambda section: mutated(section, seed))
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("change", [mutated, forged_body, forged_header, forged_columns])
+def test_a_damaged_replay_plays_or_is_refused_with_the_reason(data, change, copies):
+    def played(damaged):
+        replay = Replay.from_bytes(damaged)
+        if replay.num_ticks <= 1000:
+            replay.verify()
+
+    played(data)
+    found = outcomes(played, (change(data, seed) for seed in range(copies)), ReplayError)
+    assert found["refused"] > copies // 4
+    assert found.keys() <= {"loads", "refused"}, found
+
+
+# ---- what a file can cost ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unpacked(monkeypatch):
+    """How many bytes each call has decompressed."""
+    sizes, whole = [], file_format._Body._decompressed
+
+    def counted(body, size):
+        part = whole(body, size)
+        sizes.append(len(part))
+        return part
+
+    monkeypatch.setattr(file_format._Body, "_decompressed", counted)
+    return sizes
+
+
+def alike(row, count):
+    """A change of a section to so many rows that are all alike, which hardly take room when packed."""
+    return lambda section: row * count
+
+
+LAUNCHES = (file_format.MAX_BODY - 4096) // 7
+TOO_MUCH = {
+    "launches": (
+        lambda section: struct.pack("<4I", LAUNCHES, 0, 0, 0) + bytes(7 * LAUNCHES),
+        16 + 7 * 20 * 4 * 5,
+    ),
+    "checkpoints": (lambda section: bytes(file_format.MAX_BODY - 4096), 12 * 201),
+    "land": (lambda section: bytes(file_format.MAX_BODY - 4096), 72),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_more_than_a_game_can_hold_is_refused_before_it_is_unpacked(data, unpacked, name):
+    """A game of 200 ticks, with a decision every 10, of 4 seats on 24 x 24 cells."""
+    change, most = TOO_MUCH[name]
+    hostile = changed(Replay.from_bytes(data), name, change)
+    assert len(hostile) < 64 * 2**10
+    unpacked.clear()
+    tracemalloc.start()
+    with pytest.raises(
+        ReplayError, match=f"the {name} of the replay claims .* in such a game it takes {most:,} at"
+    ):
+        Replay.from_bytes(hostile)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(unpacked) < len(body_of(data))
+    assert peak < 2**20
+
+
+def test_a_long_header_is_refused_before_it_is_unpacked(unpacked):
+    hostile = file_of(struct.pack("<I", 2**24) + b" " * 2**24)
+    with pytest.raises(ReplayError, match="the header of the replay claims 16,777,216 bytes"):
+        Replay.from_bytes(hostile)
+    assert unpacked == [4]
+
+
+def test_a_body_that_swells_is_not_followed_beyond_what_its_sections_take(data, unpacked):
+    body = body_of(data)
+    hostile = file_of(b"", length=len(body), stream=zlib.compress(body + bytes(2**25), 9))
+    with pytest.raises(ReplayError, match="does not hold the"):
+        Replay.from_bytes(hostile)
+    assert sum(unpacked) == len(body) + 1
+    unpacked.clear()
+    with pytest.raises(
+        ReplayError, match=f"{file_format.MAX_BODY - len(body):,} bytes after its last section"
+    ):
+        Replay.from_bytes(
+            file_of(b"", length=file_format.MAX_BODY, stream=zlib.compress(body + bytes(2**25), 9))
+        )
+    assert sum(unpacked) == len(body)
+
+
+def test_checkpoints_that_do_not_rise_are_refused_before_there_is_an_object_for_each(data):
+    replay = Replay.from_bytes(data)
+    long = file_format.unpack(with_header(replay, ticks=0)).header["config"] | {"max_ticks": 10_000_000}
+    forged = file_format.unpack(with_header(replay, config=long, ticks=2_000_000))
+    hostile = file_format.pack(forged._replace(checkpoints=bytes(12 * 1_900_000)))
+    tracemalloc.start()
+    with pytest.raises(ReplayError, match="they must rise"):
+        Replay.from_bytes(hostile)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * 12 * 1_900_000
+
+
+def test_a_replay_has_no_more_launches_than_a_game_can_hold(data):
+    replay = Replay.from_bytes(data)
+    fields = {
+        name: getattr(replay, name) for name in ("config", "seed", "seats", "names", "num_ticks", "is_over")
+    }
+    most = most_launches(replay.config, 200)
+    assert most == 20 * 4 * 5
+    full = np.tile(np.array([0, 1, 0, 1], np.int32), (most, 1))
+    end = (Checkpoint(200, bytes(8)),)
+    made = Replay(**fields, launches=full, checkpoints=end)
+    assert len(Replay.from_bytes(made.to_bytes()).launches) == most
+    with pytest.raises(ValueError, match="there are 401 launches; a game of 200 ticks holds 400 at most"):
+        Replay(**fields, launches=np.vstack([full, full[:1]]), checkpoints=end)
+
+
+def test_moving_on_in_a_game_copies_no_launches():
+    """Else a file of many launches and many checkpoints would take the product of both."""
+    config = GameConfig(height=64, width=64, num_players=16, map="open", max_ticks=10_000, decision_every=1)
+    rng = np.random.default_rng(0)
+    ticks = np.sort(rng.integers(0, 10_000, 400_000))
+    seats = np.arange(400_000) % 16 + 1
+    game = Replay(
+        config=config.replace(map=_open(config)),
+        seed=0,
+        seats=("agent",) * 16,
+        names=("a",) * 16,
+        launches=np.stack([ticks, seats, seats, np.ones_like(seats)], axis=1),  # at oneself: not legal
+        checkpoints=(Checkpoint(10_000, bytes(8)),),
+        num_ticks=10_000,
+        is_over=False,
+    )
+    game.seek(1)
+    tracemalloc.start()
+    for tick in range(2, 10):
+        game.seek(tick)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < game.launch_ticks.nbytes / 4
+
+
+def _open(config):
+    from territorial.maps import map_of
+
+    return map_of(config, 0)
