@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
 from territorial import bots, maps
 from territorial._version import __version__
 from territorial.config import GameConfig

@@ -12,14 +12,13 @@ and returns the exit code. Other packages join in the same way, through the entr
 where the object named has such an ``add_parser``; that makes ``territorial train``. They are loaded
 only when none of the verbs here is asked for, so a heavy package does not slow these down.
 
-Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 1 could not be done,
-2 wrong arguments, 130 interrupted.
+Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 1 could not be done (a full disk
+behind stdout included), 2 wrong arguments, 130 interrupted, 141 whoever read stdout has left.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
@@ -29,6 +28,7 @@ from territorial._version import __version__
 from territorial.cli import (
     bench,
     doctor,
+    ending,
     info,
     league,
     maps,
@@ -81,12 +81,17 @@ territorial VERB --help says more about each.
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = make_parser(with_plugins=not (arguments and arguments[0] in VERBS))
+    verb = arguments[:1] if arguments and not arguments[0].startswith("-") else []
+    return ending.exit_code_of(lambda: _do(arguments), " ".join(["territorial", *verb]))
+
+
+def _do(arguments: list[str]) -> int:
     try:
+        parser = make_parser(with_plugins=not (arguments and arguments[0] in VERBS))
         parsed = parser.parse_args(arguments)
-    except SystemExit as ending:  # argparse has said everything already
-        return int(ending.code or 0)
-    return _do(parsed)
+    except SystemExit as finished:  # argparse has said everything already
+        return int(finished.code or 0)
+    return int(parsed.run(parsed))
 
 
 def make_parser(*, with_plugins: bool = True) -> argparse.ArgumentParser:
@@ -116,19 +121,3 @@ def _add_plugins(verbs: Any) -> None:
                 f"territorial: the verb {point.name!r} ({point.value}) cannot be loaded: {error}",
                 file=sys.stderr,
             )
-
-
-def _do(parsed: argparse.Namespace) -> int:
-    try:
-        code = parsed.run(parsed)
-        sys.stdout.flush()
-    except UsageError as error:
-        print(f"territorial {parsed.verb}: error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"\nterritorial {parsed.verb}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return int(code)

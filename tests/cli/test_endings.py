@@ -1,0 +1,268 @@
+"""How commands end: nobody reads stdout, the disk behind it is full, it is closed, or Ctrl-C comes early."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import territorial
+from territorial import _interrupts, cli
+from territorial.cli import bench, league, warm
+
+HOME = str(Path(territorial.__file__).parents[1])
+SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
+CONTEST = ["--games", "1", "--processes", "1", *SMALL]
+ARGUMENTS = {
+    "play": ["--no-picture", *SMALL],
+    "watch": ["--export", "game.html", *SMALL],
+    "replay": ["game.replay"],
+    "match": ["--seats", "banker,turtle", *CONTEST],
+    "tournament": ["--players", "banker,turtle", *CONTEST],
+    "league": ["show", "run"],
+    "maps": ["open"],
+    "bench": [],
+    "obs": [],
+    "memory": [],
+    "doctor": ["make_env.py:make_env", "--steps", "2"],
+    "warmup": [],
+    "info": [],
+}
+MAKE_ENV = """
+import territorial
+def make_env():
+    return territorial.parallel_env(height=24, width=24, num_players=2, max_ticks=20, obs="features")
+"""
+
+needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+needs_signals = pytest.mark.skipif(
+    os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one too"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("endings")
+    (made / "make_env.py").write_text(MAKE_ENV)
+    assert cli.main(["play", "--no-picture", "--replay", str(made / "game.replay"), *SMALL]) == 0
+    return made
+
+
+@pytest.fixture
+def at_work(folder, monkeypatch):
+    """A folder with all that the verbs need; what takes long in them is left out."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(bench, "measure", lambda *_, **__: {})
+    monkeypatch.setattr(bench, "_text", lambda result: "many ticks a second")
+    monkeypatch.setattr(league, "league_of", lambda path: (None, path))
+    monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
+    monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "make_env", raising=False)
+
+
+def ending(capsys, monkeypatch, stdout, verb):
+    """The exit code and the last line on stderr of a verb that writes to ``stdout``."""
+    with open(stdout, "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        code = cli.main([verb, *ARGUMENTS[verb]])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    return code, err.splitlines()[-1]
+
+
+def test_every_verb_is_here():
+    assert ARGUMENTS.keys() == cli.VERBS.keys()
+
+
+@needs_dev_full
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_full_disk_behind_stdout_is_told(capsys, monkeypatch, at_work, verb):
+    code, told = ending(capsys, monkeypatch, "/dev/full", verb)
+    assert code == 1
+    assert told == f"territorial {verb}: error: stdout cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_reader_that_has_left_is_told(capsys, monkeypatch, at_work, verb):
+    reader, writer = os.pipe()
+    os.close(reader)
+    code, told = ending(capsys, monkeypatch, writer, verb)
+    assert (code, told) == (141, f"territorial {verb}: whoever read stdout has left")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["play", "--help"]])
+def test_help_that_nobody_reads_ends_in_the_same_way(capsys, monkeypatch, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        assert cli.main(arguments) == 141
+    assert "whoever read stdout has left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_closed_stdout_is_told_before_anything_is_done(capsys, monkeypatch, verb):
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(cli, "_do", lambda arguments: pytest.fail("it went on"))
+    assert cli.main([verb]) == 1
+    monkeypatch.undo()
+    assert capsys.readouterr().err == (
+        f"territorial {verb}: error: stdout is closed; >/dev/null is for results that nobody reads\n"
+    )
+
+
+def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert cli.main(["play", *ARGUMENTS["play"]]) == 0
+    assert cli.main(["play", "--height", "1"]) == 2
+    sys.stderr.close()
+    monkeypatch.undo()
+    assert "ticks/s" in capsys.readouterr().out
+
+
+def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
+    for error in (OSError(5, "Input/output error", "some file"), BrokenPipeError(32, "Broken pipe")):
+
+        def broken(*_, error=error):
+            raise error
+
+        monkeypatch.setattr(warm, "compile_everything", broken)
+        assert cli.main(["warmup"]) == 1
+        assert capsys.readouterr().err == f"territorial warmup: error: {error}\n"
+
+
+def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, monkeypatch):
+    def half_done(parsed):
+        sys.stdout.write("half a result")
+        raise cli.options.UsageError("argument --out: the disk is full")
+
+    monkeypatch.setattr(cli.info, "run", half_done)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        assert cli.main(["info"]) == 2
+    assert capsys.readouterr().err == "territorial info: error: argument --out: the disk is full\n"
+
+
+# ---- processes ---------------------------------------------------------------------------------------
+
+
+def shell(command, **environment):
+    """What a shell does with ``command``, in which $T is the command line."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        env=os.environ | {"PYTHONPATH": HOME, "T": f"{sys.executable} -m territorial"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no sh")
+def test_a_process_says_one_line_and_exits_with_its_code():
+    """All at once, for they take a second each: codes, then what was said."""
+    done = shell(
+        "($T info; echo code $? >&2) | head -n 0;"
+        "$T info >/dev/full; echo code $? >&2; $T info >&-; echo code $? >&2"
+    )
+    assert done.stdout == ""
+    lines = [
+        "territorial info: whoever read stdout has left",
+        "code 141",
+        "territorial info: error: stdout cannot be written: No space left on device",
+        "code 1",
+        "territorial info: error: stdout is closed; >/dev/null is for results that nobody reads",
+        "code 1",
+    ]
+    if not Path("/dev/full").exists():
+        del lines[2:4]
+    assert done.stderr.splitlines() == lines
+
+
+SLOW = """
+import os, sys, time
+os.write(1, b"importing")
+for _ in range(2):  # whatever comes is swallowed
+    try:
+        time.sleep(60)
+    except BaseException:
+        pass
+"""
+
+
+@needs_signals
+@pytest.mark.parametrize("way", ["python -m", "script"])
+@pytest.mark.parametrize("package", ["numpy", "gymnasium"])
+def test_ctrl_c_while_it_is_imported_ends_it_with_a_line(tmp_path, way, package):
+    """A package that is imported on the way takes long, and lets no exception through."""
+    (tmp_path / f"{package}.py").write_text(SLOW)
+    script = tmp_path / "territorial"  # what pip makes of the entry point
+    script.write_text("import sys\nfrom territorial.cli import main\nsys.exit(main())\n")
+    start = ["-m", "territorial"] if way == "python -m" else [str(script)]
+    process = subprocess.Popen(
+        [sys.executable, *start, "info"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), HOME])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(9) == b"importing"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"\nterritorial: interrupted\n")
+
+
+def test_only_the_command_takes_ctrl_c_over():
+    def is_command(first, *original):
+        return _interrupts.is_command([first, "info"], [sys.executable, *original, "info"])
+
+    script = os.path.join("bin", "territorial")
+    assert is_command("-m", "-m", "territorial")
+    assert is_command("-m", "-X", "dev", "-m", "territorial")
+    assert is_command("-m", "-mterritorial")
+    assert is_command(script, script)
+    assert is_command(script, "-W", "ignore", script)
+    assert not is_command("-m", "-m", "territorial_tools")
+    assert not is_command("-m", "-m", "pytest", "territorial")
+    assert not is_command("train.py", "train.py", "territorial")
+    assert not is_command(
+        script, "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"
+    )
+    assert not is_command("", "-c", "import territorial")
+    assert not _interrupts.is_command([], [sys.executable])
+
+
+@needs_signals
+def test_ctrl_c_is_given_back_and_never_taken_from_others(monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for theirs in (signal.SIG_IGN, lambda *_: None):
+            signal.signal(signal.SIGINT, theirs)
+            _interrupts.take_over()
+            _interrupts.give_back()
+            assert signal.getsignal(signal.SIGINT) is theirs
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _interrupts.take_over()
+        assert signal.getsignal(signal.SIGINT) is _interrupts._leave
+        _interrupts.give_back()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        monkeypatch.setattr(_interrupts, "threading", SimpleNamespace(main_thread=int, current_thread=str))
+        _interrupts.take_over()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_verbs_of_others_are_loaded_is_an_interrupt_too(capsys, monkeypatch):
+    def interrupted(group):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "entry_points", interrupted)
+    assert cli.main(["train"]) == 130
+    assert re.fullmatch(r"\nterritorial train: interrupted\n", capsys.readouterr().err)
