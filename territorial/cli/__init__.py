@@ -41,7 +41,7 @@ from territorial.cli import (
     warm,
     watch,
 )
-from territorial.cli.options import Parser, UsageError
+from territorial.cli.options import Parser
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
