@@ -90,6 +90,19 @@ def _heading(phase: str) -> str:
     return "all" if phase == "all" else f"ticks {phase}"
 
 
+def mechanisms() -> str:
+    """Return what each of the engine's own mechanisms buys, by what is played and how many games."""
+    rows = load("mechanisms")["rows"]
+    names = [name.partition(", ")[0] for name in rows]
+    kinds = list(dict.fromkeys(names))
+    lines = ["| played | " + " | ".join(kinds) + " |", "|---|" + "--:|" * len(kinds)]
+    for played in dict.fromkeys(name.partition(", ")[2] for name in rows):
+        found = [rows.get(f"{kind}, {played}") for kind in kinds]
+        cells = [f"{one['median']:.2f}" if one else "" for one in found]
+        lines.append(f"| {played} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def threads() -> str:
     """Return what several threads gain, the engine's beside kernels that share nothing."""
     found = load("threads")

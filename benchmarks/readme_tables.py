@@ -37,6 +37,7 @@ The results come from (`make verify` does all of it)
     python benchmarks/counts.py
     python benchmarks/instructions.py
     python benchmarks/scaling.py
+    python benchmarks/mechanisms.py
     python benchmarks/threads.py
     python benchmarks/peers.py
 
@@ -761,6 +762,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/performance.md", "counts", performance_tables.counts),
     ("docs/performance.md", "instructions", performance_tables.instructions),
     ("docs/performance.md", "scaling", performance_tables.scaling),
+    ("docs/performance.md", "mechanisms", performance_tables.mechanisms),
     ("docs/performance.md", "threads", performance_tables.threads),
     ("docs/performance.md", "peers", performance_tables.peers),
     ("docs/rules.md", "mixed", mixed),
