@@ -24,8 +24,7 @@ def start(folder, *arguments):
         cwd=folder,
         env=environment,
         check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
     )
     return done.stderr
