@@ -30,6 +30,7 @@ def assert_same(game, other, step):
         assert np.array_equal(array, twin, equal_nan=array.dtype.kind == "f"), f"{name} after {step} steps"
 
 
+@pytest.mark.slow  # the compiler takes its time; .ci/run runs both of these
 @pytest.mark.parametrize(
     ("rules", "options", "steps"),
     [
@@ -56,7 +57,9 @@ def test_it_writes_what_the_code_for_all_sizes_writes(rules, options, steps):
         assert_same(game, other, step + 1)
 
 
+@pytest.mark.slow
 def test_it_plays_what_the_twin_plays():
+    compile_steps(GameConfig(), specialize=True)
     setting = setting_for(GameConfig(), "step", has_position=True, eagerness=0.3, ticks=60)
     outcome = differential.Pair(setting, None).play()
     assert outcome.ticks >= 60
