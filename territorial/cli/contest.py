@@ -30,6 +30,7 @@ from territorial.league.ratings import Rating, rate
 from territorial.league.record import GameRecord
 from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Estimate, Line, Tally
+from territorial.league.time_left import time_left
 from territorial.locking import locked
 
 MAPS = 16
@@ -236,10 +237,10 @@ class Progress:
             print(file=self._stream)
 
     def _print(self, now: float, remark: str) -> None:
-        rate = (self._done - self._before) / max(now - self._started, 1e-9)
-        left = (self._games - self._done) / max(rate, 1e-9)
+        played, seconds = self._done - self._before, now - self._started
         bar = "#" * (20 * self._done // self._games)
-        speed = f"{rate:.1f} a second, {left:.0f} s left"
+        left = time_left(played, self._games - self._done, seconds)
+        speed = f"{played / seconds:.1f} a second, {left}" if left else ""
         text = f"{self._done:,} of {self._games:,} games [{bar:20}]  {speed}  {remark}"
         print(f"{text:100}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
 
@@ -268,11 +269,9 @@ def _check_plots(folder: str) -> None:
     """Raise UsageError if there can be no plots in ``folder``, before time is spent on what they show."""
     try:
         check_matplotlib()
-        Path(folder).mkdir(parents=True, exist_ok=True)
     except ImportError as error:
         raise UsageError(f"argument --plots: {error}") from None
-    except OSError as error:
-        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
+    options.check_folder("--plots", folder)
 
 
 def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> list[Path]:

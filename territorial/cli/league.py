@@ -37,6 +37,8 @@ def add_parser(verbs: Any) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Show a league and return the exit code."""
     options.check_json(parsed)
+    if parsed.plots:
+        options.check_folder("--plots", parsed.plots)
     league, where = league_of(Path(parsed.path))
     plots = _draw(league, parsed.plots) if parsed.plots else []
     if parsed.json != STDOUT:

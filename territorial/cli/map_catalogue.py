@@ -8,6 +8,7 @@ from typing import Any
 from territorial import maps
 from territorial.map_names import KINDS, LANDS, MapKind
 from territorial.maps.lands import LAND_SIDE
+from territorial.render.figures import percent
 
 
 def catalogue() -> dict[str, Any]:
@@ -39,9 +40,9 @@ def _options_of(kind: MapKind) -> list[dict[str, Any]]:
 def _land_facts(name: str) -> dict[str, float]:
     whole, land = maps.land(name, connected=False).num_land, maps.land(name).num_land
     return {
-        "land_percent": round(100 * whole / LAND_SIDE**2, 1),
-        "in_play_percent": round(100 * land / LAND_SIDE**2, 1),
-        "in_play_percent_of_land": round(100 * land / whole, 1),
+        "land_percent": float(percent(whole, LAND_SIDE**2)[:-1]),
+        "in_play_percent": float(percent(land, LAND_SIDE**2)[:-1]),
+        "in_play_percent_of_land": float(percent(land, whole)[:-1]),
     }
 
 

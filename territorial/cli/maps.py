@@ -20,6 +20,7 @@ from territorial.landmask import LandMask
 from territorial.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
 from territorial.maps.regions import label_regions
 from territorial.render import write_png
+from territorial.render.figures import percent
 
 EXAMPLES = """\
   territorial maps                                         all kinds with their options, all lands
@@ -213,7 +214,7 @@ def _facts(one: Shown) -> dict[str, Any]:
         "width": one.land.width,
         "terrain": one.terrain,
         "land_cells": land,
-        "land_percent": round(100 * land / cells, 1),
+        "land_percent": float(percent(land, cells)[:-1]),
         "unreachable_cells": int((one.whole.to_array() & ~one.land.to_array()).sum()),
         "regions": int(label_regions(one.whole.to_array()).max()),
         "spawns": maps.capacity(one.land),

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from territorial import bots, maps, reward_parts
 from territorial.arguments import hint
 from territorial.config import GameConfig
 from territorial.constants import MAX_SIDE
+from territorial.files import writable
 from territorial.files.atomic import write_file
 from territorial.landmask import LandMask
 from territorial.map_mix import MapMix, checked_map
@@ -321,6 +323,23 @@ def check_writable(argument: str, path: str | Path) -> None:
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
     if not target.absolute().parent.is_dir():
         raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
+    try:
+        writable.check_file(target)
+    except OSError as error:
+        what = "the folder" if os.path.isdir(error.filename) else "the file"
+        raise UsageError(
+            f"argument {argument}: {str(target)!r}: {what} {error.filename!r} cannot be written: "
+            f"{error.strerror}"
+        ) from None
+
+
+def check_folder(argument: str, folder: str) -> None:
+    """Make ``folder`` if it is not there; UsageError if files cannot be put into it."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        writable.check_folder(Path(folder))
+    except OSError as error:
+        raise UsageError(f"argument {argument}: {folder!r} cannot be written: {error.strerror}") from None
 
 
 def check_picture(argument: str, path: str) -> None:

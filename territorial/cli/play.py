@@ -18,6 +18,7 @@ from territorial.cli.show import live_show, write_page
 from territorial.cli.standings import Standing, standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.engine import VecGame
+from territorial.render.figures import percent
 from territorial.render.film import write_film
 from territorial.replay import Recorder, Replay
 from territorial.replay.replay import SUFFIX
@@ -248,12 +249,12 @@ class Progress:
     def _line(self, tick: int) -> str:
         state, last = self._game.state, self._game.config.max_ticks
         leader = int(state.land[0, 1:].argmax()) + 1
-        share = 100 * int(state.land[0, leader]) / int(state.num_land[0])
+        share = percent(int(state.land[0, leader]), int(state.num_land[0]))
         bar = "#" * (20 * tick // last)
         return (
             f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
             f"{int(state.alive[0].sum()):3} alive  "
-            f"leader P{leader} {self._names[leader - 1]} {share:.1f} %   "
+            f"leader P{leader} {self._names[leader - 1]} {share}   "
         )
 
 

@@ -156,7 +156,7 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
 def _write_standing(panel: Image, top: int, left: int, row: Standing, num_players: int) -> None:
     _draw_swatch(panel, top, left + 9 * ADVANCE * _SIZE, player_colors(num_players)[row.seat - 1])
     if row.death_tick is None:
-        outcome, color = f"{row.land_percent:5.1f}%{short(row.troops):>8}", INK
+        outcome, color = f"{row.share:>6}{short(row.troops):>8}", INK
     else:
         outcome, color = f"died {row.death_tick}".rjust(14), FAINT
     _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{outcome}", color)

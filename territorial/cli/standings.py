@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from territorial.engine import VecGame
+from territorial.render.figures import percent
 
 LONGEST_TABLE = 40
 SHORTENED_TABLE = 30
@@ -21,6 +22,8 @@ class Standing(NamedTuple):
     """Who plays it."""
     land: int
     land_percent: float
+    """Exactly; ``share`` is what is shown of it."""
+    share: str
     troops: int
     death_tick: int | None
     """None if it lives."""
@@ -37,6 +40,7 @@ def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
             bot=seats[p - 1],
             land=int(state.land[0, p]),
             land_percent=100 * int(state.land[0, p]) / num_land,
+            share=percent(int(state.land[0, p]), num_land),
             troops=int(state.troops[0, p]),
             death_tick=int(state.death_tick[0, p]) if state.death_tick[0, p] >= 0 else None,
         )
@@ -63,8 +67,7 @@ def standings_table(standings: Sequence[Standing]) -> str:
     for row in shown:
         died = "" if row.death_tick is None else f"{row.death_tick:,}"
         lines.append(
-            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot[:14]:15}{row.land_percent:>5.1f} %"
-            f"{row.troops:>14,}  {died:>12}"
+            f"{row.place:>6g}  {f'P{row.seat}':6}{row.bot[:14]:15}{row.share:>7}{row.troops:>14,}  {died:>12}"
         )
     if len(shown) < len(standings):
         lines.append(f"        ... and {len(standings) - len(shown)} more; --json gives them all")

@@ -23,8 +23,10 @@ from territorial.cores import usable_cores
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import check_file
 from territorial.league.field import python_bot
 from territorial.league.results import ResultsError
+from territorial.league.time_left import time_left
 from territorial.league.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
 from territorial.league.workers import work_here, work_on_all_cores
 from territorial.seats import AGENT
@@ -276,6 +278,7 @@ class _Sheet:
             "settings": {name: setting.to_dict() for name, setting in tryout.settings.items()},
         }
         if path is not None:
+            check_file(path)
             self._open(path)
 
     @property
@@ -388,8 +391,8 @@ class _Progress:
         now = time.monotonic()
         if now - self._shown >= (0.2 if self._is_terminal else 10.0):
             self._shown = now
-            left = (now - self._started) * (self._portions - self._done) / self._done
-            self._print(f"{self._done:,} of {self._portions:,} portions, {left:.0f} s left ({self._what})")
+            left = time_left(self._done, self._portions - self._done, now - self._started)
+            self._print(f"{self._done:,} of {self._portions:,} portions, {left} ({self._what})")
 
     def close(self) -> None:
         seconds = time.monotonic() - self._started

@@ -53,7 +53,10 @@ def standings(
 
 
 def percent(part: int, whole: int) -> str:
-    """A share such as 12.3%, rounded down so that 100.0% is the whole."""
+    """Return a share such as 12.3%, as all tables, pictures and pages have it.
+
+    It is rounded down, so that 100.0% is the whole; ``percent`` in page/standings.js is the same rule.
+    """
     tenths = 1000 * part // whole
     return f"{tenths // 10}.{tenths % 10}%"
 

@@ -19,7 +19,7 @@ from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
 from territorial.replay import Frame
 
-FILM_VERSION = 1
+FILM_VERSION = 2
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
@@ -121,11 +121,13 @@ class FilmWriter:
         codes = frame.owner.ravel()[changed]
         land = self._checked_land(frame, changed, codes)
         alive = frame.alive.astype(np.bool_)
-        flips = np.flatnonzero(alive != self._alive) + 1
+        flips = np.flatnonzero(alive != self._alive)
+        ages = _ticks_dead(frame, flips)
         head = np.array([frame.tick - self._tick, len(flips)], np.int64)
         troops = frame.troops.astype(np.int64)
         runs = _runs(changed, codes, self._shape[1])
-        numbers = np.concatenate([head, flips, _unsigned(troops - self._troops), runs])
+        told = np.stack([flips + 1, ages], axis=1).ravel()
+        numbers = np.concatenate([head, told, _unsigned(troops - self._troops), runs])
         self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
         self._troops, self._alive = troops, alive
         self._num_frames += 1
@@ -144,8 +146,9 @@ class FilmWriter:
                 f"owner of the frame at tick {frame.tick} is a {frame.owner.dtype} array of shape "
                 f"{frame.owner.shape}; this film has uint8, {self._shape}"
             )
-        for name in ("land", "troops", "alive"):
-            shape = getattr(frame, name).shape
+        for name in ("land", "troops", "alive", "death_tick"):
+            values = getattr(frame, name)
+            shape = (self._num_players,) if values is None else values.shape
             if shape != (self._num_players,):
                 raise ValueError(
                     f"{name} of the frame at tick {frame.tick} has shape {shape}; this film has "
@@ -178,6 +181,20 @@ class FilmWriter:
                 f"{land[seat]} cells of it"
             )
         return land
+
+
+def _ticks_dead(frame: Frame, seats: Numbers) -> Numbers:
+    """Return how many ticks before ``frame`` those of ``seats``, from 0, have died; 0 of who lives."""
+    if frame.death_tick is None:
+        return np.zeros(len(seats), np.int64)
+    ages: Numbers = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])
+    if (ages < 0).any() or (ages > frame.tick).any():
+        seat = int(seats[(ages < 0) | (ages > frame.tick)][0])
+        raise ValueError(
+            f"death_tick of seat {seat + 1} in the frame at tick {frame.tick} is {frame.death_tick[seat]}; "
+            f"it must be from 0 to {frame.tick}"
+        )
+    return ages
 
 
 def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[bytes]:

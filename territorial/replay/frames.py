@@ -26,6 +26,8 @@ class Frame(NamedTuple):
     """(P,) balances at home."""
     alive: npt.NDArray[np.bool_]
     """(P,)"""
+    death_tick: npt.NDArray[np.int64] | None = None
+    """(P,) when the dead died; of the living it says nothing. None: at the first frame without them."""
 
 
 class FrameSource(Protocol):
@@ -64,6 +66,7 @@ def frame_of(game: VecGame, k: int = 0) -> Frame:
         land=state.land[k, 1:].copy(),
         troops=state.troops[k, 1:].copy(),
         alive=state.alive[k, 1:] != 0,
+        death_tick=state.death_tick[k, 1:].astype(np.int64),
     )
 
 

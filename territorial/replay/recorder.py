@@ -15,6 +15,7 @@ import numpy.typing as npt
 from territorial.arguments import whole_number
 from territorial.config import GameConfig
 from territorial.engine import VecGame
+from territorial.files.writable import check_folder
 from territorial.landmask import LandMask
 from territorial.map_names import Terrain
 from territorial.replay.errors import ReplayError
@@ -76,7 +77,8 @@ class Recorder:
             ``player_i``.
         checkpoint_every: ticks from one digest to the next; the last one is always that of the end.
 
-    Raises ValueError if the batch has a recorder already, or for arguments out of range.
+    Raises ValueError if the batch has a recorder already, or for arguments out of range, and OSError for a
+    folder that cannot be written.
 
     """
 
@@ -96,6 +98,7 @@ class Recorder:
         recorded = _recorded_games(games, game.num_games)
         if isinstance(self._to, Path):
             self._to.mkdir(parents=True, exist_ok=True)
+            check_folder(self._to)  # now rather than when the first game is over
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None

@@ -11,11 +11,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import territorial
+from territorial.cli.standings import standings_of
 from territorial.render import owner_colors, render_board
+from territorial.render.figures import percent, standings
 from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
-from territorial.replay import Frame
+from territorial.replay import Frame, LiveGame
 from tests.browser import chromium
 from tests.browser.films import FULL, FULL_SEATS, SMALL, SMALL_SEATS, film_of, full_game, small_game
 from tests.browser.frame_times import SCRIPT, play_through
@@ -177,13 +180,45 @@ def test_the_standings_are_those_of_the_game(full):
         assert [seat - 1 for seat, _, _ in rows[: len(living)]] == living
         for place, (seat, kind, texts) in enumerate(rows[: len(living)], start=1):
             share = 1000 * land[seat - 1] // num_land / 10
-            assert texts[:3] == [str(place), f"P{seat} {FULL_SEATS[seat - 1]}", f"{share:.1f} %"]
+            assert texts[:3] == [str(place), f"P{seat} {FULL_SEATS[seat - 1]}", f"{share:.1f}%"]
             assert kind == "row"
-        died = {p: next(f.tick for f in frames if not f.alive[p]) for p in np.flatnonzero(~alive)}
+        died = {p: int(frame.death_tick[p]) for p in np.flatnonzero(~alive)}
         out = rows[len(living) :]
         assert [texts[1:] for _, _, texts in out] == [["out at", f"{died[seat - 1]:,}"] for seat, _, _ in out]
         assert all(a >= b for a, b in pairwise(died[seat - 1] for seat, _, _ in out))
         assert text_of(full, "#left") == f"{len(living)} of 32 players"
+
+
+def test_page_command_line_and_pictures_tell_the_same_of_one_game(show):
+    """With a frame every 50 ticks, so that players die between frames."""
+    game = territorial.VecGame(FULL, 1, seats=FULL_SEATS, autoreset="disabled", observe=False)
+    game.reset(seeds=[0])
+    tab = show(film_of(FULL, FULL_SEATS, list(LiveGame(game).frames(50))))
+    settle(tab, "page.seek(1e9)")
+    told = {seat: texts for seat, _, texts in rows_of(tab)}
+    state = game.state
+    pictured = standings(state.land[0, 1:], state.troops[0, 1:], int(state.num_land[0]))
+    shares = {row.seat: row.share for row in pictured}
+    rows = standings_of(game, FULL_SEATS)
+    assert any(row.death_tick is not None and row.death_tick % 50 for row in rows)
+    for row in rows:
+        if row.death_tick is None:
+            assert told[row.seat][2] == row.share == shares[row.seat]
+        else:
+            assert told[row.seat][1:] == ["out at", f"{row.death_tick:,}"]
+    settle(tab, f"page.follow({rows[-1].seat})")
+    assert text_of(tab, "#followed .text").endswith(f": out at tick {rows[-1].death_tick:,}")
+
+
+def test_a_share_is_rounded_as_python_does_it(small):
+    rng = np.random.default_rng(0)
+    wholes = rng.integers(1, 2**20, 3000)
+    pairs = [
+        [int(part), int(whole)] for whole in wholes for part in (rng.integers(0, whole + 1), whole - 1, whole)
+    ]
+    assert small.evaluate(f"{pairs}.map(([part, whole]) => percent(part, whole))") == [
+        percent(part, whole) for part, whole in pairs
+    ]
 
 
 def test_charts_show_everybodys_land_and_troops(full):
@@ -219,7 +254,7 @@ def test_it_plays_a_whole_game_smoothly(show, capsys):
     times = play_through(tab, 800)
     with capsys.disabled():
         sys.stdout.write(f"\nframe times in ms, 256 x 256 cells, 32 players, 800 ticks/s: {times}\n")
-    assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4 % of the land."
+    assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4% of the land."
     assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
     np.testing.assert_array_equal(board_of(tab, FULL), full_game()[0][-1].owner)
     assert times["script"]["number"] > 60
@@ -348,7 +383,7 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     assert (paled[~is_own] != usual[~is_own]).any(axis=1).all()
     share = 1000 * frame.land[seat - 1] // (frame.owner != 255).sum() / 10
     assert text_of(small, "#followed .text").startswith(
-        f"P{seat} {SMALL_SEATS[seat - 1]}: {share:.1f} % of the land, "
+        f"P{seat} {SMALL_SEATS[seat - 1]}: {share:.1f}% of the land, "
     )
     assert [number for number, kind, _ in rows_of(small) if "is-followed" in kind] == [seat]
     small.click(*place_of(small, row, column))  # again: nobody
@@ -537,9 +572,9 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
-    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 2}
+    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 3}
     text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
-    assert text == "Nothing can be shown: this page shows films of version 1, and this is territorial-film 2."
+    assert text == "Nothing can be shown: this page shows films of version 2, and this is territorial-film 3."
 
 
 def test_a_server_without_a_film_is_said_to_have_none(browser):

@@ -49,6 +49,7 @@ def read_film(film):
     header = json.loads(header)
     height, width, seats = header["height"], header["width"], header["num_players"]
     tick, board, troops, alive = 0, [0] * (height * width), [0] * (seats + 1), [False] * (seats + 1)
+    died = [None] * (seats + 1)
     frames = []
     for block in blocks:
         if not block:
@@ -56,8 +57,9 @@ def read_film(film):
         numbers = numbers_of(block)
         tick += next(numbers)
         for _ in range(next(numbers)):
-            seat = next(numbers)
+            seat, age = next(numbers), next(numbers)
             alive[seat] = not alive[seat]
+            died[seat] = None if alive[seat] else tick - age
         for seat in range(1, seats + 1):
             troops[seat] += signed(next(numbers))
         owners = [(next(numbers), next(numbers)) for _ in range(next(numbers))]
@@ -72,5 +74,7 @@ def read_film(film):
                 board[row * width + column : row * width + column + length] = [code] * length
         assert list(numbers) == []
         rows = [board[start : start + width] for start in range(0, height * width, width)]
-        frames.append({"tick": tick, "owner": rows, "troops": troops[1:], "alive": alive[1:]})
+        frames.append(
+            {"tick": tick, "owner": rows, "troops": troops[1:], "alive": alive[1:], "died": died[1:]}
+        )
     return header, frames, False

@@ -58,7 +58,7 @@ class Film {
   land = [];    // Int32Array by owner code: cells
   troops = [];  // Float64Array by seat, 0 unused
   alive = [];   // Uint8Array by seat, 0 unused
-  diedAt = [];  // by seat: the tick of the first frame in which it is out, or undefined
+  diedAt = [];  // by seat: the tick at which it died, or undefined
   #blocks = new Blocks();
   #changes = [];  // by frame: cells and their new owners
   #keys = [];     // whole boards, so far apart that as many cells changed between as a board has
@@ -78,8 +78,8 @@ class Film {
   }
 
   #begin(header) {
-    if (header.format !== "territorial-film" || header.version !== 1) {
-      throw new Error(`this page shows films of version 1, and this is ${header.format} ${header.version}`);
+    if (header.format !== "territorial-film" || header.version !== 2) {
+      throw new Error(`this page shows films of version 2, and this is ${header.format} ${header.version}`);
     }
     this.header = header;
     this.numCells = header.height * header.width;
@@ -96,9 +96,9 @@ class Film {
     if (!index) land[NEUTRAL] = this.numCells;
     const tick = this.lastTick + numbers.next();
     for (let n = numbers.next(); n > 0; n--) {
-      const seat = numbers.next();
+      const seat = numbers.next(), age = numbers.next();
       alive[seat] ^= 1;
-      this.diedAt[seat] = alive[seat] ? undefined : tick;
+      this.diedAt[seat] = alive[seat] ? undefined : tick - age;
     }
     for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
     this.#changes.push(this.#take(numbers, land));

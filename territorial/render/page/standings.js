@@ -10,8 +10,8 @@ function short(number) {
   return `${(Math.floor(number / 1e4) / 100).toFixed(2)}M`;
 }
 
-/** A share such as 12.3 %, rounded down, so that 100.0 % is the whole. */
-const percent = (part, whole) => `${(Math.floor((1000 * part) / whole) / 10).toFixed(1)} %`;
+/** A share such as 12.3%, by the rule of `percent` in render/figures.py: rounded down, so that 100.0% is all. */
+const percent = (part, whole) => `${(Math.floor((1000 * part) / whole) / 10).toFixed(1)}%`;
 
 class Standings {
   /** Fills `list`; `chosen(seat)` is called for a click, `hovered(seat or 0)` for the pointer. */

@@ -1,0 +1,37 @@
+"""Whether files can be written, found out before there is anything to write."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Raise OSError, which names what is in the way, unless a file can be put at ``path``.
+
+    A file that is there must allow it, and so must its folder, in which a new one is made beside it.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # such as /dev/null; opening a pipe would wait for a reader
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(target))
+        return
+    if target.exists():
+        with open(target, "rb+"):
+            pass
+    check_folder(target.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OSError unless new files can be made in ``folder``.
+
+    By making one: permissions alone do not tell of disks that are mounted to be read.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(folder), None  # not the name of that file
+        raise

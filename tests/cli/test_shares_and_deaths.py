@@ -1,0 +1,127 @@
+"""One game, told by the command line, in pictures, as text and as a film: the same shares and deaths."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, cli
+from territorial.cli.poster import _PANEL_WIDTH, _SIZE, Album, Title, draw_poster
+from territorial.cli.standings import standings_of, standings_table
+from territorial.render import TextRenderer, draw_game
+from territorial.render.figures import percent, standings
+from territorial.render.film import film_header, write_film
+from territorial.render.font import ADVANCE, text_mask
+from territorial.replay import LiveGame
+from tests.render.film_reader import read_film
+
+SEATS = ("metronome", "banker", "turtle", "novice", "random", "full_sender", "bully", "hard")
+CONFIG = GameConfig(height=48, width=56, num_players=8, map="lakes", max_ticks=3000)
+INK = (226, 228, 232)
+FAINT = (120, 126, 136)
+
+
+def stands_in(poster, line, color):
+    """Whether a line of the standings, in ``color``, is in the panel of a poster."""
+    ink, mask = (poster == color).all(axis=2), text_mask(line, _SIZE)
+    left = poster.shape[1] - _PANEL_WIDTH + ADVANCE * _SIZE
+    column = ink[:, left : left + mask.shape[1]]
+    return any((column[top : top + len(mask)] == mask).all() for top in range(len(column) - len(mask)))
+
+
+def game_of(seed=2):
+    game = VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed])
+    return game
+
+
+@pytest.fixture(scope="module")
+def told():
+    """A whole game: its end, its standings, and its film with a frame every 50 ticks."""
+    game = game_of()
+    header = film_header(CONFIG, SEATS, "a game")
+    film = b"".join(write_film(header, LiveGame(game).frames(50)))
+    return game, standings_of(game, SEATS), read_film(film)[1]
+
+
+def test_some_die_between_frames_and_some_shares_would_be_rounded_up(told):
+    """Otherwise the tests below would show nothing."""
+    _, rows, frames = told
+    deaths = [row.death_tick for row in rows if row.death_tick is not None]
+    assert len(deaths) > 2
+    assert not set(deaths) <= {frame["tick"] for frame in frames}
+    assert any(f"{row.land_percent:.1f}%" != row.share for row in rows)
+
+
+def test_a_film_has_the_deaths_of_the_command_line(told):
+    game, rows, frames = told
+    assert frames[-1]["died"] == [row.death_tick for row in sorted(rows, key=lambda row: row.seat)]
+    ticks = game.state.death_tick[0, 1:]
+    for frame in frames:
+        dead = (ticks >= 0) & (ticks < frame["tick"])
+        assert frame["alive"] == (~dead).tolist()
+        assert frame["died"] == [int(tick) if out else None for tick, out in zip(ticks, dead, strict=True)]
+
+
+def test_tables_pictures_and_text_have_the_same_shares(told):
+    game, rows, _ = told
+    state = game.state
+    shown = standings(state.land[0, 1:], state.troops[0, 1:], int(state.num_land[0]))
+    assert {row.seat: row.share for row in rows} == {row.seat: row.share for row in shown}
+    table, text = standings_table(rows), draw_game(TextRenderer(8, columns=120, colors="none"), game)
+    album = Album(8)
+    album.look(game, 0)
+    album.close(game)
+    poster = draw_poster(Title("a game", 2, CONFIG, game.terrain_name(0)), album, rows)
+    living = [row for row in rows if row.death_tick is None]
+    assert living
+    for row in living:
+        assert re.search(rf"^ +{row.place:g}  P{row.seat} +{row.bot} +{re.escape(row.share)} ", table, re.M)
+        assert re.search(rf"{row.seat} +{re.escape(row.share)} ", text)
+        troops = next(one.troops for one in shown if one.seat == row.seat)
+        line = f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{row.share:>6}{troops:>8}"
+        assert stands_in(poster, line, INK)
+    for row in (row for row in rows if row.death_tick is not None):
+        assert re.search(rf"P{row.seat} .* {row.death_tick:,}$", table, re.M)
+        outcome = f"died {row.death_tick}".rjust(14)
+        assert stands_in(poster, f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{outcome}", FAINT)
+
+
+def test_progress_and_json_have_them_too(capsys):
+    size = ["--height", "48", "--width", "56", "--num-players", "8", "--max-ticks", "3000"]
+    arguments = ["play", "--no-picture", "--seed", "2", "--seats", ",".join(SEATS), *size, "--json"]
+    assert cli.main(arguments) == 0
+    out, err = capsys.readouterr()
+    first = json.loads(out)["standings"][0]
+    assert first["share"] == percent(first["land"], round(100 * first["land"] / first["land_percent"]))
+    assert err.rstrip().endswith(f"leader P{first['seat']} {first['bot']} {first['share']}")
+
+
+def test_a_share_is_rounded_down_exactly():
+    rng = np.random.default_rng(0)
+    wholes = rng.integers(1, 2**20, 2000).tolist()
+    for whole in wholes:
+        for part in (0, whole // 3, whole - 1, whole):
+            tenths = round(float(percent(part, whole)[:-1]) * 10)
+            assert tenths * whole <= 1000 * part < (tenths + 1) * whole
+    assert percent(7, 7) == "100.0%"
+
+
+# ---- films -------------------------------------------------------------------------------------------
+
+
+def test_a_death_that_cannot_be_is_refused():
+    frame = next(LiveGame(game_of()).frames())
+    header = film_header(CONFIG, SEATS, "")
+    dead = frame._replace(tick=20, alive=np.zeros(8, bool))
+    for tick in (-1, 21):
+        late = dead._replace(death_tick=np.full(8, tick))
+        with pytest.raises(
+            ValueError, match=f"death_tick of seat 1 in the frame at tick 20 is {tick}; it must be"
+        ):
+            list(write_film(header, [frame, late]))
+    with pytest.raises(ValueError, match=r"death_tick of the frame at tick 0 has shape \(7,\)"):
+        list(write_film(header, [frame._replace(death_tick=np.zeros(7, np.int64))]))
+    unknown = b"".join(write_film(header, [frame, dead._replace(death_tick=None)]))
+    assert read_film(unknown)[1][-1]["died"] == [20] * 8

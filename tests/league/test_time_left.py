@@ -1,0 +1,51 @@
+"""How long the rest takes: numbers that somebody can read, and none where nobody knows."""
+
+import io
+
+import numpy as np
+import pytest
+
+from territorial.cli import contest
+from territorial.league import evaluation
+from territorial.league.time_left import time_left
+
+
+@pytest.mark.parametrize(
+    ("done", "missing", "seconds", "text"),
+    [
+        (0, 500, 1.0, ""),
+        (0, 500, 0.0, ""),
+        (1, 500, 0.0, ""),
+        (10, 0, 5.0, "0 s left"),
+        (10, 10, 5.4, "5 s left"),
+        (1, 119, 1.0, "119 s left"),
+        (1, 120, 1.0, "2 min left"),
+        (2, 300, 40.0, "100 min left"),
+        (1, 3, 3600.0, "3 h left"),
+        (1, 100, 3600.0, "4 days left"),
+        (1, 10**9, 3600.0, "more than 999 days left"),
+    ],
+)
+def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):
+    assert time_left(done, missing, seconds) == text
+
+
+def test_no_number_of_seconds_is_long():
+    rng = np.random.default_rng(0)
+    for done, missing, seconds in zip(*(10 ** rng.uniform(-6, 12, (3, 2000))), strict=True):
+        text = time_left(done, missing, seconds)
+        assert len(text.removeprefix("more than ").split(" ")[0]) <= 3, text
+
+
+def test_a_contest_that_ends_before_its_first_game_says_nothing_of_the_rest():
+    stream = io.StringIO()
+    contest.Progress(500, 0, stream).close()
+    assert stream.getvalue().split("]")[1].strip() == ""
+    assert stream.getvalue().startswith("0 of 500 games [")
+
+
+def test_an_evaluation_says_what_is_left(capsys, monkeypatch):
+    now = iter([0.0, 3600.0])
+    monkeypatch.setattr(evaluation.time, "monotonic", lambda: next(now))
+    evaluation._Progress(25, 2, 3).show()
+    assert capsys.readouterr().err.rstrip() == "1 of 25 portions, 24 h left (2 policies, 3 settings)"
