@@ -99,7 +99,7 @@ def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_on
 
 def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkeypatch, read_only):
     monkeypatch.setattr(evaluation, "_here", lambda *_: pytest.fail("it was played"))
-    setting = Setting(SMALL, ["agent", *BOTS[1:]])
+    setting = Setting(config=SMALL, seats=["agent", *BOTS[1:]])
     with pytest.raises(OSError, match="Read-only file system"):
         evaluate(["banker"], {"duel": setting}, 1, out=tmp_path / "a.jsonl", processes=1)
 
