@@ -25,12 +25,12 @@ def open_file(path: str | os.PathLike[str]) -> BufferedReader:
     return open(path, "rb")  # it is the caller's
 
 
-def whole_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+def whole_lines(file: BinaryIO, most: int, first: int = 1) -> Iterator[bytes]:
     """Yield the lines of a file with their ends, up to a last one that is cut short.
 
-    ValueError for a line of more than ``most`` bytes.
+    ValueError for a line of more than ``most`` bytes, by its number; ``first`` is that of the next line.
     """
-    for number in count(1):
+    for number in count(first):
         line = file.readline(most + 1)
         if len(line) > most:
             raise ValueError(f"line {number} has more than the {most:,} bytes that it may have")

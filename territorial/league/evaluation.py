@@ -301,13 +301,16 @@ class _Sheet:
             self._done.setdefault((one.policy, one.setting), set()).add(one.episode)
 
     def _open(self, path: Path) -> None:
-        header = self._take_over(path) if path.exists() and path.stat().st_size else None
+        header = self._take_over(path) if path.exists() else None
         if header is None or any(header[key] != self._header[key] for key in ("policies", "settings")):
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self._header) + "\n")
 
-    def _take_over(self, path: Path) -> dict[str, Any]:
-        """Keep the games in a file, cut a last line off that is not whole, and return the last header."""
+    def _take_over(self, path: Path) -> dict[str, Any] | None:
+        """Keep the games in a file, cut a last line off that is not whole, and return the last header.
+
+        None for a file that is empty.
+        """
         header, size = None, 0
         try:
             with open_file(path) as file:
@@ -324,7 +327,7 @@ class _Sheet:
             raise
         except ValueError as error:
             raise ResultsError(f"{str(path)!r}: {error}") from None
-        if header is None:
+        if header is None and path.stat().st_size:
             raise ResultsError(f"{str(path)!r} is no file of an evaluation")
         if size < path.stat().st_size:
             os.truncate(path, size)

@@ -85,7 +85,7 @@ class Results:
         first = next(whole_lines(file, HEADER_BOUNDS.nbytes))
         _check_header(path, first, header)
         size, bounds = len(first), bounds_of(self.contest.config)
-        for number, line in enumerate(whole_lines(file, bounds.nbytes), start=2):
+        for number, line in enumerate(whole_lines(file, bounds.nbytes, first=2), start=2):
             self._keep(self._read(path, number, line, bounds))
             size += len(line)
         return size
