@@ -9,10 +9,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from territorial.arguments import finite_number, shown, whole_number
 from territorial.files.atomic import draft_of
+from territorial.files.bounded import open_file, whole_lines
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league.memory import MEANINGS, Memory, measure
 
 MB = 2**20
+BOUNDS = Bounds(nbytes=2**20, values=10_000)
+"""Of a line of the file."""
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
 _RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
@@ -81,16 +86,31 @@ def kind_of(pid: int, name: str) -> str:
 
 def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return the lines that ``MemoryWatch`` wrote; ValueError names one that is not of it."""
-    rows = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            row = json.loads(line)
-            rows.append({key: row[key] for key in ("iteration", "seconds", "measure", "total", "kinds")})
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{os.fspath(path)!r}, line {number} is not of a MemoryWatch: {error}") from None
+    rows: list[dict[str, Any]] = []
+    try:
+        with open_file(path) as file:
+            rows.extend(_checked_row(parse_object(line, BOUNDS)) for line in whole_lines(file, BOUNDS.nbytes))
+    except (ValueError, TypeError) as error:
+        where = f"{os.fspath(path)!r}, line {len(rows) + 1}"
+        raise ValueError(f"{where} is not of a MemoryWatch: {error}") from None
     if not rows:
         raise ValueError(f"{os.fspath(path)!r} has no line yet")
     return rows
+
+
+def _checked_row(row: dict[str, Any]) -> dict[str, Any]:
+    check_fields("it", row, {"iteration", "seconds", "measure", "total", "kinds"}, row)
+    if row["measure"] not in list(MEANINGS):
+        raise ValueError(f"measure is {shown(row['measure'])}; it must be one of {', '.join(MEANINGS)}")
+    kinds = row["kinds"]
+    check_fields("kinds", kinds, (), kinds if isinstance(kinds, dict) else ())
+    return {
+        "iteration": whole_number("iteration", row["iteration"], 0),
+        "seconds": finite_number("seconds", row["seconds"], 0),
+        "measure": row["measure"],
+        "total": finite_number("total", row["total"], 0),
+        "kinds": {name: finite_number(f"kinds[{shown(name)}]", size, 0) for name, size in kinds.items()},
+    }
 
 
 def plot_memory(path: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:

@@ -23,7 +23,10 @@ from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.league import callback_of, configure_league, league_in
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import Training
+from territorial.arguments import finite_number, whole_number
 from territorial.files.atomic import write_file
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
 from territorial.league.league import named
@@ -33,6 +36,7 @@ from territorial.league.predict import predict
 
 OPTIONS, PROGRESS, LEAGUE, STATE = "run.json", "progress.csv", "league.npz", "state.json"
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
+STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
 OBJECT_STORE = 200 * MB
 
 NETWORKS: dict[str, tuple[type[BoardModule], dict[str, Any]]] = {
@@ -83,8 +87,7 @@ class Run:
         torch.set_num_threads(self.training.threads)
         latest = self.checkpoints.latest() if goes_on else None
         if latest is not None:
-            state = json.loads((latest / STATE).read_text(encoding="utf-8"))
-            self._seconds, logged = state["seconds"], state["logged"]
+            self._seconds, logged = _state_in(latest / STATE)
         self.algorithm = self._build() if latest is None else self._restore(latest)
         self.training.write(self.folder / OPTIONS)
         begins_at = self.algorithm.training_iteration + 1
@@ -270,6 +273,16 @@ class _Log:
             self._file.close()
         if self._events is not None:
             self._events.close()
+
+
+def _state_in(path: Path) -> tuple[float, int]:
+    """Return the seconds of a run and the bytes of its log, from a checkpoint; ValueError names the file."""
+    try:
+        state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
+        check_fields("it", state, {"seconds", "logged"})
+        return finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} does not say how far a run was: {error}") from None
 
 
 def start_ray(runners: int) -> None:

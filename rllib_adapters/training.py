@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from territorial.arguments import whole_number
+from territorial.arguments import finite_number, shown, whole_number
 from territorial.config import GameConfig
 from territorial.files.atomic import write_file
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.league.setup import Setup
 
 Network = Literal["features", "boards"]
 Log = Literal["csv", "tensorboard"]
+BOUNDS = Bounds(nbytes=2**16, values=1000)
+"""Of a file of options."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 
 
@@ -65,8 +69,10 @@ class Training:
             if spec.type == "int":
                 low = 0 if spec.name in _MAY_BE_ZERO else 1
                 object.__setattr__(self, spec.name, whole_number(spec.name, value, low))
-            elif spec.type == "float" and not 0 <= float(value) < float("inf"):
-                raise ValueError(f"{spec.name} is {value!r}; it must be a number from 0")
+            elif spec.type == "float":
+                object.__setattr__(self, spec.name, finite_number(spec.name, value, 0))
+            elif not isinstance(value, str):
+                raise TypeError(f"{spec.name} is {shown(value)}; it must be a string")
         for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
             if getattr(self, name) not in kinds:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
@@ -144,7 +150,9 @@ class Training:
     def read(cls, path: Path) -> Training:
         """Return the options in a file; ValueError if it holds something else."""
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
+            values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+            check_fields("it", values, (), cls.describe())
+            return cls(**values)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None
 

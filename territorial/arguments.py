@@ -56,9 +56,13 @@ def finite_number(name: str, value: Any, low: float = -math.inf, high: float = m
     wanted = f"a finite number{ends}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
-    if not (math.isfinite(value) and low <= value <= high):
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf
+    if not (math.isfinite(number) and low <= number <= high):
         raise ValueError(f"{name} is {shown(value)}; it must be {wanted}")
-    return float(value)
+    return number
 
 
 def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:

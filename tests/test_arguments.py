@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from territorial.arguments import check_keywords, hint, index_of, true_or_false, whole_number
+from territorial.arguments import (
+    check_keywords,
+    checked_list,
+    finite_number,
+    hint,
+    index_of,
+    shown,
+    true_or_false,
+    whole_number,
+)
 
 
 @pytest.mark.parametrize("value", [3, 7, np.int8(5), np.uint64(4), np.array(6)])
@@ -100,3 +109,37 @@ def test_an_unknown_keyword_is_the_error_that_python_raises():
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'zebra'; it takes height, width$"):
         check_keywords("function", ["zebra"], ["height", "width"])
     check_keywords("function", ["width"], ["height", "width"])
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.5), np.int8(1)])
+def test_numbers_of_a_range_become_floats(value):
+    found = finite_number("x", value, 0, 1)
+    assert (type(found), found) == (float, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        *((value, TypeError) for value in (None, True, np.True_, "1", [1], 1j)),
+        *((value, ValueError) for value in (float("nan"), float("inf"), -0.1, 1.1, 10**400)),
+    ],
+)
+def test_what_is_no_number_of_the_range_is_refused(value, error):
+    with pytest.raises(error, match=r"x is .*; it must be a finite number from 0 to 1$"):
+        finite_number("x", value, 0, 1)
+
+
+def test_lists_have_entries_of_one_kind():
+    assert checked_list("x", iter("ab"), str) == ("a", "b")
+    for value, message in (
+        ("ab", "x is 'ab'; it must be a list"),
+        ([1, "a"], r"x\[0\] is 1; it must be of the type str"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            checked_list("x", value, str)
+
+
+def test_what_is_shown_of_a_value_is_short():
+    assert shown("ab") == "'ab'"
+    for value in ("x" * 10**6, [["x" * 100] * 100] * 100, 10**4000, {str(i): "x" * 100 for i in range(1000)}):
+        assert len(shown(value)) < 310

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from territorial.arguments import whole_number
+from territorial.arguments import shown, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, parse
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
+
+BOUNDS = Bounds(nbytes=2**16, values=1000)
+"""Of a file."""
 
 
 def _field(default: Any, low: int, high: int, meaning: str) -> Any:
@@ -79,12 +83,14 @@ class Setup:
         Raises OSError if it cannot be read, ValueError or TypeError if it does not describe a setup.
         """
         path = Path(path)
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, BOUNDS.nbytes)
         if path.suffix not in (".toml", ".json"):
             raise ValueError(f"{str(path)!r} ends in {path.suffix!r}; it must end in .toml or .json")
-        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        values = tomllib.loads(text.decode("utf-8")) if path.suffix == ".toml" else parse(text, BOUNDS)
         if not isinstance(values, dict):
-            raise ValueError(f"{str(path)!r} holds {values!r}; it must hold names of fields and their values")
+            raise ValueError(
+                f"{str(path)!r} holds {shown(values)}; it must hold names of fields and their values"
+            )
         return cls.from_dict(values)
 
     @property

@@ -145,7 +145,7 @@ ELSEWHERE = {
     "rllib_adapters/run.py": "a file that only grows",
 }
 WRITES = re.compile(
-    r"""open\([^)]*["'][wxa]b?\+?["']|\.write_(text|bytes)\(|savefig\(|np\.save\(|os\.replace\(|\.rename\("""
+    r"""open\((?!os\.devnull)[^)]*["'][wxa]b?\+?["']|\.write_(text|bytes)\(|savefig\(|np\.save\(|os\.replace\(|\.rename\("""
 )
 
 

@@ -70,7 +70,15 @@ def test_a_plot_is_a_picture(tmp_path):
 def test_what_is_wrong_is_named(tmp_path):
     with pytest.raises(ValueError, match="every is 0; it must be at least 1"):
         MemoryWatch(tmp_path / "memory.jsonl", every=0)
-    for text, message in (("", "has no line yet"), ("{}\n", "line 1 is not of a MemoryWatch")):
+    line = '{"iteration": 1, "seconds": 1, "measure": "PSS", "total": 1, "kinds": {"driver": 1}}\n'
+    for text, message in (
+        ("", "has no line yet"),
+        ("{}\n", "line 1 is not of a MemoryWatch"),
+        (line + line.replace("1, ", "NaN, "), "line 2 is not of a MemoryWatch: it has the number NaN"),
+        (line + line.replace('"PSS"', '"x"'), "line 2 is not of a MemoryWatch: measure is 'x'"),
+        (line + line.replace('{"driver": 1}', "[1]"), r"line 2 is not of a MemoryWatch: kinds is \[1\]"),
+        (line + " " * 2**21, "line 2 is not of a MemoryWatch: line 2 has more than the 1,048,576 bytes"),
+    ):
         (tmp_path / "memory.jsonl").write_text(text)
         with pytest.raises(ValueError, match=message):
             read_memory(tmp_path / "memory.jsonl")

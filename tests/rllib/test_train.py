@@ -19,6 +19,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.core.rl_module.rl_module import RLModule
 
+from rllib_adapters.run import _state_in
 from rllib_adapters.train_command import main
 from rllib_adapters.training import PRESETS, Training
 from territorial.league import League, SnapshotStore
@@ -272,6 +273,46 @@ def test_options_can_be_kept(tmp_path):
     (tmp_path / "run.json").write_text('{"hight": 3}')
     with pytest.raises(ValueError, match="hight"):
         Training.read(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "it must be a JSON object"),
+        ('{"minutes": NaN}', "the number NaN"),
+        ('{"minutes": "x"}', "minutes is 'x'; it must be a finite number from 0"),
+        ('{"bot_names": 5}', "bot_names is 5; it must be a string"),
+        ('{"agents": 1.5}', "agents is 1.5; it must be a whole number"),
+        ("[" * 10**5, "bytes; it may have|more than the 65,536 bytes"),
+        ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
+    ],
+)
+def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        Training.read(tmp_path / "run.json")
+    assert "run.json' does not hold the options of a run" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"seconds": 1.5}', "it has no 'logged'"),
+        ('{"seconds": NaN, "logged": 1}', "the number NaN"),
+        ('{"seconds": -1, "logged": 1}', "seconds is -1; it must be a finite number from 0"),
+        ('{"seconds": 1, "logged": 1.5}', "logged is 1.5; it must be a whole number"),
+        ('{"seconds": 1, "logged": 1, "x": 1}', "it has 'x'"),
+        ("", "it is not JSON"),
+    ],
+)
+def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
+    path = tmp_path / "state.json"
+    path.write_text('{"seconds": 1.5, "logged": 7}')
+    assert _state_in(path) == (1.5, 7)
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        _state_in(path)
+    assert "state.json' does not say how far a run was" in str(caught.value)
 
 
 @pytest.mark.parametrize(
