@@ -215,7 +215,7 @@ class SnapshotStore:
             with open_file(self.path / name / WEIGHTS) as file:
                 about.check(file, verify=verify)
                 return Weights(name, about.manifest, tensor_file.read(file))
-        except (FileNotFoundError, ValueError) as error:
+        except (FileNotFoundError, IsADirectoryError, ValueError) as error:
             if self._about(name) != about:  # it was replaced meanwhile
                 return self.load(name, expect=expect, verify=verify)
             raise self._damaged(name, WEIGHTS, error) from None
@@ -230,9 +230,9 @@ class SnapshotStore:
             text = read_file(self.path / name / MANIFEST, MANIFEST_BOUNDS.nbytes)
             with open_file(self.path / name / WEIGHTS) as file:
                 return Packed(text, mapped(file, file.seek(0, 2)))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise self._unknown(name) from None
-        except ValueError as error:
+        except (ValueError, IsADirectoryError) as error:
             raise self._damaged(name, f"{MANIFEST} or {WEIGHTS}", error) from None
 
     # ---- within -------------------------------------------------------------------------------------
@@ -263,9 +263,9 @@ class SnapshotStore:
             self._fetch(name, self.fetch)
         try:
             return _read_about(name, read_file(path, MANIFEST_BOUNDS.nbytes))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise self._unknown(name) from None
-        except ValueError as error:
+        except (ValueError, IsADirectoryError) as error:
             raise self._damaged(name, MANIFEST, error) from None
 
     def _fetch(self, name: str, fetch: Callable[[str], Packed]) -> None:

@@ -117,6 +117,25 @@ def test_a_pipe_is_not_waited_for(store, file, request):
             call("main-0")
 
 
+@pytest.mark.parametrize("file", ["about", "weights"])
+def test_a_folder_in_the_place_of_a_file_is_damage(store, file, request):
+    path = request.getfixturevalue(file)
+    path.unlink()
+    path.mkdir()
+    for call in (store.load, store.pack):
+        with pytest.raises(DamagedSnapshotError, match=path.name):
+            call("main-0")
+    assert store.names() == (["main-0"] if file == "weights" else [])
+
+
+def test_a_file_in_the_place_of_a_folder_is_no_snapshot(store):
+    (store.path / "main-1").write_text("x")
+    for call in (store.load, store.pack, store.manifest, store.remove):
+        with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'main-1'"):
+            call("main-1")
+    assert store.names() == ["main-0"]
+
+
 def test_what_could_not_be_read_again_is_not_stored(store):
     for metadata, message in (
         ({"x": "y" * 2 * MB}, "the manifest cannot be stored: it has .* bytes; it may have 1,048,576"),
