@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
 from territorial.bots.python import Flags, Numbers, PythonBot, View
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT
-from territorial.seats import SEAT_NAMES, is_seat_name
+from territorial.seats import SEAT_NAMES, check_guest
 from territorial.state import State, view
-
-MOST_TICKS = 10_000_000
 
 
 class Guests:
@@ -40,7 +37,7 @@ class Guests:
         """Give every bot in Python among ``seats`` a code; errors say what is wrong with one."""
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, PythonBot) and not any(seat is bot for bot in self._bots):
-                self._check(seat)
+                check_guest(seat, self.names)
                 self._bots.append(seat)
 
     def intervals(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -59,15 +56,6 @@ class Guests:
                 seen = View(blocks, config, games, seats)
                 actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
                 seen.keep_memory()
-
-    def _check(self, bot: PythonBot) -> None:
-        name = getattr(bot, "name", None)
-        what = f"the bot {type(bot).__name__}"
-        if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= 64:
-            raise ValueError(f"{what} has the name {name!r}; it must be a string of 1 to 64 characters")
-        if is_seat_name(name) or name in self.names:
-            raise ValueError(f"{what} has the name {name!r}, which another seat of this batch goes by")
-        whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _whose_turn(blocks: State, config: GameConfig) -> Flags:

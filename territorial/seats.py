@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.arguments import hint
+from territorial.arguments import hint, whole_number
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START
 from territorial.config import GameConfig
@@ -20,6 +20,9 @@ AGENT = "agent"
 """A seat driven by actions and reported as an agent of the environment."""
 EXTERNAL = "external"
 """A seat driven by actions but not reported as an agent."""
+
+MOST_TICKS = 10_000_000
+"""From one decision of a bot in Python to the next."""
 
 Seat = str | PythonBot
 """Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a bot in Python."""
@@ -137,6 +140,17 @@ def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
     """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
     names = (str(name_of(seat)) for seat in seats)
     return tuple(f"player_{i}" if name == AGENT else bots.short(name) for i, name in enumerate(names))
+
+
+def check_guest(bot: PythonBot, others: Sequence[str] = ()) -> None:
+    """Raise ValueError for a bot in Python whose name or interval cannot be; ``others``: names in use."""
+    name = getattr(bot, "name", None)
+    what = f"the bot {type(bot).__name__}"
+    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= 64:
+        raise ValueError(f"{what} has the name {name!r}; it must be a string of 1 to 64 characters")
+    if is_seat_name(name) or name in others:
+        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch goes by")
+    whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _check_is_sequence(seats: Any) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 
 from territorial import bots
 from territorial.arguments import shown, true_or_false, whole_number
+from territorial.bots import PythonBot
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.seats import AGENT, EXTERNAL
+from territorial.seats import AGENT, EXTERNAL, Seat, check_guest
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -27,15 +28,17 @@ class Player(NamedTuple):
 
     kind: Kind
     name: str
+    bot: PythonBot | None = None
+    """The bot in Python that plays it; None: a bot of the engine, or no bot."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
 
     @property
-    def seat(self) -> str:
-        """What the engine calls the seat: an agent, a bot's name, or external, for the caller to play."""
+    def seat(self) -> Seat:
+        """What the engine calls the seat: an agent, a bot, or external, for the caller to play."""
         if self.kind == "bot":
-            return self.name
+            return self.name if self.bot is None else self.bot
         return AGENT if self.kind == "trainable" else EXTERNAL
 
     @classmethod
@@ -49,7 +52,10 @@ class Player(NamedTuple):
                 f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}"
             )
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
-            raise ValueError(f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}")
+            raise ValueError(
+                f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which are "
+                "given as objects"
+            )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 
 
@@ -60,7 +66,7 @@ class Group:
     Args:
         seats: how many; 1 to 250.
         players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
-            Players may be given as text.
+            Players may be given as text, and bots in Python as such.
 
     """
 
@@ -86,8 +92,9 @@ class LeagueTable:
         shuffle: True deals the seats out anew at every draw: who plays where is then random, with the
             same number of seats for every group.
 
-    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Errors name what is
-    wrong, its value and what it must be.
+    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Bots in Python are
+    written by their names, and reading takes the bots themselves. Errors name what is wrong, its value and
+    what it must be.
 
     """
 
@@ -105,6 +112,12 @@ class LeagueTable:
                 f"the groups have {self.num_players} seats together; there must be "
                 f"{MIN_PLAYERS} to {MAX_PLAYERS}"
             )
+        known: dict[str, PythonBot] = {}
+        for bot in (player.bot for group in groups for player in group.players if player.bot is not None):
+            if known.setdefault(bot.name, bot) is not bot:
+                raise ValueError(
+                    f"two bots in Python are called {bot.name!r}; make one, and give it to all groups"
+                )
 
     @property
     def num_players(self) -> int:
@@ -145,16 +158,19 @@ class LeagueTable:
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> LeagueTable:
-        """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields."""
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[PythonBot] = ()) -> LeagueTable:
+        """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields.
+
+        ``bots``: those in Python that may be among the players.
+        """
         check_fields("a league table", values, {"groups"}, {"shuffle"})
         if not isinstance(values["groups"], (list, tuple)):
             raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
-        groups = []
+        known, groups = {f"bot:{bot.name}": bot for bot in bots}, []
         for i, group in enumerate(values["groups"]):
             check_fields(f"groups[{i}]", group, {"seats", "players"})
             try:
-                groups.append(Group(**group))
+                groups.append(Group(group["seats"], _with_bots(group["players"], known)))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"groups[{i}]: {error}") from None
         return cls(groups, values.get("shuffle", False))
@@ -164,12 +180,19 @@ class LeagueTable:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> LeagueTable:
-        """Return the table that a text describes; ValueError if it describes none."""
+    def from_json(cls, text: str, bots: Sequence[PythonBot] = ()) -> LeagueTable:
+        """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
-            return cls.from_dict(parse_object(text.encode(), BOUNDS))
+            return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
         except TypeError as error:
             raise ValueError(str(error)) from None
+
+
+def _with_bots(players: Any, known: Mapping[str, PythonBot]) -> Any:
+    """Return players with bots in Python in the place of their names."""
+    if not isinstance(players, Mapping):
+        return players
+    return {known.get(name, name): weight for name, weight in players.items()}
 
 
 def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
@@ -183,6 +206,10 @@ def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
 
 
 def _player(given: Any) -> Player:
+    bot = given.bot if isinstance(given, Player) else given
+    if isinstance(bot, PythonBot):
+        check_guest(bot)
+        return Player("bot", bot.name, bot)
     return Player.parse(str(given) if isinstance(given, Player) else given)
 
 

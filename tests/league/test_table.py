@@ -1,5 +1,6 @@
 """League tables: draws follow weights and seeds, plain data goes in and out, mistakes are named."""
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import territorial
+from territorial.bots import PythonBot
 from territorial.league import Group, LeagueTable, Player
 from territorial.seats import seat_codes
 
@@ -163,3 +165,52 @@ def test_mistakes_are_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
     LEAGUE.check_players(8)
+
+
+class Patient(PythonBot):
+    """A bot in Python that never moves."""
+
+    def __init__(self, name="patient-1"):
+        self.name = name
+
+    def decide(self, view):
+        return -1, 1024
+
+
+def test_bots_in_python_sit_in_tables():
+    bot = Patient()
+    table = LeagueTable([Group(2, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 0})])
+    drawn = table.draw(rng())
+    assert [player.seat for player in drawn[2:]] == [bot] * 3
+    assert [str(player) for player in drawn[2:]] == ["bot:patient-1"] * 3
+    assert table.names("bot") == ["patient-1"]
+    assert LeagueTable(table.groups).draw(rng()) == drawn
+    copied = pickle.loads(pickle.dumps(table))  # as to a runner
+    assert len({player.seat for player in copied.draw(rng())[2:]}) == 1
+
+
+def test_a_table_with_bots_in_python_is_plain_data_and_takes_them_again():
+    bot = Patient()
+    table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
+    text = table.to_json()
+    assert '"bot:patient-1": 2.0' in text
+    again = LeagueTable.from_json(text, bots=[bot])
+    assert again == table
+    with pytest.raises(ValueError, match=r"a player is 'bot:patient-1'; .* given as objects"):
+        LeagueTable.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("bots", "message"),
+    [
+        ([Patient(), Patient()], "two bots in Python are called 'patient-1'; make one"),
+        (
+            [Patient("banker")],
+            "the bot Patient has the name 'banker', which another seat of this batch goes by",
+        ),
+        ([Patient("")], "the bot Patient has the name ''; it must be a string of 1 to 64 characters"),
+    ],
+)
+def test_names_of_bots_in_python_are_checked(bots, message):
+    with pytest.raises(ValueError, match=message):
+        LeagueTable([Group(2, {bot: 1}) for bot in bots] + [Group(2, {"trainable:main": 1})])
