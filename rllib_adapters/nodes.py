@@ -61,6 +61,10 @@ class SharedStore(SnapshotStore):
     def __reduce__(self) -> tuple[Any, ...]:
         return _opened, (self._home_path, self._cache)
 
+    def within(self, name: str) -> SharedStore:
+        """Return a store of the same kind in a folder of this one; its home is here."""
+        return SharedStore(self._home_path / name, cache=self._cache)
+
     def manifest(self, name: str) -> Manifest:
         """As ``SnapshotStore.manifest``; what is another one at home by now is fetched anew."""
         self._forget_old(name)

@@ -4,6 +4,7 @@ from territorial.league.errors import (
     DamagedSnapshotError,
     MismatchError,
     SnapshotError,
+    StoreInUseError,
     UnknownSnapshotError,
 )
 from territorial.league.league import Frozen, GateView, League
@@ -35,6 +36,7 @@ __all__ = [
     "Player",
     "SnapshotError",
     "SnapshotStore",
+    "StoreInUseError",
     "UnknownSnapshotError",
     "Weights",
 ]

@@ -15,5 +15,9 @@ class DamagedSnapshotError(SnapshotError, ValueError):
     """The files of a snapshot are not as they were written."""
 
 
+class StoreInUseError(SnapshotError, RuntimeError):
+    """Another run writes to the store."""
+
+
 class MismatchError(SnapshotError, ValueError):
     """A snapshot was made for something else: another architecture, observation, version or size."""

@@ -129,6 +129,10 @@ class SnapshotStore:
             isinstance(name, str) and bool(_NAME.fullmatch(name)) and (self.path / name / MANIFEST).is_file()
         )
 
+    def within(self, name: str) -> SnapshotStore:
+        """Return a store of the same kind in a folder of this one, such as for one run of several."""
+        return SnapshotStore(self.path / name, fetch=self.fetch)
+
     def names(self) -> list[str]:
         """Return the names of all snapshots that are here, in alphabetical order."""
         return sorted(name for name in os.listdir(self.path) if name in self)
