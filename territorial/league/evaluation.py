@@ -112,7 +112,7 @@ class Evaluation:
 
 
 def evaluate(
-    policies: Mapping[str, Policy] | Sequence[str],
+    policies: Mapping[str, Policy] | Sequence[Policy],
     configs: Mapping[str, Setting],
     episodes: int,
     *,
@@ -131,7 +131,7 @@ def evaluate(
 
     Args:
         policies: by names that are not those of bots: bots (names, ``module:Class`` or objects), or networks
-            such as ``territorial.nets.players.SnapshotPolicy``; or a list of bots' names.
+            such as ``territorial.nets.players.SnapshotPolicy``; or a list of those that have a ``name``.
         configs: settings by name.
         episodes: games a pair.
         pairs: names of policies and settings; None: all.
@@ -207,10 +207,10 @@ def _portions(pair: tuple[str, str], episodes: int, sheet: _Sheet) -> list[Porti
 # ---- checks ----------------------------------------------------------------------------------------
 
 
-def _policies(given: Mapping[str, Policy] | Sequence[str]) -> dict[str, Policy]:
-    if isinstance(given, str):
+def _policies(given: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+    if isinstance(given, str) or not isinstance(given, (Mapping, Iterable)):
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
-    named: dict[str, Policy] = dict(given) if isinstance(given, Mapping) else {name: name for name in given}
+    named = dict(given) if isinstance(given, Mapping) else _by_name(given)
     if not named:
         raise ValueError("there are no policies")
     for name, policy in named.items():
@@ -223,6 +223,19 @@ def _policies(given: Mapping[str, Policy] | Sequence[str]) -> dict[str, Policy]:
         elif not isinstance(policy, (PythonBot, Acting)):
             raise TypeError(
                 f"the policy {name!r} is {policy!r}; it must be a bot or have frames, identity, start, stop"
+            )
+    return named
+
+
+def _by_name(given: Iterable[Policy]) -> dict[str, Policy]:
+    """Return policies of a list by the names that they have themselves."""
+    named: dict[str, Policy] = {}
+    for i, policy in enumerate(given):
+        name = policy if isinstance(policy, str) else getattr(policy, "name", None)
+        if not isinstance(name, str) or named.setdefault(name, policy) is not policy:
+            what = f"the name {name!r} of another one" if isinstance(name, str) else "no name"
+            raise TypeError(
+                f"policies[{i}] is {policy!r}, which has {what}; give a mapping, such as {{'mine': policy}}"
             )
     return named
 

@@ -230,3 +230,27 @@ def test_other_files_are_refused_and_left(tmp_path, text):
 def test_what_cannot_be_is_refused_by_name(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_list_has_policies_that_have_a_name():
+    one = {"small": SETTINGS["small"]}
+    found = quietly([Idle(), "novice"], one, 1)
+    assert found.policies == ("idle", "novice")
+    named = quietly({"idle": Idle(), "novice": "novice"}, one, 1)
+    assert found.records == named.records
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        ([Expanding()], r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}"),
+        (
+            ["novice", Idle(), Idle()],
+            r"policies\[2\] is .*Idle.* the name 'idle' of another one; give a mapping",
+        ),
+        (Expanding(), "it must be a mapping from names to policies, or a list"),
+    ],
+)
+def test_a_list_of_others_asks_for_a_mapping(policies, message):
+    with pytest.raises(TypeError, match=message):
+        quietly(policies, SETTINGS, 1)
