@@ -1,4 +1,4 @@
-"""Which algorithms of RLlib learn from these games, with which learners; and why the others do not."""
+"""Which algorithms of RLlib learn from these games, and why the others do not."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.learners import TerritorialIMPALALearner, TerritorialPPOLearner
-
-LEARNERS = {PPOConfig: TerritorialPPOLearner, IMPALAConfig: TerritorialIMPALALearner}
-"""By the configuration of the algorithm, subclasses included."""
+KNOWN = PPOConfig, IMPALAConfig
+"""The configurations of those that do."""
 
 REPLAYS = (
     "it learns from single steps in a replay buffer, which would keep a copy of the board for every agent "
@@ -27,19 +25,18 @@ REASONS = {
     "IQL": OFFLINE,
     "DreamerV3": "it learns a model of one agent's world, and plays it with a runner of its own",
 }
-"""Why an algorithm is not among ``LEARNERS``, by its name."""
+"""Why an algorithm is not among those, by its name."""
 
 
-def learner_of(config: AlgorithmConfig) -> type:
-    """Return the class of the learners for ``config``; ValueError if they are not known here."""
+def check_algorithm(config: AlgorithmConfig) -> None:
+    """Raise ValueError unless the algorithm of ``config`` learns from these games."""
     name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
     refused = next((reason for key, reason in REASONS.items() if key == name), None)
     if isinstance(config, APPOConfig):
         refused = REASONS["APPO"]
-    for kind, learner in LEARNERS.items():
-        if refused is None and isinstance(config, kind):
-            return learner
-    known = " and ".join(kind.__name__.removesuffix("Config") for kind in LEARNERS)
+    if refused is None and isinstance(config, KNOWN):
+        return
+    known = " and ".join(kind.__name__.removesuffix("Config") for kind in KNOWN)
     reason = refused or "nobody has tried it with boards that agents share"
     raise ValueError(f"the algorithm {name} cannot be configured: {reason}; take {known}")
 

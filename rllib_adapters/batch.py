@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +11,11 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.env import check_new_league, seats_of_agents, spaces_of_agents
+from rllib_adapters.env import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
 from territorial.engine import VecGame, compile_steps, seed_of_episode
 from territorial.league import LeagueTable, Player
-from territorial.seats import AGENT
 
 Bools = npt.NDArray[np.bool_]
 
@@ -128,6 +127,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._waits = np.ones(num_envs, np.bool_)
         self._steps = np.zeros(num_envs, np.int64)
         self.outcomes = Outcomes()
+        self._house = HouseBots()
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> None:
         """Begin all games anew; ``seed``: game k plays the first one of ``seed + k``, None: the next."""
@@ -187,15 +187,10 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         for k in map(int, games):
             view = self.envs[k]
             players = view.deal()
-            self.game.set_seats(k, _seat_names(players))
+            self.game.set_seats(k, self._house.seats(players))
             self.game.reset_game(k, seed_of_episode(view.seed, view.episode))
             self.who[k] = [self._numbers.get(player, -1) for player in players]
             self.learners[k] = self.who[k] >= 0
             self.frozen[k] = [player.kind == "snapshot" for player in players]
             self._steps[k] = 0
             self._waits[k] = False
-
-
-def _seat_names(players: Sequence[Player]) -> list[str]:
-    """Return what the engine calls the seats, as ``TerritorialMultiAgentEnv`` does."""
-    return [player.name if player.kind == "bot" else AGENT for player in players]

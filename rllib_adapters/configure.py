@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,23 +10,17 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from rllib_adapters.agents import MAIN, POOL, module_of
-from rllib_adapters.algorithms import check_stack, learner_of
-from rllib_adapters.curriculum import EnvForNewRunners
+from rllib_adapters.algorithms import check_algorithm, check_stack
 from rllib_adapters.env import TerritorialMultiAgentEnv
-from rllib_adapters.equal_batches import EqualBatches
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.new_runners import ForNewRunners
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.own_algorithms import RUNNERS, own_config
+from rllib_adapters.own_config import TerritorialConfig
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
-from rllib_adapters.rows import OnlyTrained
-from rllib_adapters.runner import TerritorialEnvRunner
 from territorial.league import LeagueTable, SnapshotStore
-
-RUNNERS = {"batched": TerritorialEnvRunner, "stock": MultiAgentEnvRunner}
 
 Trainable = type[BoardModule] | tuple[type[BoardModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
@@ -41,8 +35,8 @@ def configure(
     architectures: Sequence[type[BoardModule]] = (),
     runner: str = "stock",
     **settings: Any,
-) -> AlgorithmConfig:
-    """Return ``config`` with everything in it that this package adds; all else is left to the caller.
+) -> TerritorialConfig:
+    """Return a copy of ``config`` with everything in it that this package adds; all else is the caller's.
 
     Args:
         config: of PPO or IMPALA, such as ``PPOConfig()``.
@@ -57,10 +51,9 @@ def configure(
             callbacks work.
         settings: further entries of the ``model_config`` of all modules that learn.
 
-    It sets the environment, the modules and their mapping, ``policies_to_train``, the class of the learners,
-    the callbacks ``OnlyTrained``, ``EnvForNewRunners``, ``LeagueForNewRunners`` and ``EqualBatches`` (name
-    them too if you set ``callbacks_class`` yourself), both ``FramesOnce`` connectors and what they need,
-    ``episodes_to_numpy=False``, and the runner.
+    It sets the classes of the algorithm, the learners and the runners, the environment, the modules and their
+    mapping, ``policies_to_train``, both ``FramesOnce`` connectors and what they need, and
+    ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     ValueError for an algorithm that cannot learn from these games, and for modules that are not those of
     the league.
@@ -69,7 +62,8 @@ def configure(
     if runner not in RUNNERS:
         raise ValueError(f"runner is {runner!r}; it must be one of {', '.join(RUNNERS)}")
     check_stack(config)
-    learner = learner_of(config)
+    check_algorithm(config)
+    config = own_config(config)
     options = EnvOptions.from_config(env_config)
     model_config = settings_of(options, **settings)
     specs = {
@@ -91,8 +85,7 @@ def configure(
         episodes_to_numpy=False,
         env_to_module_connector=frames_for_runners,
     )
-    config.learners(learner_class=learner, learner_connector=frames_for_learners)
-    config.callbacks([OnlyTrained, EnvForNewRunners, LeagueForNewRunners, EqualBatches])
+    config.learners(learner_connector=frames_for_learners)
     return config
 
 
@@ -156,14 +149,6 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
 def league_of(algorithm: Algorithm) -> LeagueTable:
     """Return the table that draws the players of the algorithm's games."""
     return EnvOptions.from_config(algorithm.config.env_config).table
-
-
-class LeagueForNewRunners(ForNewRunners):
-    """Gives runners that RLlib starts in the place of others the league that is in force."""
-
-    def hand_over(self, config: Any) -> Callable[[Any], None]:
-        """Return what has a runner draw from it."""
-        return partial(_hand_over, league=EnvOptions.from_config(config.env_config).table)
 
 
 def _hand_over(runner: Any, league: LeagueTable) -> None:

@@ -9,11 +9,9 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters.modules import BoardModule
-from rllib_adapters.new_runners import ForNewRunners
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.pool import FrozenPool
 from rllib_adapters.runner import TerritorialEnvRunner
-from territorial.league import LeagueTable
 
 Lesson = Callable[[Mapping[str, Any]], "Mapping[str, Any] | None"]
 """From the result of an iteration to the entries of the ``env_config`` that shall be from now on, or None."""
@@ -39,10 +37,10 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     if _is_same(present, wanted):
         return
     _check(algorithm, EnvOptions.from_config(present), EnvOptions.from_config(wanted))
-    algorithm.env_runner_group.foreach_env_runner(partial(_play, env_config=wanted))
+    algorithm.env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
     _remember(algorithm.config, wanted)
     if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
-        algorithm.eval_env_runner_group.foreach_env_runner(partial(_play, env_config=wanted))
+        algorithm.eval_env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
         _remember(algorithm.evaluation_config, wanted)
     algorithm.learner_group.foreach_learner(partial(_learn, env_config=wanted))
 
@@ -80,14 +78,6 @@ class Curriculum:
             set_env(algorithm, **changes)
 
 
-class EnvForNewRunners(ForNewRunners):
-    """Gives runners that RLlib starts in the place of others the settings that are in force."""
-
-    def hand_over(self, config: Any) -> Callable[[Any], None]:
-        """Return what has a runner play by them."""
-        return partial(_play, env_config=dict(config.env_config))
-
-
 def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
     wanted = {**present, **changes}
@@ -99,16 +89,7 @@ def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 
 
 def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return {name: _plain(value) for name, value in present.items()} == {
-        name: _plain(value) for name, value in wanted.items()
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return what equal settings have in common."""
-    if isinstance(value, LeagueTable):
-        return value.to_dict()
-    return list(value) if isinstance(value, tuple) else value
+    return EnvOptions.from_config(present).to_dict() == EnvOptions.from_config(wanted).to_dict()
 
 
 def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> None:
@@ -136,7 +117,7 @@ def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> Non
             spec.module_class.make_policy(spec.model_config).set_game(wanted.layout, wanted.config)
 
 
-def _play(runner: Any, env_config: Mapping[str, Any]) -> None:
+def play(runner: Any, env_config: Mapping[str, Any]) -> None:
     """Have a runner make its games anew, and its modules look at them."""
     before = EnvOptions.from_config(runner.config.env_config).layout
     _remember(runner.config, env_config)

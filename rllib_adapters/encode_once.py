@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
@@ -72,7 +73,7 @@ def rows_by_frame(config: AlgorithmConfig) -> AlgorithmConfig:
     A game with A learning seats then goes through the trunk of an ``EncodeOnceModule`` once a minibatch
     for all of them, and not in A minibatches. Frames are shuffled once per train batch.
     """
-    if config.algo_class is None or config.algo_class.__name__ != "PPO":
+    if not isinstance(config, PPOConfig):
         raise ValueError(f"the algorithm is {config.algo_class}; rows_by_frame is made for PPO alone")
     config.learners(learner_class=FrameByFrameLearner)
     config.training(shuffle_batch_per_epoch=False)

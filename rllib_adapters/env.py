@@ -15,10 +15,11 @@ from rllib_adapters.options import EnvOptions, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions import pair_mask
+from territorial.bots import PythonBot
 from territorial.decode.numpy import Decoder
 from territorial.engine import VecGame, compile_steps
-from territorial.league import LeagueTable
-from territorial.seats import AGENT
+from territorial.league import LeagueTable, Player
+from territorial.seats import AGENT, Seat
 
 Observation = dict[str, npt.NDArray[Any]]
 
@@ -63,9 +64,11 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     ``env_config`` is a dict of:
 
     Args:
-        config: a ``territorial.GameConfig``: rules, size, map.
-        league: a ``territorial.league.LeagueTable``; whoever is a ``trainable`` there learns.
-        seats: in the place of a league, one name per seat: "agent" or a bot; None: all agents.
+        config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
+        league: a ``territorial.league.LeagueTable``, or its dict; whoever is a ``trainable`` there learns.
+        seats: in the place of a league, one entry per seat: "agent" or a bot; None: all agents.
+        bots: bots in Python (``territorial.bots.PythonBot``) that ``seats`` and the dict of a league may
+            name; or texts ``module:Class`` for those that can be made without arguments.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
         max_steps: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
@@ -85,6 +88,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self._seats = seats_of_agents(self._roles)
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
+        self._house = HouseBots()
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that play in the present game."""
@@ -112,7 +116,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         players = self._players = self.league.draw(self._rng)
-        self.game.set_seats(0, [player.name if player.kind == "bot" else AGENT for player in players])
+        self.game.set_seats(0, self._house.seats(players))
         self.game.reset(seed)
         self.snapshots = frozenset(player.name for player in players if player.kind == "snapshot")
         self._opponent = {
@@ -203,6 +207,23 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             "land": float(state.land[0, seat]),
             "tick": float(state.tick[0]),
         }
+
+
+class HouseBots:
+    """The bots in Python of one environment: of each name the first one that came.
+
+    Tables that are sent to a runner bring copies of them, which are other objects to the engine.
+    """
+
+    def __init__(self) -> None:
+        self._bots: dict[str, PythonBot] = {}
+
+    def seats(self, players: Sequence[Player]) -> list[Seat]:
+        """Return what the engine calls the seats of these players; all but bots are agents."""
+        return [self._own(player.seat) if player.kind == "bot" else AGENT for player in players]
+
+    def _own(self, seat: Seat) -> Seat:
+        return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat
 
 
 def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ray.rllib.algorithms.impala import IMPALAConfig
-from ray.rllib.callbacks.callbacks import RLlibCallback
 
 
-class EqualBatches(RLlibCallback):
-    """Keeps learners that wait for one another from waiting for ever.
+def keep_batches_equal(algorithm: Any) -> None:
+    """Keep learners of an algorithm that wait for one another from waiting for ever.
 
     RLlib sends the parts of a batch to all learners but those that have enough of them waiting. Gradients are
     means over all learners, so whoever got one part more waits for a partner who will not come. Here a batch
     that one of them has no room for is dropped for all, and counted as RLlib counts it.
     """
-
-    def on_algorithm_init(self, *, algorithm: Any, **_: Any) -> None:
-        """Stand between the algorithm and its learners; called by RLlib."""
-        if isinstance(algorithm.config, IMPALAConfig) and algorithm.config.num_learners > 1:
-            manager = algorithm.learner_group._worker_manager
-            manager.foreach_actor_async = _AllOrNone(manager)
+    if isinstance(algorithm.config, IMPALAConfig) and algorithm.config.num_learners > 1:
+        manager = algorithm.learner_group._worker_manager
+        manager.foreach_actor_async = _AllOrNone(manager)
 
 
 class _AllOrNone:

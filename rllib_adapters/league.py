@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.configure import configure, set_league
 from rllib_adapters.outcomes import outcomes_of
-from rllib_adapters.pool import store_of
+from rllib_adapters.pool import MOVED, store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 from territorial.league.league import named
 
@@ -30,10 +31,10 @@ def configure_league(
     store: SnapshotStore | str,
     **options: Any,
 ) -> AlgorithmConfig:
-    """Return ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
+    """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
 
     Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is somebody to
-    play. After every iteration a :class:`LeagueCallback` does the rest; the league is part of the
+    play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
     algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
 
     Args:
@@ -43,38 +44,41 @@ def configure_league(
         store: a folder for this run alone.
         options: further ones of ``configure``.
 
-    Callbacks that are functions, such as a ``MemoryWatch``, are added with ``add_callback`` below.
+    Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called
+    by the trial's id. A store has one writer at a time: StoreInUseError where another run has it.
 
     """
     for learner in league.steps:
         if not any(one.learner == learner for one in league.snapshots.values()):
             league.freeze(learner)
-    callback = LeagueCallback(league, store_of(store))
-    configure(config, {**env_config, "league": league.table()}, store=callback.store, **options)
-    config.callbacks(on_algorithm_init=callback.begin, on_train_result=[callback])
-    return config
+    keeper = LeagueKeeper(league, store_of(store))
+    own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
+    own.league_keeper = keeper
+    return own
 
 
 def add_callback(config: AlgorithmConfig, callback: Any) -> None:
     """Let ``callback(algorithm=, result=, ...)`` be called after every iteration, beside those there are."""
-    config.callbacks(on_train_result=[*_callbacks(config), callback])
+    found = config.callbacks_on_train_result
+    others = list(found) if isinstance(found, (list, tuple)) else [found] if found else []
+    config.callbacks(on_train_result=[*others, callback])
 
 
 def league_in(algorithm: Algorithm) -> League:
     """Return the league that the algorithm plays, as it is now; ValueError if there is none."""
-    return callback_of(algorithm).league
+    return keeper_of(algorithm).league
 
 
-def callback_of(algorithm: Algorithm) -> LeagueCallback:
+def keeper_of(algorithm: Algorithm) -> LeagueKeeper:
     """Return what keeps the algorithm's league; ValueError if there is none."""
-    for callback in _callbacks(algorithm.config):
-        if isinstance(callback, LeagueCallback):
-            return callback
-    raise ValueError("the algorithm has no league: make its config with configure_league(...)")
+    keeper = getattr(algorithm, "keeper", None)
+    if keeper is None:
+        raise ValueError("the algorithm has no league: make its config with configure_league(...)")
+    return keeper
 
 
-class LeagueCallback:
-    """Keeps a league while an algorithm trains.
+class LeagueKeeper:
+    """Keeps a league while an algorithm trains, which calls it.
 
     After an iteration it records how the games of all runners ended, counts a step of every learner,
     freezes a copy of those whose gate is open, and hands the new table to all runners, which play by it from
@@ -85,11 +89,25 @@ class LeagueCallback:
 
     def __init__(self, league: League, store: SnapshotStore) -> None:
         self.league, self.store = league, store
-        self.run = uuid.uuid4().hex
-        """Tells the snapshots of this run from those of others."""
+        self.run = ""
+        """Tells the snapshots of this run from those of others; empty until it begins."""
+        self._goes_on = False
 
-    def begin(self, *, algorithm: Algorithm, **_: Any) -> None:
-        """Put the first snapshots into the store, unless the run is gone on with; called by RLlib."""
+    def place(self, moved_to: SnapshotStore | None, trial: str | None) -> SnapshotStore:
+        """Return the store of this run, as it begins or goes on.
+
+        ``moved_to``: where it is now; ``trial``: the id that Tune has given the run, if it has.
+        """
+        if moved_to is not None:
+            self.store = moved_to
+        elif trial is not None:
+            self.store = self.store.within(trial)
+        self._goes_on = bool(self.run)
+        self.run = self.run or trial or uuid.uuid4().hex
+        return self.store
+
+    def begin(self, algorithm: Algorithm) -> None:
+        """Put the first snapshots into the store, unless the run is gone on with."""
         for one in self.league.snapshots.values():
             if one.name in self.store:
                 found = self.store.manifest(one.name).metadata.get("run")
@@ -98,18 +116,18 @@ class LeagueCallback:
                         f"there is a snapshot {one.name!r} of another run in {self.store.path}; give every "
                         "run a folder of its own"
                     )
-            elif one.step == 0:
+            elif one.step == 0 and not self._goes_on:
                 self._keep(algorithm, one.learner, one.name)
             else:
                 raise UnknownSnapshotError(
-                    f"the league has the snapshot {one.name!r}, which is not in {self.store.path}"
+                    f"the league has the snapshot {one.name!r}, which is not in {self.store.path}; {MOVED}"
                 )
         for learner in self.league.config.learners:
             if learner.reset_chance and f"{learner.name}{START}" not in self.store:
                 self._keep(algorithm, learner.name, f"{learner.name}{START}")
 
-    def __call__(self, *, algorithm: Algorithm, result: dict[str, Any], **_: Any) -> None:
-        """Bring the league up to date, and the runners; ``result["league"]`` says what happened."""
+    def update(self, algorithm: Algorithm, step: int) -> dict[str, Any]:
+        """Bring the league up to date, and the runners, after iteration ``step``; return what happened."""
         outcomes = outcomes_of(algorithm)
         for outcome in outcomes:
             self.league.record(*outcome)
@@ -119,11 +137,10 @@ class LeagueCallback:
             if self.league.gate(learner).is_open:
                 frozen.append(self._freeze(algorithm, learner))
         set_league(algorithm, self.league.table())
-        step = int(result["training_iteration"])
         bots = self.league.pool("bots")
         above = self.league.payoff.probability("trainable:main", [named(bot) for bot in bots])
         self.league.note(step, above=dict(zip(bots, np.round(above, 4).tolist(), strict=True)))
-        result["league"] = {
+        return {
             "games": len(outcomes),
             "snapshots": len(self.league.snapshots),
             "frozen": frozen,
@@ -140,6 +157,22 @@ class LeagueCallback:
         for name in gone:
             self.store.remove(name)
         return gone
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the league, and where its snapshots are, as plain data."""
+        return {"league": self.league.to_bytes(), "store": str(self.store.path)}
+
+    def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
+        """Go on with the league of a state; snapshots that are in another store come from there."""
+        if state["league"] == self.league.to_bytes():
+            return
+        self.league = League.from_bytes(state["league"])
+        there = Path(state["store"])
+        for name in self.league.snapshots:
+            if name not in self.store and there.is_dir():
+                weights = SnapshotStore(there).load(name)
+                self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes)
+        set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         frozen = self.league.freeze(learner)
@@ -175,8 +208,3 @@ def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: s
 def _take_weights(runner: Any, module: str, shared: Any) -> None:
     if runner.module is not None:
         runner.module[module].set_state(ray.get(shared))
-
-
-def _callbacks(config: AlgorithmConfig) -> list[Any]:
-    found = config.callbacks_on_train_result
-    return list(found) if isinstance(found, (list, tuple)) else [found] if found else []

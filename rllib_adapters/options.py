@@ -11,10 +11,12 @@ from typing import Any
 
 from rllib_adapters.agents import MAIN, POOL
 from territorial import bots
+from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.league import Group, LeagueTable
+from territorial.league.field import python_bot
 from territorial.obs_layout import MAX_FRAMES, ObsLayout
-from territorial.seats import AGENT
+from territorial.seats import AGENT, Seat, name_of
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
@@ -28,14 +30,16 @@ class EnvOptions:
 
     config: GameConfig = field(default_factory=GameConfig)
     league: LeagueTable | None = None
-    seats: Sequence[str] | None = None
+    seats: Sequence[Seat] | None = None
+    bots: Sequence[PythonBot] = ()
     frames: int = 4
     end_when: str = "no_agents"
     max_steps: int | None = None
 
     def __post_init__(self) -> None:
+        self._read()
         if not isinstance(self.config, GameConfig):
-            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
+            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig, or its fields")
         _check_seats(self.seats, self.config.num_players)
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
@@ -44,6 +48,28 @@ class EnvOptions:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
         if self.max_steps is not None:
             _check_whole("max_steps", self.max_steps, 1, 2**31 - 1)
+
+    def _read(self) -> None:
+        """Make objects of what was given as plain data."""
+        own = tuple(_bot(given) for given in self.bots)
+        object.__setattr__(self, "bots", own)
+        if isinstance(self.config, Mapping):
+            object.__setattr__(self, "config", GameConfig(**self.config))
+        if isinstance(self.league, Mapping):
+            object.__setattr__(self, "league", LeagueTable.from_dict(self.league, own))
+        if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
+            by_name = {bot.name: bot for bot in own}
+            seats = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in self.seats]
+            object.__setattr__(self, "seats", seats)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as values that JSON has; bots in Python are named alone."""
+        entries: dict[str, Any] = {"config": _fields(self.config), "frames": self.frames}
+        if self.league is not None:
+            entries["league"] = self.league.to_dict()
+        if self.seats is not None:
+            entries["seats"] = [name_of(seat) for seat in self.seats]
+        return {**entries, "end_when": self.end_when, "max_steps": self.max_steps}
 
     @classmethod
     def from_config(cls, env_config: Mapping[str, Any] | EnvOptions | None) -> EnvOptions:
@@ -63,8 +89,7 @@ class EnvOptions:
         if self.league is not None:
             return self.league
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
-        players = [f"trainable:{MAIN}" if name == AGENT else f"bot:{name}" for name in seats]
-        return LeagueTable([Group(1, {player: 1}) for player in players])
+        return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
 
     @property
     def layout(self) -> ObsLayout:
@@ -75,15 +100,37 @@ class EnvOptions:
         )
 
 
-def _check_seats(seats: Sequence[str] | None, num_players: int) -> None:
+def _bot(given: Any) -> PythonBot:
+    """Return a bot in Python, made if its class is named."""
+    bot = python_bot(given) if isinstance(given, str) else given
+    if not isinstance(bot, PythonBot):
+        raise TypeError(f"bots has {given!r}; it must be a territorial.bots.PythonBot, or 'module:Class'")
+    return bot
+
+
+def _fields(config: GameConfig) -> dict[str, Any]:
+    """Return the fields of a config as values that JSON has; a mask of one's own is named alone."""
+    values = {spec.name: getattr(config, spec.name) for spec in dataclasses.fields(config)}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {**plain, "map": config.map_name, "rewards": dict(config.rewards)}
+
+
+def _player(seat: Seat) -> Any:
+    """Return who plays a seat, as a table has it."""
+    if isinstance(seat, PythonBot):
+        return seat
+    return f"trainable:{MAIN}" if seat == AGENT else f"bot:{seat}"
+
+
+def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     if seats is None:
         return
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    for i, name in enumerate(seats):
-        if name not in (AGENT, *bots.NAMES, *bots.ALIASES):
+    for i, seat in enumerate(seats):
+        if not isinstance(seat, PythonBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
             wanted = ", ".join((AGENT, *bots.ALIASES))
-            raise ValueError(f"seats[{i}] is {name!r}; it must be one of {wanted}")
+            raise ValueError(f"seats[{i}] is {seat!r}; it must be a bot in Python, or one of {wanted}")
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
 
@@ -115,6 +162,16 @@ def learners_of(league: LeagueTable) -> list[str]:
     """Return the names of all who learn, those with the weight 0 as well, in the order of the table."""
     players = [player for group in league.groups for player in group.players if player.kind == "trainable"]
     return list(dict.fromkeys(player.name for player in players))
+
+
+def most_seats_of_a_learner(league: LeagueTable) -> int:
+    """Return the seats that one who learns may have in a game at most."""
+    seats = dict.fromkeys(learners_of(league), 0)
+    for group in league.groups:
+        for player, weight in group.players.items():
+            if player.kind == "trainable" and weight:
+                seats[player.name] += group.seats
+    return max(seats.values())
 
 
 def roles_by_seat(league: LeagueTable, *, drawn_only: bool = False) -> list[set[str]]:

@@ -17,6 +17,7 @@ from territorial.nets.frozen import FrozenPolicies
 from territorial.obs_layout import ObsLayout
 
 OPPONENT = "opponent"
+MOVED = "if it was moved, say where it is: Algorithm.from_checkpoint(path, store=folder)"
 
 
 class FrozenPool(ModuleFrames, RLModule):
@@ -94,6 +95,26 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
         settings["config"],
         {module.architecture: module.make_trunk for module in settings["architectures"]},
     )
+
+
+def move_store(config: Any, store: SnapshotStore) -> None:
+    """Have the pool of an algorithm's ``config`` play what is in ``store``; in place, as it is frozen."""
+    for settings in _settings_of_pools(config):
+        settings["store"] = store
+
+
+def check_store(config: Any) -> None:
+    """Raise FileNotFoundError if the folder that the pool of an algorithm's ``config`` plays from is gone."""
+    for settings in _settings_of_pools(config):
+        path = settings["store"].path
+        if not path.is_dir():
+            raise FileNotFoundError(f"the store {path} is not there; {MOVED}")
+
+
+def _settings_of_pools(config: Any) -> list[dict[str, Any]]:
+    # Not the property of that name, which is a copy in every release.
+    specs = config._rl_module_spec.rl_module_specs.values()
+    return [spec.model_config for spec in specs if "store" in (spec.model_config or {})]
 
 
 def store_of(store: SnapshotStore | str) -> SnapshotStore:

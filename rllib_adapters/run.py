@@ -20,7 +20,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
-from rllib_adapters.league import callback_of, configure_league, league_in
+from rllib_adapters.league import configure_league, keeper_of, league_in
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import Training
 from territorial.arguments import finite_number, whole_number
@@ -179,7 +179,7 @@ class Run:
             return
         self.checkpoints.write(iteration, self._fill)
         kept = [League.load(self.checkpoints.at(step) / LEAGUE) for step in self.checkpoints.steps()]
-        callback_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
+        keeper_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
 
     def close(self) -> None:
         """Stop the algorithm."""

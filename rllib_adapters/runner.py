@@ -34,8 +34,10 @@ from torch import Tensor
 from rllib_adapters import choice
 from rllib_adapters.batch import Step, TerritorialBatchEnv
 from rllib_adapters.frames import FRAME, frames_for_runners
+from rllib_adapters.own_config import check_config
 from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
 from rllib_adapters.roster import Roster
+from rllib_adapters.rows import drop_untrained
 from rllib_adapters.tally import Tally
 from territorial.actions import num_targets
 from territorial.constants import NUM_FRACTIONS
@@ -73,6 +75,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     env: Any
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
+        check_config(config)
         _check_hooks(config)
         super().__init__(config=config, **kwargs)
         stateful = [name for name, module in self._modules_that_act() if module.is_stateful()]
@@ -160,6 +163,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             episodes = rollout.episodes(with_ongoing=num_timesteps is not None)
         self._report(episodes, steps)
         rollout.cut()
+        episodes = drop_untrained(self.config, episodes)
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
     def _begin_all(self) -> None:

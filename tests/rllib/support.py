@@ -9,6 +9,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters.configure import configure
 from rllib_adapters.modules import BoardModule, settings_of
 from territorial import GameConfig
+from territorial.bots import PythonBot
 from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.nets.reference import ReferenceTrunk
 from tests.torch.support import MeanTrunk
@@ -18,12 +19,22 @@ CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
 
 def league(*names):
     """Two who learn, three of ``names`` and a bot."""
-    others = dict.fromkeys(names, 1)
+    others = dict.fromkeys(names, 1)  # bots in Python are given themselves
     groups = [Group(2, {"trainable:main": 1}), Group(3, others), Group(1, {"bot:metronome": 1})]
     return LeagueTable(groups)
 
 
 LEAGUE = league("snapshot:first", "snapshot:second", "bot:banker")
+
+
+class Patient(PythonBot):
+    """A bot in Python that never moves; a runner knows what it was made with."""
+
+    def __init__(self, name="patient-1", made_with=0):
+        self.name, self.made_with = name, made_with
+
+    def decide(self, view):
+        return -1, 1024
 
 
 class SmallModule(BoardModule):

@@ -12,8 +12,10 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.configure import MAIN, freeze, league_of, set_league  # noqa: E402 - only where ray is there
-from tests.rllib.support import LEAGUE, fill, league, small_config, start_ray  # noqa: E402
+from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402 - only where ray is there
+
+from rllib_adapters.configure import MAIN, freeze, league_of, set_league  # noqa: E402
+from tests.rllib.support import LEAGUE, Patient, fill, league, small_config, start_ray  # noqa: E402
 
 GOES_ON = """
 import json, sys
@@ -29,12 +31,29 @@ weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
 found["sums"] = {name: float(array.sum()) for name, array in weights.items()}
 acting = algorithm.env_runner.module[MAIN].get_state()
 found["acting"] = {name: float(array.sum()) for name, array in acting.items()}
+found["bots"] = [
+    player.bot.made_with for group in env.league.groups for player in group.players if player.bot
+]
 algorithm.train()
 found["iteration"] = algorithm.training_iteration
 found["played"] = sorted({name for name, _ in algorithm.env_runner.module[POOL].opponents._open})
 algorithm.stop()
 print(json.dumps(found))
 """
+
+
+class Mine(RLlibCallback):
+    """Callbacks of the user's own."""
+
+
+def tables_of(runner):
+    """The league in force in each game of a runner, and what its bots in Python were made with."""
+    tables = [env.unwrapped.league for env in runner.env.envs]
+    return [(table.to_dict(), [bot.made_with for bot in bots_of(table)]) for table in tables]
+
+
+def bots_of(table):
+    return [player.bot for group in table.groups for player in group.players if player.bot is not None]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +69,8 @@ def test_a_new_process_goes_on_with_weights_and_league(tmp_path):
     try:
         algorithm.train()
         freeze(algorithm, store, "third")
-        set_league(algorithm, league("snapshot:third"))
+        table = league("snapshot:third", Patient(made_with=7))
+        set_league(algorithm, table)
         weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
         sums = {name: float(array.sum()) for name, array in weights.items()}
         path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
@@ -62,13 +82,14 @@ def test_a_new_process_goes_on_with_weights_and_league(tmp_path):
         [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
     )
     found = json.loads(ended.stdout.splitlines()[-1])
-    wanted = json.loads(json.dumps(league("snapshot:third").to_dict()))
+    wanted = json.loads(json.dumps(table.to_dict()))
     assert found["league"] == found["in the environment"] == wanted
     assert found["sums"] == sums
     assert found["acting"] == {name: found["sums"][name] for name in found["acting"]}
     assert found["acting"]
     assert found["iteration"] == 2
     assert found["played"] == ["third"]
+    assert found["bots"] == [7]
 
 
 def test_a_league_that_does_not_fit_changes_nothing(tmp_path):
@@ -85,17 +106,16 @@ def test_a_league_that_does_not_fit_changes_nothing(tmp_path):
 def test_a_runner_that_was_lost_comes_back_with_the_league_in_force(tmp_path):
     store = fill(tmp_path / "store")
     config = small_config(store)
+    config.callbacks(Mine)
     config.env_runners(num_env_runners=1, rollout_fragment_length=12)
     config.fault_tolerance(restart_failed_env_runners=True, ignore_env_runner_failures=False)
     algorithm = config.build_algo()
     try:
-        set_league(algorithm, league("snapshot:second"))
+        table = league("snapshot:second", Patient(made_with=5))
+        set_league(algorithm, table)
 
         def leagues():
-            return algorithm.env_runner_group.foreach_env_runner(
-                lambda runner: [env.unwrapped.league.to_dict() for env in runner.env.envs],
-                local_env_runner=False,
-            )
+            return algorithm.env_runner_group.foreach_env_runner(tables_of, local_env_runner=False)
 
         (before,) = leagues()
         ray.kill(next(iter(algorithm.env_runner_group._worker_manager.actors().values())), no_restart=False)
@@ -106,7 +126,7 @@ def test_a_runner_that_was_lost_comes_back_with_the_league_in_force(tmp_path):
                 break
             time.sleep(0.5)
         assert after == [before]
-        assert before[0] == league("snapshot:second").to_dict()
+        assert before[0] == (table.to_dict(), [5])
         assert np.isfinite(algorithm.learner_group.get_weights([MAIN])[MAIN]["policy.value_head.bias"]).all()
     finally:
         algorithm.stop()

@@ -188,7 +188,7 @@ class Teacher(RLlibCallback):
 
 def test_a_callback_of_ones_own_may_do_it_as_well():
     config = ppo()
-    config.callbacks([*config.callbacks_class, Teacher])
+    config.callbacks(Teacher)
     algorithm = config.build_algo()
     try:
         algorithm.train()

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.equal_batches import EqualBatches
+from rllib_adapters.equal_batches import keep_batches_equal
 
 
 class Manager:
@@ -41,7 +41,7 @@ def algorithm_with(manager, config):
 
 def test_a_batch_that_one_has_no_room_for_is_dropped_for_all():
     manager = Manager(0, 1)
-    EqualBatches().on_algorithm_init(algorithm=algorithm_with(manager, IMPALAConfig()))
+    keep_batches_equal(algorithm_with(manager, IMPALAConfig()))
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 2
     assert manager.waiting == [1, 2]
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 0
@@ -51,5 +51,5 @@ def test_a_batch_that_one_has_no_room_for_is_dropped_for_all():
 
 def test_learners_that_do_not_run_ahead_are_left_alone():
     manager = Manager(1, 2)
-    EqualBatches().on_algorithm_init(algorithm=algorithm_with(manager, PPOConfig()))
+    keep_batches_equal(algorithm_with(manager, PPOConfig()))
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 1

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+from ray.tune.result import TRIAL_INFO  # noqa: E402
 
 from rllib_adapters.configure import league_of, set_league  # noqa: E402
 from rllib_adapters.league import (  # noqa: E402
     add_callback,
-    callback_of,
     configure_league,
+    keeper_of,
     league_in,
     set_weights,
     weights_of,
@@ -33,6 +36,8 @@ from territorial.league import (  # noqa: E402
     Learner,
     Opponents,
     SnapshotStore,
+    StoreInUseError,
+    UnknownSnapshotError,
 )
 from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
 
@@ -46,11 +51,13 @@ from rllib_adapters.league import league_in
 from tests.rllib.support import start_ray
 
 start_ray()
-algorithm = Algorithm.from_checkpoint(sys.argv[1])
+algorithm = Algorithm.from_checkpoint(sys.argv[1], store=sys.argv[2])
 league = league_in(algorithm)
 found = {"hex": league.to_bytes().hex(), "table": league_of(algorithm).to_dict()}
 algorithm.train()
 found["games"], found["steps"] = league.num_games, league.steps
+opponents = algorithm.env_runner.module["pool"].opponents
+found["played"] = opponents.store.path.name == "moved" and sorted(name for name, _ in opponents._open)
 algorithm.stop()
 print(json.dumps(found))
 """
@@ -85,7 +92,8 @@ def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
     store = SnapshotStore(tmp_path)
     config = league_config(store, small_league(), runner)
     heard = []
-    add_callback(config, lambda *, result, **_: heard.append(dict(result["league"])))
+    config.callbacks(on_train_result=lambda *, result, **_: heard.append(dict(result["league"])))
+    add_callback(config, lambda *, result, **_: heard[-1].update(seen=result["training_iteration"]))
     algorithm = config.build_algo()
     try:
         league = league_in(algorithm)
@@ -101,9 +109,10 @@ def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
         assert league.num_games == sum(one["games"] for one in heard) >= 8
         assert [one["frozen"] for one in heard] == [["main-1"], ["main-2"], ["main-3"], ["main-4"]]
         assert league.payoff.games("trainable:main", ["bot:banker-1", "bot:novice-1"]).sum() > 0
+        assert [one["seen"] for one in heard] == [1, 2, 3, 4]
         assert len(league.history) == 4
         assert store.names() == [f"main-{i}" for i in range(5)]
-        assert callback_of(algorithm).clean({"main-1"}) == ["main-0"]
+        assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
         assert store.names() == ["main-1", *sorted(league.snapshots)]
         set_weights(algorithm, "main", store, "main-1")
         acting = algorithm.env_runner.module["main"].get_state()
@@ -133,8 +142,7 @@ def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(
         group.foreach_env_runner(sample, local_env_runner=False)
         under_way = group.foreach_env_runner(playing, local_env_runner=False)
         assert all("snapshot:main-0" in row for rows in under_way for row in rows)
-        callback = callback_of(algorithm)
-        callback._keep(algorithm, "main", "pushed")
+        keeper_of(algorithm)._keep(algorithm, "main", "pushed")
         groups = [
             Group(2, {"trainable:main": 1}),
             Group(3, {"snapshot:pushed": 1}),
@@ -173,19 +181,60 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
         assert "main-3" in SnapshotStore(tmp_path / "store")
     finally:
         algorithm.stop()
+    (tmp_path / "store").rename(tmp_path / "moved")
+    with pytest.raises(
+        FileNotFoundError, match=r"store is not there; if it was moved, .*\(path, store=folder"
+    ):
+        Algorithm.from_checkpoint(path)
+    with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is not in .*; if it was moved"):
+        Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
     ended = subprocess.run(
-        [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
+        [sys.executable, "-c", GOES_ON, path, str(tmp_path / "moved")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        check=True,
     )
     found = json.loads(ended.stdout.splitlines()[-1])
     assert found["hex"] == kept
     assert found["table"] == table
     assert found["games"] > games
     assert found["steps"] == {"main": 3}
+    assert found["played"], "snapshots of the store where it is now"
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path):
     league_config(tmp_path, small_league()).build_algo().stop()
     with pytest.raises(FileExistsError, match="of another run"):
         league_config(tmp_path, small_league()).build_algo()
+
+
+def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path):
+    config = league_config(tmp_path, small_league())
+
+    def trial(name):  # as Tune makes one
+        about = {TRIAL_INFO: SimpleNamespace(trial_id=name)}
+        return config.algo_class(config={**config.to_dict(), **about})
+
+    first, second = trial("one"), trial("two")
+    try:
+        first.train()
+        assert SnapshotStore(tmp_path / "one").names() == ["main-0", "main-1"]
+        assert SnapshotStore(tmp_path / "two").names() == ["main-0"]
+        runs = {SnapshotStore(tmp_path / name).manifest("main-0").metadata["run"] for name in ("one", "two")}
+        assert runs == {"one", "two"}
+        with pytest.raises(StoreInUseError, match="another run writes to the store"):
+            trial("one")
+        second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
+        assert league_in(second).to_bytes() == league_in(first).to_bytes()
+        assert league_of(second).to_dict() == league_of(first).to_dict()
+        assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
+        second.train()
+        assert league_in(second).steps == {"main": 2}
+        assert league_in(first).steps == {"main": 1}
+    finally:
+        first.stop()
+        second.stop()
+    trial("one").stop()  # the store is free again

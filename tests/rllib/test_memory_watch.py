@@ -41,13 +41,6 @@ def test_every_second_iteration_is_written_and_reported(tmp_path):
     assert rows[0]["seconds"] == 0 < rows[1]["seconds"]
 
 
-def test_it_does_not_disturb_the_callbacks_that_configure_sets(tmp_path):
-    config = small_config(fill(tmp_path / "store"))
-    before = config.callbacks_class
-    config.callbacks(on_train_result=MemoryWatch(tmp_path / "memory.jsonl"))
-    assert config.callbacks_class == before
-
-
 def test_processes_have_kinds():
     assert kind_of(os.getpid(), "python") == "driver"
     assert kind_of(0, "ray::MultiAgent") == "MultiAgent"

@@ -1,0 +1,214 @@
+"""RLlib's algorithms, which also keep a league, and tell new runners what is in force."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import Any
+
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.tune.result import TRIAL_INFO
+
+from rllib_adapters.curriculum import play
+from rllib_adapters.equal_batches import keep_batches_equal
+from rllib_adapters.learners import TerritorialIMPALALearner, TerritorialPPOLearner
+from rllib_adapters.options import EnvOptions, most_seats_of_a_learner
+from rllib_adapters.own_config import TerritorialConfig
+from rllib_adapters.pool import check_store, move_store, store_of
+from rllib_adapters.runner import TerritorialEnvRunner
+from rllib_adapters.stock_runner import StockEnvRunner
+from territorial.league import SnapshotStore
+from territorial.league.writer import only_writer
+
+LEAGUE = "league"
+"""The part of an algorithm's state, and of its results, that is the league's."""
+
+RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
+
+
+class TerritorialAlgorithm(Algorithm):
+    """What the algorithms of this package share.
+
+    Args:
+        config: as ``configure`` made it, or as Tune hands it on.
+        env: RLlib's, and not to be given.
+        store: where the snapshots are now, if not where the configuration says: the folder was moved. Also of
+            ``Algorithm.from_checkpoint(path, store=folder)``.
+        kwargs: of RLlib's.
+
+    """
+
+    def __init__(
+        self, config: Any = None, env: Any = None, *, store: SnapshotStore | str | None = None, **kwargs: Any
+    ) -> None:
+        # RLlib drops what Tune says of the trial, and shares what is in the configuration with its owner.
+        trial = config.get(TRIAL_INFO) if isinstance(config, dict) else None
+        self._trial = None if trial is None else str(trial.trial_id)
+        self._moved_to = None if store is None else store_of(store)
+        self.keeper: Any = None
+        """The ``LeagueKeeper``; None: there is no league."""
+        self._writes = contextlib.ExitStack()
+        own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
+        super().__init__(own, env, **kwargs)
+
+    def setup(self, config: Any) -> None:
+        """Build everything, and begin the run of a league; called by RLlib."""
+        self.config.__dict__.update(is_in_algorithm=True, league_keeper=None)
+        self.keeper = config.league_keeper
+        try:
+            self._take_store()
+            super().setup(config)
+            keep_batches_equal(self)
+            if self.keeper is not None:
+                self.keeper.begin(self)
+        except BaseException:
+            self._writes.close()
+            raise
+
+    def _take_store(self) -> None:
+        """Have the league's store for this run alone, and the pool play what is in it."""
+        store = self._moved_to
+        if self.keeper is not None:
+            store = self.keeper.place(self._moved_to, self._trial)
+        if store is not None:
+            move_store(self.config, store)
+        check_store(self.config)
+        if self.keeper is not None:
+            self._writes.enter_context(only_writer(self.keeper.store.path))
+
+    def step(self) -> Any:
+        """Train for an iteration, then bring the league up to date; called by RLlib."""
+        result = super().step()
+        if self.keeper is not None:
+            result[LEAGUE] = self.keeper.update(self, self.iteration + 1)
+        return result
+
+    def restore_env_runners(self, env_runner_group: Any) -> list[int]:
+        """Return which runners have come back; they play by the settings in force; called by RLlib."""
+        restored = super().restore_env_runners(env_runner_group)
+        if restored:
+            is_evaluation = env_runner_group is self.eval_env_runner_group
+            config = self.evaluation_config if is_evaluation else self.config
+            env_runner_group.foreach_env_runner(
+                partial(play, env_config=dict(config.env_config)),
+                remote_worker_ids=restored,
+                local_env_runner=False,
+            )
+        return restored
+
+    # ---- checkpoints ------------------------------------------------------------------------------
+
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what an algorithm that goes on from a checkpoint is made with; called by RLlib."""
+        (config,), kwargs = super().get_ctor_args_and_kwargs()
+        return ({**config, "league_keeper": self.keeper},), kwargs
+
+    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
+        """Return the state of the algorithm and of its league; called by RLlib."""
+        state = super().get_state(components, not_components=not_components, **kwargs)
+        if self.keeper is not None and self._check_component(LEAGUE, components, not_components):
+            state[LEAGUE] = self.keeper.get_state()
+        return state
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state of ``get_state``; called by RLlib."""
+        super().set_state(state)
+        if self.keeper is not None and LEAGUE in state:
+            self.keeper.set_state(self, state[LEAGUE])
+
+    def cleanup(self) -> None:
+        """End everything; another run may have the store then; called by RLlib."""
+        super().cleanup()
+        self._writes.close()
+
+
+class TerritorialPPO(TerritorialAlgorithm, PPO):
+    """PPO for these games."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return TerritorialPPOConfig()
+
+
+class TerritorialIMPALA(TerritorialAlgorithm, IMPALA):
+    """IMPALA for these games."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return TerritorialIMPALAConfig()
+
+
+class TerritorialPPOConfig(TerritorialConfig, PPOConfig):
+    """The configuration of ``TerritorialPPO``.
+
+    A train batch is counted in steps of the game, and a minibatch in rows, of which every learning seat has
+    one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
+    """
+
+    algorithm = TerritorialPPO
+    runners = tuple(RUNNERS.values())
+    learner = TerritorialPPOLearner
+
+    def validate(self) -> None:
+        """Raise ValueError for settings that cannot be; called by RLlib."""
+        size = self.__dict__["minibatch_size"]
+        try:
+            self.__dict__["minibatch_size"] = None  # RLlib compares rows with steps of the game
+            super().validate()
+        finally:
+            self.__dict__["minibatch_size"] = size
+        self._check_minibatch()
+
+    def _check_minibatch(self) -> None:
+        size, steps = self.minibatch_size, self.train_batch_size_per_learner
+        seats = most_seats_of_a_learner(EnvOptions.from_config(self.env_config).table)
+        each = seats if self.count_steps_by == "env_steps" else 1
+        if isinstance(size, int) and size > steps * each:
+            counted = (
+                f"{steps} steps of up to {seats} seats that learn" if each > 1 else f"{steps} agent steps"
+            )
+            raise ValueError(
+                f"minibatch_size is {size}; a train batch has at most {steps * each} rows for a module: "
+                f"{counted}. Take a smaller minibatch_size, or a larger train_batch_size_per_learner"
+            )
+
+
+class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
+    """The configuration of ``TerritorialIMPALA``."""
+
+    algorithm = TerritorialIMPALA
+    runners = tuple(RUNNERS.values())
+    learner = TerritorialIMPALALearner
+
+
+CONFIGS: dict[type, type[TerritorialConfig]] = {
+    PPOConfig: TerritorialPPOConfig,
+    IMPALAConfig: TerritorialIMPALAConfig,
+}
+"""The configurations of this package, by those of RLlib's that they are made of."""
+
+
+def own_config(config: AlgorithmConfig) -> TerritorialConfig:
+    """Return a configuration of this package with all settings of ``config``, which stays as it is.
+
+    One that is of this package is returned itself. ValueError for a class of the user's own that is derived
+    from RLlib's.
+    """
+    if isinstance(config, TerritorialConfig):
+        return config
+    kind = CONFIGS.get(type(config))
+    if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
+        base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))
+        raise ValueError(
+            f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the one "
+            f"from {base.__module__}.{base.__qualname__}, the other from {base.algorithm.__qualname__}"
+        )
+    own = kind()
+    settings = vars(config.copy(copy_frozen=False))
+    own.__dict__.update({name: value for name, value in settings.items() if name != "algo_class"})
+    return own

@@ -1,0 +1,93 @@
+"""What the configurations of all algorithms have beside RLlib's settings, checked as they are built."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
+
+from rllib_adapters.options import EnvOptions
+from territorial.league import SnapshotStore
+
+
+class TerritorialConfig(AlgorithmConfig):
+    """The part that the configurations of this package's algorithms share; ``configure`` makes one.
+
+    What must run is in the classes of the algorithm, the runners and the learners, so that callbacks are the
+    user's alone. ValueError, when an algorithm is built, if one of these is not of this package.
+    """
+
+    algorithm: type
+    runners: tuple[type, ...]
+    learner: type
+
+    def __init__(self, algo_class: type | None = None) -> None:
+        super().__init__(algo_class=algo_class or self.algorithm)
+        self.league_keeper: Any = None
+        """The ``LeagueKeeper`` of a run that is to begin; None: there is no league."""
+        self.is_in_algorithm = False
+        """True in the copy that one of this package's algorithms was built with."""
+
+    def validate(self) -> None:
+        """Raise ValueError for settings that cannot be; called by RLlib."""
+        _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")
+        _check_class("learner_class", self.learner_class, (self.learner,), "learners")
+        super().validate()
+
+    def get_default_learner_class(self) -> type:
+        """Return the class of the learners; called by RLlib."""
+        return self.learner
+
+    def build_learner_group(self, **kwargs: Any) -> Any:
+        """Return the learners; ValueError if the algorithm that asks is RLlib's own; called by RLlib."""
+        if not self.is_in_algorithm:
+            raise ValueError(_foreign_algorithm())
+        return super().build_learner_group(**kwargs)
+
+    def serialize(self) -> dict[str, Any]:
+        """Return the settings as values that JSON has; ``configure`` takes the ``env_config`` among them."""
+        values = super().serialize()
+        values["env_config"] = EnvOptions.from_config(self.env_config).to_dict()
+        return {key: _plain(value) for key, value in values.items()}
+
+
+def check_config(config: Any) -> None:
+    """Raise ValueError if a runner's ``config`` is that of an algorithm of RLlib's own."""
+    if not isinstance(config, TerritorialConfig):
+        raise ValueError(_foreign_algorithm())
+
+
+def _foreign_algorithm() -> str:
+    return (
+        "the algorithm is RLlib's own, which would not keep leagues, nor tell new runners what is in force: "
+        "call config.build_algo(), or, with Tune, Tuner(config.algo_class, param_space=config)"
+    )
+
+
+def _check_class(name: str, given: Any, wanted: tuple[type, ...], method: str) -> None:
+    if not (isinstance(given, type) and issubclass(given, wanted)):
+        names = " or ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in wanted)
+        raise ValueError(
+            f"{name} is {given!r}; derive it from {names}, and set it with config.{method}({name}=...)"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON has it: classes and functions by name, the rest marked as RLlib does."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value), key=str)
+    if isinstance(value, SnapshotStore):
+        return str(value.path)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {spec.name: _plain(getattr(value, spec.name)) for spec in dataclasses.fields(value)}
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return NOT_SERIALIZABLE

@@ -1,0 +1,26 @@
+"""RLlib's own runner, which hands on what trains alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+
+from rllib_adapters.own_config import check_config
+from rllib_adapters.rows import drop_untrained
+
+
+class StockEnvRunner(MultiAgentEnvRunner):
+    """Plays agent by agent, with all connectors and callbacks of RLlib's.
+
+    RLlib itself would ship the episodes of all agents, batch them in the learners and compute values for them
+    before it drops the rows of those that do not train.
+    """
+
+    def __init__(self, config: Any, **kwargs: Any) -> None:
+        check_config(config)
+        super().__init__(config=config, **kwargs)
+
+    def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
+        return drop_untrained(self.config, super()._sample(**kwargs))

@@ -1,0 +1,178 @@
+"""Settings: callbacks are the user's, foreign classes are refused, all is plain data."""
+
+import json
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+import yaml  # noqa: E402 - Ray brings it
+from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402
+from ray.rllib.algorithms.ppo import PPO, PPOConfig  # noqa: E402
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner  # noqa: E402
+from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
+
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.options import EnvOptions  # noqa: E402
+from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from territorial.maps import MapMix  # noqa: E402
+from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config  # noqa: E402
+from tests.rllib.test_league import league_config, small_league  # noqa: E402
+
+
+class Mine(RLlibCallback):
+    """Callbacks of the user's own, of which ``configure`` knows nothing."""
+
+
+@pytest.mark.parametrize("runner", ["stock", "batched"])
+def test_rows_that_do_not_train_stay_in_the_runner_whatever_the_callbacks(tmp_path, runner):
+    config = small_config(fill(tmp_path), runner=runner)
+    config.callbacks(Mine, on_sample_end=lambda **_: None)
+    config.multi_agent(policies_to_train=[])
+    (episode, *_) = config.env_runner_cls(config=config, worker_index=0, num_workers=0).sample(
+        num_timesteps=2, random_actions=True
+    )
+    assert episode.env_steps() > 0
+    assert not episode.agent_episodes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda config: config.env_runners(env_runner_cls=MultiAgentEnvRunner),
+            r"env_runner_cls is .*; derive it from .*TerritorialEnvRunner or .*StockEnvRunner, and set it "
+            r"with config.env_runners\(env_runner_cls=...\)",
+        ),
+        (
+            lambda config: config.learners(learner_class=PPOTorchLearner),
+            r"learner_class is .*; derive it from .*TerritorialPPOLearner, and set it with config.learners",
+        ),
+    ],
+)
+def test_classes_that_would_leave_out_what_must_run_are_refused_at_build(tmp_path, change, message):
+    config = change(small_config(fill(tmp_path)))
+    with pytest.raises(ValueError, match=message):
+        config.build_algo()
+
+
+def test_rllibs_own_algorithm_is_refused(tmp_path):
+    config = small_config(fill(tmp_path))
+    theirs = PPOConfig().update_from_dict(config.to_dict())  # by Tuner("PPO", param_space=config)
+    with pytest.raises(ValueError, match=r"the algorithm is RLlib's own, .*Tuner\(config.algo_class, param_"):
+        config.env_runner_cls(config=theirs, worker_index=0, num_workers=0)
+    with pytest.raises(ValueError, match=r"the algorithm is RLlib's own"):
+        config.copy().build_learner_group(rl_module_spec=config.rl_module_spec)  # by PPO(config=config)
+
+
+def test_configurations_of_ones_own_are_derived_from_those_of_this_package(tmp_path):
+    class Theirs(PPOConfig):
+        pass
+
+    class Ours(TerritorialPPOConfig):
+        algorithm = type("Better", (TerritorialPPO,), {})
+
+    given = PPOConfig().training(lr=0.125)
+    made = configure(given, {"config": CONFIG}, module=SmallModule)
+    assert made.lr == 0.125
+    assert made.algo_class is TerritorialPPO
+    assert given.env is None, "what was given stays as it was"
+    assert configure(Ours(), {"config": CONFIG}, module=SmallModule).algo_class.__name__ == "Better"
+    with pytest.raises(
+        ValueError, match=r"the configuration is a .*Theirs for .*; derive the one from .*PPOConf"
+    ):
+        configure(Theirs(), {"config": CONFIG}, module=SmallModule)
+    with pytest.raises(ValueError, match=r"derive .*, the other from TerritorialPPO"):
+        configure(PPOConfig(algo_class=type("Better", (PPO,), {})), {"config": CONFIG}, module=SmallModule)
+
+
+# ---- plain data -----------------------------------------------------------------------------------
+
+
+def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path):
+    table = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {Patient(): 1, "snapshot:first": 1})])
+    game = CONFIG.replace(map=MapMix({"lakes": 2, "islands:count=4": 1}), rewards={"land": 1, "kills": 0.5})
+    config = small_config(fill(tmp_path), env={"config": game, "league": table})
+    config.callbacks(Mine, on_train_result=print)
+    values = json.loads(json.dumps(config.serialize(), allow_nan=False))
+    assert values["callbacks"].endswith("Mine")
+    again = EnvOptions.from_config({**values["env_config"], "bots": [Patient()]})
+    assert again.config == game
+    assert again.table.to_dict() == table.to_dict()
+    json.dumps(league_config(tmp_path / "other", small_league()).serialize())
+
+
+def test_an_environment_may_be_configured_by_a_file():
+    text = """
+    config: {height: 32, width: 32, num_players: 6, map: islands, rewards: {land: 1}}
+    bots: ["tests.rllib.support:Patient"]
+    league:
+      groups:
+        - {seats: 2, players: {"trainable:main": 1}}
+        - {seats: 4, players: {"bot:patient-1": 2, "bot:novice": 1}}
+    max_steps: 12
+    """
+    config = configure(PPOConfig(), yaml.safe_load(text), module=SmallModule)
+    options = EnvOptions.from_config(config.env_config)
+    assert options.config == GameConfig(
+        height=32, width=32, num_players=6, map="islands", rewards={"land": 1}
+    )
+    assert options.table.names("bot") == ["novice", "patient-1"]
+    seats = {
+        "config": {"num_players": 2},
+        "bots": ["tests.rllib.support:Patient"],
+        "seats": ["agent", "patient-1"],
+    }
+    assert isinstance(EnvOptions.from_config(seats).seats[1], Patient)
+
+
+@pytest.mark.parametrize(
+    ("env", "error", "message"),
+    [
+        ({"config": {"hight": 32}}, TypeError, "hight"),
+        ({"config": 3}, TypeError, "config is 3; it must be a territorial.GameConfig, or its fields"),
+        ({"bots": [3]}, TypeError, "bots has 3; it must be a territorial.bots.PythonBot, or 'module:Class'"),
+        ({"league": {"groups": [], "seats": 3}}, ValueError, "a league table has the fields"),
+    ],
+)
+def test_what_cannot_be_read_is_named(env, error, message):
+    with pytest.raises(error, match=message):
+        EnvOptions.from_config(env)
+
+
+# ---- minibatches ----------------------------------------------------------------------------------
+
+
+def test_a_minibatch_is_counted_in_rows_of_agents():
+    game = GameConfig(height=64, width=64, num_players=32)
+    config = configure(PPOConfig(), {"config": game}, module=SmallModule)
+    config.training(train_batch_size_per_learner=64, minibatch_size=64 * 32)
+    config.validate()
+    assert config.minibatch_size == 64 * 32
+    config.training(minibatch_size=64 * 32 + 1)
+    with pytest.raises(
+        ValueError,
+        match=r"minibatch_size is 2049; a train batch has at most 2048 rows .*: 64 steps of up to 32 se",
+    ):
+        config.validate()
+    config.multi_agent(count_steps_by="agent_steps")
+    with pytest.raises(ValueError, match="a train batch has at most 64 rows for a module: 64 agent steps"):
+        config.validate()
+
+
+def test_each_who_learns_has_rows_of_their_own_seats():
+    seats = [Group(4, {"trainable:main": 1}), Group(2, {"trainable:rival": 1, "trainable:main": 0})]
+    config = configure(PPOConfig(), env_config(league=LeagueTable(seats)), module=SmallModule)
+    config.training(train_batch_size_per_learner=10, minibatch_size=40).validate()
+    with pytest.raises(ValueError, match="at most 40 rows"):
+        config.training(minibatch_size=41).validate()
+
+
+def test_impala_is_configured_as_well():
+    config = configure(IMPALAConfig(), env_config(league=league("bot:banker")), module=SmallModule)
+    config.validate()
+    assert config.algo_class.__name__ == "TerritorialIMPALA"
