@@ -1,0 +1,75 @@
+"""Bots in Python in the environments of both runners: the same games, and one bot for a name."""
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray import cloudpickle  # noqa: E402 - only where ray is there
+
+from rllib_adapters.batch import TerritorialBatchEnv  # noqa: E402
+from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from territorial.bots import PythonBot  # noqa: E402
+from territorial.league import Group, LeagueTable  # noqa: E402
+from tests.rllib.support import CONFIG, Patient  # noqa: E402
+
+SEED, STEPS = 5, 25
+
+
+class Settler(PythonBot):
+    """Takes neutral land whenever it may."""
+
+    name, interval = "settler-of-mine", 20
+
+    def decide(self, view):
+        return np.where(view.legal[:, 0], 0, -1), 64
+
+
+def table(*players, shuffle=True):
+    groups = [Group(1, {"trainable:main": 1}), Group(5, dict.fromkeys(players, 1))]
+    return LeagueTable(groups, shuffle)
+
+
+def stock_land(env):
+    env.reset(seed=SEED)
+    for _ in range(STEPS):
+        env.step({agent: [0, 0] for agent in env.agents})
+    return env.game.state.land[0].copy()
+
+
+def batched_land(env):
+    env.reset(seed=SEED)
+    for _ in range(STEPS):
+        env.step(np.zeros((1, CONFIG.num_players, 2), np.int64))
+    return env.game.state.land[0].copy()
+
+
+@pytest.mark.parametrize(
+    "players",
+    [{"seats": ["agent", Settler(), "novice", Settler.name, "agent", "novice"], "bots": [Settler()]}, None],
+    ids=["seats", "league"],
+)
+def test_both_runners_play_the_same_games_with_bots_in_python(players):
+    options = {"config": CONFIG, "frames": 1, "end_when": "game"}
+    options |= players or {"league": table(Settler(), Patient(), "bot:novice")}
+    if players:  # one bot for the name
+        options["seats"][1] = options["bots"][0]
+    stock, batched = TerritorialMultiAgentEnv(options), TerritorialBatchEnv(options, 1)
+    land = stock_land(stock)
+    np.testing.assert_array_equal(batched_land(batched), land)
+    settlers = [i for i, player in enumerate(stock._players, start=1) if player.name == Settler.name]
+    assert settlers
+    assert (land[settlers] > 12).all(), "they have been asked, and have taken land"
+
+
+def test_a_table_that_is_sent_to_a_runner_brings_copies_of_its_bots():
+    first = table(Settler(), "bot:novice")
+    options = cloudpickle.loads(cloudpickle.dumps({"config": CONFIG, "frames": 1, "league": first}))
+    env = TerritorialMultiAgentEnv(options)
+    land = stock_land(env)
+    env.set_league(cloudpickle.loads(cloudpickle.dumps(first)))
+    np.testing.assert_array_equal(stock_land(env), land)
+    env.set_league(cloudpickle.loads(cloudpickle.dumps(table(Patient(), Settler()))))
+    env.reset(seed=SEED)
+    assert {player.name for player in env._players} == {"main", "patient-1", Settler.name}
