@@ -166,7 +166,7 @@ class LeagueKeeper:
         """Go on with the league of a state; snapshots that are in another store come from there."""
         if state["league"] == self.league.to_bytes():
             return
-        self.league = League.from_bytes(state["league"])
+        self.league = League.from_bytes(state["league"], self.league.config.python_bots)
         there = Path(state["store"])
         for name in self.league.snapshots:
             if name not in self.store and there.is_dir():

@@ -15,7 +15,6 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters.curriculum import play
 from rllib_adapters.equal_batches import keep_batches_equal
 from rllib_adapters.learners import TerritorialIMPALALearner, TerritorialPPOLearner
-from rllib_adapters.options import EnvOptions, most_seats_of_a_learner
 from rllib_adapters.own_config import TerritorialConfig
 from rllib_adapters.pool import check_store, move_store, store_of
 from rllib_adapters.runner import TerritorialEnvRunner
@@ -121,8 +120,10 @@ class TerritorialAlgorithm(Algorithm):
 
     def cleanup(self) -> None:
         """End everything; another run may have the store then; called by RLlib."""
-        super().cleanup()
-        self._writes.close()
+        try:
+            super().cleanup()
+        finally:
+            self._writes.close()
 
 
 class TerritorialPPO(TerritorialAlgorithm, PPO):
@@ -144,38 +145,11 @@ class TerritorialIMPALA(TerritorialAlgorithm, IMPALA):
 
 
 class TerritorialPPOConfig(TerritorialConfig, PPOConfig):
-    """The configuration of ``TerritorialPPO``.
-
-    A train batch is counted in steps of the game, and a minibatch in rows, of which every learning seat has
-    one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
-    """
+    """The configuration of ``TerritorialPPO``."""
 
     algorithm = TerritorialPPO
     runners = tuple(RUNNERS.values())
     learner = TerritorialPPOLearner
-
-    def validate(self) -> None:
-        """Raise ValueError for settings that cannot be; called by RLlib."""
-        size = self.__dict__["minibatch_size"]
-        try:
-            self.__dict__["minibatch_size"] = None  # RLlib compares rows with steps of the game
-            super().validate()
-        finally:
-            self.__dict__["minibatch_size"] = size
-        self._check_minibatch()
-
-    def _check_minibatch(self) -> None:
-        size, steps = self.minibatch_size, self.train_batch_size_per_learner
-        seats = most_seats_of_a_learner(EnvOptions.from_config(self.env_config).table)
-        each = seats if self.count_steps_by == "env_steps" else 1
-        if isinstance(size, int) and size > steps * each:
-            counted = (
-                f"{steps} steps of up to {seats} seats that learn" if each > 1 else f"{steps} agent steps"
-            )
-            raise ValueError(
-                f"minibatch_size is {size}; a train batch has at most {steps * each} rows for a module: "
-                f"{counted}. Take a smaller minibatch_size, or a larger train_batch_size_per_learner"
-            )
 
 
 class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
@@ -184,6 +158,16 @@ class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
     algorithm = TerritorialIMPALA
     runners = tuple(RUNNERS.values())
     learner = TerritorialIMPALALearner
+
+    def check_minibatch(self) -> None:
+        """Raise ValueError, too, for rows that are not a number of whole fragments."""
+        super().check_minibatch()
+        size, fragment = self.minibatch_size, self.get_rollout_fragment_length()
+        if size is not None and size % fragment:
+            raise ValueError(
+                f"minibatch_size is {size}; with IMPALA it must be a multiple of rollout_fragment_length, "
+                f"{fragment}"
+            )
 
 
 CONFIGS: dict[type, type[TerritorialConfig]] = {

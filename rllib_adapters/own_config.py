@@ -8,7 +8,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
-from rllib_adapters.options import EnvOptions
+from rllib_adapters.options import EnvOptions, most_seats_of_a_learner
 from territorial.league import SnapshotStore
 
 
@@ -17,6 +17,9 @@ class TerritorialConfig(AlgorithmConfig):
 
     What must run is in the classes of the algorithm, the runners and the learners, so that callbacks are the
     user's alone. ValueError, when an algorithm is built, if one of these is not of this package.
+
+    A train batch is counted in steps of the game, and a minibatch in rows, of which every learning seat has
+    one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
     """
 
     algorithm: type
@@ -34,7 +37,27 @@ class TerritorialConfig(AlgorithmConfig):
         """Raise ValueError for settings that cannot be; called by RLlib."""
         _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")
         _check_class("learner_class", self.learner_class, (self.learner,), "learners")
-        super().validate()
+        size = self.__dict__["minibatch_size"]
+        try:
+            self.__dict__["minibatch_size"] = None  # RLlib compares rows with steps of the game
+            super().validate()
+        finally:
+            self.__dict__["minibatch_size"] = size
+        if not self.in_evaluation:
+            self.check_minibatch()
+
+    def check_minibatch(self) -> None:
+        """Raise ValueError if a minibatch is to have more rows than a train batch may have for any module."""
+        size, steps = self.minibatch_size, self.train_batch_size_per_learner
+        seats = most_seats_of_a_learner(EnvOptions.from_config(self.env_config).table)
+        rows, counted = steps * seats, f"{steps} steps of up to {seats} seats that learn"
+        if self.count_steps_by == "agent_steps":
+            rows, counted = steps, f"{steps} agent steps"
+        if isinstance(size, int) and size > rows:
+            raise ValueError(
+                f"minibatch_size is {size}; a train batch has at most {rows} rows for a module: {counted}. "
+                "Take a smaller minibatch_size, or a larger train_batch_size_per_learner"
+            )
 
     def get_default_learner_class(self) -> type:
         """Return the class of the learners; called by RLlib."""

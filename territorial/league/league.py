@@ -11,6 +11,7 @@ import numpy as np
 
 from territorial import bots
 from territorial.arguments import whole_number
+from territorial.bots import PythonBot
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
@@ -77,6 +78,7 @@ class League:
         self._frozen_at = dict.fromkeys(self.steps, 0)
         self._count = dict.fromkeys(self.steps, 0)
         self._rng = np.random.default_rng(config.seed)
+        self._own_bots = {f"bot:{bot.name}": bot for bot in config.python_bots}
 
     # ---- who there is ---------------------------------------------------------------------------------
 
@@ -139,7 +141,8 @@ class League:
     def _group(self, learner: Learner, part: Opponents) -> Group:
         names, candidates = self.candidates(learner.name, part.among)
         weights = part.weights(candidates)
-        return Group(part.seats, dict(zip(names, (weights / weights.sum()).tolist(), strict=True)))
+        players = [self._own_bots.get(name, name) for name in names]
+        return Group(part.seats, dict(zip(players, (weights / weights.sum()).tolist(), strict=True)))
 
     # ---- how it came out ------------------------------------------------------------------------------
 
@@ -283,18 +286,19 @@ class League:
         return pack(text, self.payoff.to_arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> League:
+    def from_bytes(cls, data: bytes, python_bots: Sequence[PythonBot] = ()) -> League:
         """Return the league of ``to_bytes``; ValueError says what is wrong if it is none.
 
-        All that is read is checked, and no more is unpacked than such a league takes.
+        All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: those
+        that may be among its bots, of which the bytes have the names.
         """
-        return cls._read(io.BytesIO(data))
+        return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[PythonBot]) -> League:
         try:
             found = LeagueFile(file)
-            saved = SavedLeague.from_dict(found.about())
+            saved = SavedLeague.from_dict(found.about(), python_bots)
             payoff = PayoffMatrix.from_arrays(saved.players, found.tables(layout(len(saved.players))))
         except (ValueError, TypeError) as error:
             raise ValueError(f"this is no league: {error}") from None
@@ -307,11 +311,11 @@ class League:
         write_file(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> League:
+    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[PythonBot] = ()) -> League:
         """Return the league in a file; ValueError names the file if there is none in it."""
         try:
             with open_file(path) as file:
-                return cls._read(file)
+                return cls._read(file, python_bots)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)!r}: {error}") from None
 
@@ -336,7 +340,7 @@ class League:
 
     def _check_player(self, text: str) -> None:
         """Raise ValueError for somebody who has never been in the league."""
-        player = Player.parse(text)
+        player = self._player(text)
         if player.kind == "trainable":
             self._known(player.name)
         learner, _, number = player.name.rpartition("-")
@@ -344,8 +348,12 @@ class League:
         if player.kind == "snapshot" and not was_frozen:
             raise ValueError(f"{text} is no snapshot of this league")
 
+    def _player(self, text: str) -> Player:
+        own = self._own_bots.get(text)
+        return Player.parse(text) if own is None else Player("bot", own.name, own)
+
     def _is_here(self, text: str) -> bool:
-        player = Player.parse(text)
+        player = self._player(text)
         return player.kind != "snapshot" or player.name in self.snapshots
 
 
@@ -357,4 +365,4 @@ def thinned(rows: Sequence[T]) -> list[T]:
 def named(player: str) -> str:
     """Return the text of a player with a bot's full name: ``bot:banker`` is ``bot:banker-1``."""
     kind, _, name = player.partition(":")
-    return f"bot:{bots.canonical(name)}" if kind == "bot" else player
+    return f"bot:{bots.ALIASES.get(name, name)}" if kind == "bot" else player

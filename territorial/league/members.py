@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from territorial import bots
-from territorial.arguments import checked_list, finite_number, whole_number
+from territorial.arguments import checked_list, finite_number, shown, whole_number
+from territorial.bots import PythonBot
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.strict_json import check_fields
 from territorial.league.matchmaking import Opponents, checked_pools
+from territorial.seats import check_guest, name_of
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
@@ -102,7 +104,8 @@ class LeagueConfig:
     Args:
         num_players: seats of a game.
         learners: who learns; at least one has the role "main".
-        bots: names of bots that take part.
+        bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``).
+        python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names.
         games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
             all learners and all their opponents sit in every game.
         capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes.
@@ -117,6 +120,7 @@ class LeagueConfig:
     num_players: int
     learners: tuple[Learner, ...]
     bots: tuple[str, ...] = ()
+    python_bots: tuple[PythonBot, ...] = ()
     games: Games = "own"
     capacity: int = 1000
     eviction: str = "similar"
@@ -125,21 +129,39 @@ class LeagueConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learners", checked_list("learners", self.learners, Learner))
-        object.__setattr__(self, "bots", checked_list("bots", self.bots, str))
+        self._take_bots()
         players = whole_number("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
         object.__setattr__(self, "num_players", players)
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED))
         self._check_learners()
         if len(self.bots) > MAX_BOTS:
             raise ValueError(f"bots has {len(self.bots):,} entries; it may have {MAX_BOTS:,}")
-        if unknown := [name for name in self.bots if name not in (*bots.NAMES, *bots.ALIASES)]:
-            raise ValueError(f"bots has {unknown[0]!r}; bots are {', '.join(bots.ALIASES)}")
         if self.eviction not in EVICTIONS:
             raise ValueError(f"eviction is {self.eviction!r}; it must be one of {', '.join(EVICTIONS)}")
         capacity = whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
         object.__setattr__(self, "capacity", capacity)
         if finite_number("fading", self.fading, 0, 1) == 0:
             raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
+
+    def _take_bots(self) -> None:
+        """Sort the bots into names and those in Python."""
+        given = (*checked_list("bots", self.bots), *checked_list("python_bots", self.python_bots, PythonBot))
+        own: dict[str, PythonBot] = {}
+        for i, bot in enumerate(given):
+            if not isinstance(bot, (str, PythonBot)):
+                raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a bot in Python")
+            if isinstance(bot, PythonBot):
+                check_guest(bot)
+                if own.setdefault(bot.name, bot) is not bot:
+                    raise ValueError(f"two bots in Python are called {bot.name!r}; names tell them apart")
+        names = tuple(dict.fromkeys(map(name_of, given)))
+        if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
+            raise ValueError(
+                f"bots has {unknown[0]!r}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which are "
+                "given as objects"
+            )
+        object.__setattr__(self, "bots", names)
+        object.__setattr__(self, "python_bots", tuple(own.values()))
 
     def _check_learners(self) -> None:
         names = [learner.name for learner in self.learners]
@@ -161,16 +183,28 @@ class LeagueConfig:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as values that JSON has; :meth:`from_dict` reads them."""
-        return dataclasses.asdict(self)
+        """Return the rules as values that JSON has, see :meth:`from_dict`; bots in Python are named."""
+        values = dataclasses.asdict(dataclasses.replace(self, bots=(), python_bots=()))
+        del values["python_bots"]
+        return {**values, "bots": self.bots}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> LeagueConfig:
-        """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be."""
-        check_fields("config", values, {"learners"}, _names(cls))
+    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> LeagueConfig:
+        """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be.
+
+        ``python_bots``: those in Python that may be among its ``bots``.
+        """
+        check_fields("config", values, {"learners"}, _names(cls) - {"python_bots"})
         learners = enumerate(checked_list("learners", values["learners"]))
+        named = values.get("bots", ())
         return _made(
-            cls, "config", {**values, "learners": [_learner(f"learners[{i}]", one) for i, one in learners]}
+            cls,
+            "config",
+            {
+                **values,
+                "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
+                "python_bots": tuple(bot for bot in python_bots if bot.name in named),
+            },
         )
 
 

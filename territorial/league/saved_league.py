@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from territorial.arguments import finite_number, shown, whole_number
+from territorial.bots import PythonBot
 from territorial.files.strict_json import check_fields
 from territorial.league.members import LeagueConfig
 from territorial.league.ratings import Rating
@@ -59,21 +60,22 @@ class SavedLeague:
         }
 
     @classmethod
-    def from_dict(cls, about: Mapping[str, Any]) -> SavedLeague:
+    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> SavedLeague:
         """Return what ``to_dict`` returned; ValueError and TypeError for whatever cannot be."""
         if about.get("format") != FORMAT:
             raise ValueError(
                 f"it is of the format {shown(about.get('format'))}; this release reads {FORMAT!r}"
             )
         check_fields("it", about, {"format", *(spec.name for spec in fields(cls))})
-        config = LeagueConfig.from_dict(about["config"])
+        config = LeagueConfig.from_dict(about["config"], python_bots)
         steps, frozen_at, count = (
             _counts(name, about[name], config) for name in ("steps", "frozen_at", "count")
         )
         for name, step in frozen_at.items():
             whole_number(f"frozen_at[{name!r}]", step, 0, steps[name])
         snapshots = _snapshots(about["snapshots"], config, steps, count)
-        known = {learner.name for learner in config.learners}, set(snapshots)
+        own = {f"bot:{bot.name}" for bot in config.python_bots}
+        known = {learner.name for learner in config.learners}, set(snapshots), own
         return cls(
             config=config,
             players=_players(about["players"], *known),
@@ -124,18 +126,20 @@ def _is_copy(name: Any, learner: str, count: int) -> bool:
     return number.isdigit() and len(number) < 17 and number == str(int(number)) and int(number) < count
 
 
-def _players(given: Any, learners: set[str], snapshots: set[str]) -> list[str]:
+def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:
     found: dict[str, None] = {}
     for i, given_text in enumerate(_entries("players", given)):
-        text = _player(f"players[{i}]", given_text, learners, snapshots)
+        text = _player(f"players[{i}]", given_text, learners, snapshots, own)
         if text in found:
             raise ValueError(f"players[{i}] is {text!r}, who is there already; everybody may be there once")
         found[text] = None
     return list(found)
 
 
-def _player(what: str, text: Any, learners: set[str], snapshots: set[str]) -> str:
-    """Return the text of a player of the league."""
+def _player(what: str, text: Any, learners: set[str], snapshots: set[str], own: set[str]) -> str:
+    """Return the text of a player of the league, of whom ``own`` are bots in Python."""
+    if isinstance(text, str) and text in own:
+        return text
     try:
         player = Player.parse(text)
     except (TypeError, ValueError) as error:
@@ -146,11 +150,13 @@ def _player(what: str, text: Any, learners: set[str], snapshots: set[str]) -> st
     return str(player)
 
 
-def _ratings(given: Any, learners: set[str], snapshots: set[str]) -> dict[str, Rating] | None:
+def _ratings(
+    given: Any, learners: set[str], snapshots: set[str], own: set[str]
+) -> dict[str, Rating] | None:
     if given is None:
         return None
     return {
-        _player("ratings", text, learners, snapshots): _rating(f"ratings[{shown(text)}]", pair)
+        _player("ratings", text, learners, snapshots, own): _rating(f"ratings[{shown(text)}]", pair)
         for text, pair in _mapping("ratings", given).items()
     }
 

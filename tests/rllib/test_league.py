@@ -39,7 +39,7 @@ from territorial.league import (  # noqa: E402
     StoreInUseError,
     UnknownSnapshotError,
 )
-from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, Patient, SmallModule, start_ray  # noqa: E402
 
 RATED = find_spec("openskill") is not None
 
@@ -70,11 +70,11 @@ def running_ray():
     ray.shutdown()
 
 
-def small_league(max_steps=1):
+def small_league(max_steps=1, own=()):
     parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
     main = Learner(name="main", seats=2, opponents=parts, gate=Gate(max_steps=max_steps))
     config = LeagueConfig(
-        num_players=6, learners=(main,), bots=("banker", "novice"), capacity=3, eviction="oldest"
+        num_players=6, learners=(main,), bots=("banker", "novice", *own), capacity=3, eviction="oldest"
     )
     return League(config, rated=RATED)
 
@@ -212,7 +212,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
 
 
 def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path):
-    config = league_config(tmp_path, small_league())
+    config = league_config(tmp_path, small_league(own=[Patient()]))
 
     def trial(name):  # as Tune makes one
         about = {TRIAL_INFO: SimpleNamespace(trial_id=name)}
@@ -230,6 +230,7 @@ def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path
         second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
         assert league_in(second).to_bytes() == league_in(first).to_bytes()
         assert league_of(second).to_dict() == league_of(first).to_dict()
+        assert "patient-1" in league_of(second).names("bot")
         assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
         second.train()
         assert league_in(second).steps == {"main": 2}
