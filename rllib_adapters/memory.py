@@ -76,7 +76,7 @@ def describe(memory: Memory) -> dict[str, Any]:
 def kind_of(pid: int, name: str) -> str:
     """Return what a process is: "driver" for this one, its class for an actor of Ray's, else "Ray".
 
-    Linux cuts names to 15 characters, those of actors too: "ray::MultiAgent" is "MultiAgent".
+    Linux cuts names to 15 characters, those of actors too: "ray::StockEnvRu" is "StockEnvRu".
     """
     if pid == os.getpid():
         return "driver"

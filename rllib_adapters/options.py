@@ -130,7 +130,7 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     for i, seat in enumerate(seats):
         if not isinstance(seat, PythonBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
             wanted = ", ".join((AGENT, *bots.ALIASES))
-            raise ValueError(f"seats[{i}] is {seat!r}; it must be a bot in Python, or one of {wanted}")
+            raise ValueError(f"seats[{i}] is {seat!r}; it must be one of {wanted}, or a bot in Python")
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
 

@@ -83,7 +83,7 @@ def league_config(store, league, runner="batched", runners=0, games=2, max_steps
     env = {"config": CONFIG, "frames": 1, "max_steps": max_steps}
     config = configure_league(PPOConfig(), env, league, store, module=SmallModule, runner=runner)
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length="auto")
-    config.training(train_batch_size_per_learner=48, minibatch_size=16, num_epochs=1)
+    config.training(train_batch_size_per_learner=48, minibatch_size=64, num_epochs=1)  # of up to 96 rows
     return config
 
 

@@ -36,14 +36,14 @@ def test_every_second_iteration_is_written_and_reported(tmp_path):
     assert {key: last[key] for key in rows[-1]} == rows[-1]
     assert rows[-1]["measure"] in ("PSS", "USS")
     assert sum(rows[-1]["kinds"].values()) == rows[-1]["total"]
-    assert {"driver", "MultiAgent", "Ray"} <= {kind[:10] for kind in rows[-1]["kinds"]}
+    assert {"driver", "StockEnvRu", "Ray"} <= {kind[:10] for kind in rows[-1]["kinds"]}
     assert 0 < last["private"] <= last["total"]
     assert rows[0]["seconds"] == 0 < rows[1]["seconds"]
 
 
 def test_processes_have_kinds():
     assert kind_of(os.getpid(), "python") == "driver"
-    assert kind_of(0, "ray::MultiAgent") == "MultiAgent"
+    assert kind_of(0, "ray::StockEnvRu") == "StockEnvRu"
     assert kind_of(0, "ray::PPOLearner.update") == "PPOLearner"
     assert {kind_of(0, name) for name in ("ray::IDLE", "ray::DashboardAg", "raylet", "python")} == {"Ray"}
 
