@@ -150,9 +150,7 @@ def _player(what: str, text: Any, learners: set[str], snapshots: set[str], own: 
     return str(player)
 
 
-def _ratings(
-    given: Any, learners: set[str], snapshots: set[str], own: set[str]
-) -> dict[str, Rating] | None:
+def _ratings(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> dict[str, Rating] | None:
     if given is None:
         return None
     return {

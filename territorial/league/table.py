@@ -53,8 +53,8 @@ class Player(NamedTuple):
             )
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
             raise ValueError(
-                f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which are "
-                "given as objects"
+                f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which "
+                "are given as objects"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 
