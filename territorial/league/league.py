@@ -295,7 +295,7 @@ class League:
         return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO, python_bots: Sequence[PythonBot]) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[PythonBot] = ()) -> League:
         try:
             found = LeagueFile(file)
             saved = SavedLeague.from_dict(found.about(), python_bots)
