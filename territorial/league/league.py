@@ -329,7 +329,7 @@ class League:
         self._rng.bit_generator.state = saved.rng
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return League.from_bytes, (self.to_bytes(),)
+        return League.from_bytes, (self.to_bytes(), self.config.python_bots)
 
     # ---- within ---------------------------------------------------------------------------------------
 

@@ -399,6 +399,7 @@ def test_bots_in_python_take_part_and_are_given_again_when_a_league_is_read(tmp_
     again = League.load(tmp_path / "league.npz", [bot])
     assert again.to_bytes() == league.to_bytes()
     assert again.table() == league.table()
+    assert pickle.loads(pickle.dumps(league)).table().to_dict() == league.table().to_dict()
     with pytest.raises(ValueError, match=r"bots has 'patient-1'; .* given as objects"):
         League.load(tmp_path / "league.npz")
     with pytest.raises(ValueError, match="two bots in Python are called 'patient-1'"):
