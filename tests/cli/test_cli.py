@@ -266,22 +266,31 @@ def test_info_tells_the_config_that_options_give(capsys):
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
 def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: asked.append(types[0]) or len(asked) > 1)
+    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: asked.append(types[0]))
     assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
-    assert json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
-    standard, little = asked[0], asked[-1]
-    assert standard != little
+    for_one_size, for_all_sizes = asked
+    assert for_one_size != for_all_sizes
+    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: types[0] == for_all_sizes)
+    for size in ([], ["--height", "64"]):
+        assert json.loads(run(capsys, "info", *size, "--json")[1])["is_compiled"]
+    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: types[0] == for_one_size)
+    assert json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
+    assert not json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
     assert not json.loads(run(capsys, "info", *crowded, "--json")[1])["is_compiled"]
 
 
-def test_warmup_says_where_the_cache_is(capsys, tmp_path):
-    code, out, _ = run(capsys, "warmup", "--json", str(tmp_path / "w.json"))
+def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(warm, "compile_everything", lambda config, seed: compiled.append(config))
+    code, out, _ = run(capsys, "warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
     assert code == 0
+    assert compiled == [territorial.GameConfig(height=64)]
     assert "cache: " in out or "NUMBA_DISABLE_JIT" in out
     assert Path(json.loads((tmp_path / "w.json").read_text())["cache_dir"]).is_absolute()
 
 
+@pytest.mark.slow  # for one size as well, which takes a minute; .ci/run runs it
 def test_warmup_compiles_every_kernel():
     program = """
 from territorial import GameConfig, stepping, _jit
