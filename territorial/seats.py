@@ -95,7 +95,8 @@ def name_of(seat: Any) -> Any:
 
 def guests_of(seats: Any) -> list[str]:
     """Return the names of the bots in Python among ``seats``, which need not have been checked."""
-    return [seat.name for seat in seats if isinstance(seat, PythonBot)] if isinstance(seats, Sequence) else []
+    are_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
+    return [seat.name for seat in seats if isinstance(seat, PythonBot)] if are_listed else []
 
 
 def seat_codes(

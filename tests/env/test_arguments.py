@@ -64,10 +64,10 @@ def test_a_name_that_is_nearly_right_brings_up_the_right_one(make, keywords, mes
 @pytest.mark.parametrize("obs", CHOICES["obs"])
 @pytest.mark.parametrize("action_format", CHOICES["action_format"])
 def test_spaces_say_what_they_are_in_a_few_hundred_characters(obs, action_format):
-    sizes = {"height": 24, "width": 24, "num_players": 8}
+    sizes = {"height": 32, "width": 32, "num_players": 30, "map": "open", "frames": 1}
     options = {"obs": obs, "action_format": action_format}
     env = territorial.parallel_env(**sizes, **options)
-    one, many = territorial.make_vec(2, **sizes, **options), SeatVectorEnv(32, **sizes, **options)
+    one, many = territorial.make_vec(2, **sizes, **options), SeatVectorEnv(60, **sizes, **options)
     shown = [env.observation_space("player_0"), env.action_space("player_0"), env.state_space]
     shown += [one.single_observation_space, one.single_action_space, many.observation_space]
     shown += [many.action_space, many.single_observation_space]
