@@ -1,9 +1,7 @@
 """What was pickled or copied in mid-game plays on through ends and resets, wherever its arrays lie."""
 
 import copy
-import pickle
 
-import cloudpickle  # gymnasium brings it along
 import gymnasium
 import numpy as np
 import pytest
@@ -11,40 +9,13 @@ import pytest
 import territorial
 from territorial import VecGame
 from territorial.testing.episodes import difference
+from tests.env.copies import WAYS, out_of_band
 
 # 64 x 64 cells: terrain of 1,024 bytes a game, from which on protocol 4 frames arrays by themselves.
 GAME = {"height": 64, "width": 64, "num_players": 4, "max_ticks": 200, "decision_every": 25, "map": "lakes"}
 SEATS = ("agent", "metronome", "agent", "random")
 STEPS = 12
 """More than the 8 of a game."""
-
-
-def out_of_band(played, view):
-    """Return a copy whose arrays lie in buffers of the sender's, as ``view`` hands them over."""
-    buffers = []
-    data = pickle.dumps(played, protocol=5, buffer_callback=buffers.append)
-    assert buffers
-    return pickle.loads(data, buffers=[view(buffer.raw()) for buffer in buffers])
-
-
-WAYS = {
-    **{
-        f"protocol {n}": lambda played, n=n: pickle.loads(pickle.dumps(played, protocol=n))
-        for n in range(2, pickle.HIGHEST_PROTOCOL + 1)
-    },
-    "out of band": lambda played: out_of_band(played, bytearray),
-    "out of band, read-only": lambda played: out_of_band(played, bytes),
-    "out of band, off by one": lambda played: out_of_band(played, off_by_one),
-    "deepcopy": copy.deepcopy,
-    "cloudpickle": lambda played: cloudpickle.loads(cloudpickle.dumps(played)),
-}
-
-
-def off_by_one(data):
-    """Return the bytes in memory where no number of theirs is aligned."""
-    memory = bytearray(len(data) + 1)
-    memory[1:] = data
-    return memoryview(memory)[1:]
 
 
 def vec(**options):
@@ -77,8 +48,8 @@ def go_on(played, steps):
     shown = []
     for _ in range(steps):
         shown.append(copy.deepcopy(step(played)))
-        if getattr(played, "render_mode", None) == "rgb_array":
-            shown.append(played.render())
+    if getattr(played, "render_mode", None) == "rgb_array":
+        shown.append(played.render())
     return shown
 
 

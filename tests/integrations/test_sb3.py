@@ -14,6 +14,8 @@ import territorial  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
 from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
+from territorial.testing.episodes import difference  # noqa: E402
+from tests.env.copies import WAYS  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}
@@ -117,6 +119,22 @@ def test_the_last_observation_of_a_game_is_in_the_info():
     assert all(not np.array_equal(info["terminal_observation"], seen[i]) for i, info in enumerate(infos))
     assert {info["tick"] for info in infos} == {50}
     assert all(env.observation_space.contains(info["terminal_observation"]) for info in infos)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_plays_on_through_ends_and_resets(way):
+    env = MaskableVecEnv(8, obs="packed", frames=1, **SMALL | {"max_ticks": 60})
+    env.seed(3)
+    env.reset()
+    env.step(np.zeros(32, int))
+    twin = WAYS[way](env)
+    ended = 0
+    for _ in range(8):
+        one, two = (each.step(np.zeros(32, int)) for each in (env, twin))
+        ended += one[2].sum()
+        assert difference(one[:3], two[:3]) is None
+    assert ended == 32
+    assert difference(env.reset(), twin.reset()) is None
 
 
 def test_what_single_environments_are_asked_for():
