@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from reprlib import Repr
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 CLOSE = 0.7
 """How alike two names are, from 0 to 1, of which one may have been meant by the other."""
@@ -106,5 +110,17 @@ def check_keywords(callee: str, given: Iterable[str], known: Iterable[str]) -> N
             raise TypeError(f"{callee}() got an unexpected keyword argument {keyword!r}{meant}")
 
 
+def suggests_keywords(function: Function) -> Function:
+    """Let a function whose keywords all have names say which of them an unknown one may have meant."""
+    known = [name for name in signature(function).parameters if name != "self"]
+
+    @wraps(function)
+    def checked(*arguments: Any, **keywords: Any) -> Any:
+        check_keywords(function.__qualname__, keywords, known)
+        return function(*arguments, **keywords)
+
+    return cast(Function, checked)
+
+
 def _plain(name: object) -> str:
-    return str(name).lower().replace("-", "_")
+    return str(name)[:100].lower().replace("-", "_")  # what is compared may come from a file

@@ -8,13 +8,12 @@ import json
 import math
 import operator
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import check_keywords, true_or_false, whole_number
+from territorial.arguments import check_keywords, suggests_keywords, true_or_false, whole_number
 from territorial.constants import (
     MAX_PLAYERS,
     MAX_SIDE,
@@ -32,8 +31,6 @@ MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
-Fields = TypeVar("Fields")
-
 NOT_OF_THE_GAME = ("rewards",)
 """Options that no game depends on: replays do without, and saved games go on with others."""
 
@@ -46,21 +43,6 @@ def _option(default: Any, low: int, high: int, meaning: str) -> Any:
     return field(default=default, metadata={"low": low, "high": high, "help": meaning})
 
 
-def _knows_its_fields(config_class: type[Fields]) -> type[Fields]:
-    """Let a dataclass say which field may have been meant by one that it does not have."""
-    names = [spec.name for spec in dataclasses.fields(config_class)]  # type: ignore[arg-type]
-    init = config_class.__init__
-
-    @wraps(init)
-    def checked(self: Fields, *args: Any, **values: Any) -> None:
-        check_keywords(config_class.__name__, values, names)
-        init(self, *args, **values)
-
-    config_class.__init__ = checked  # type: ignore[assignment, method-assign]
-    return config_class
-
-
-@_knows_its_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GameConfig:
     """The rules, the size and the map of a game; the defaults are the rules as published.
@@ -205,6 +187,8 @@ class GameConfig:
         text = json.dumps(values, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
+
+GameConfig.__init__ = suggests_keywords(GameConfig.__init__)  # type: ignore[method-assign]
 
 FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
 

@@ -17,7 +17,7 @@ from territorial._crew import Crew, queues_of
 from territorial._held import Held, type_of
 from territorial._jit import JIT_ENABLED, entry_of, is_loaded, is_ready
 from territorial.actions import num_targets
-from territorial.arguments import hint, true_or_false, whole_number
+from territorial.arguments import hint, suggests_keywords, true_or_false, whole_number
 from territorial.atlas import Atlas, Page
 from territorial.config import GameConfig, make_params
 from territorial.constants import (
@@ -217,6 +217,7 @@ class VecGame:
 
     """
 
+    @suggests_keywords
     def __init__(
         self,
         config: GameConfig,

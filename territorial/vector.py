@@ -12,6 +12,7 @@ import numpy.typing as npt
 from territorial.acting import ALL_GOOD, write_choices
 from territorial.action_formats import FORMATS, KeptMasks
 from territorial.agent_info import INFO_NAMES, agent_info
+from territorial.arguments import suggests_keywords
 from territorial.config import GameConfig
 from territorial.constants import AGENT_CODE
 from territorial.engine import Snapshot, VecGame
@@ -96,6 +97,7 @@ class TerritorialVec(WritableArrays):
 
     """
 
+    @suggests_keywords
     def __init__(
         self,
         num_envs: int,

@@ -1,5 +1,7 @@
 """Arguments: whole numbers of a range, True and False, numbers in arrays of size 1, names that are known."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from territorial.arguments import (
     hint,
     index_of,
     shown,
+    suggests_keywords,
     true_or_false,
     whole_number,
 )
@@ -143,3 +146,20 @@ def test_what_is_shown_of_a_value_is_short():
     assert shown("ab") == "'ab'"
     for value in ("x" * 10**6, [["x" * 100] * 100] * 100, 10**4000, {str(i): "x" * 100 for i in range(1000)}):
         assert len(shown(value)) < 310
+
+
+def test_a_function_of_named_keywords_says_which_of_them_was_meant():
+    @suggests_keywords
+    def function(height, width=3):
+        """Return both."""
+        return height, width
+
+    assert function(1) == (1, 3)
+    assert function(height=1, width=2) == (1, 2)
+    assert list(signature(function).parameters) == ["height", "width"]
+    with pytest.raises(
+        TypeError, match=r"function\(\) got an unexpected keyword argument 'hieght' \(did you"
+    ):
+        function(hieght=1)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'height'"):
+        function()

@@ -14,6 +14,7 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore
 
 from territorial.action_formats import FORMATS
 from territorial.agent_info import INFO_NAMES, agent_info
+from territorial.arguments import suggests_keywords
 from territorial.config import GameConfig
 from territorial.decode import FeatureDecoder
 from territorial.engine import VecGame
@@ -149,6 +150,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         "render_fps": RENDER_FPS,
     }
 
+    @suggests_keywords
     def __init__(
         self,
         config: GameConfig | None = None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from territorial.arguments import shown, whole_number
+from territorial.arguments import hint, shown, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse
@@ -72,8 +72,10 @@ class Setup:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Setup:
         """Return the setup with these fields, the others at their defaults; ValueError for unknown ones."""
-        if unknown := sorted(set(values) - set(cls.describe())):
-            raise ValueError(f"{unknown[0]!r} is no field of a setup; it has {', '.join(cls.describe())}")
+        fields = cls.describe()
+        if unknown := sorted(set(values) - set(fields)):
+            meant = hint(unknown[0], fields)
+            raise ValueError(f"{unknown[0]!r} is no field of a setup{meant}; it has {', '.join(fields)}")
         return cls(**values)
 
     @classmethod

@@ -45,6 +45,17 @@ def test_an_unknown_keyword_is_what_python_raises_with_the_name_that_was_meant(m
         make(**SMALL, **{keyword: 4})
 
 
+@pytest.mark.parametrize(
+    "made", [territorial.VecGame, territorial.TerritorialVec, territorial.TerritorialEnv]
+)
+def test_classes_say_which_keyword_was_meant(made):
+    text = (
+        rf"{made.__name__}.__init__\(\) got an unexpected keyword argument 'seat' \(did you mean 'seats'\?\)"
+    )
+    with pytest.raises(TypeError, match=text):
+        made(config=territorial.GameConfig(**SMALL), seat=["agent"])
+
+
 @every_maker
 @pytest.mark.parametrize(
     ("keywords", "message"),

@@ -45,9 +45,7 @@ def begin(played, seed=None):
 
 def go_on(played, steps):
     """Play ``steps`` steps in which all hold; return copies of all that was shown."""
-    shown = []
-    for _ in range(steps):
-        shown.append(copy.deepcopy(step(played)))
+    shown = [copy.deepcopy(step(played)) for _ in range(steps)]
     if getattr(played, "render_mode", None) == "rgb_array":
         shown.append(played.render())
     return shown

@@ -70,6 +70,28 @@ def test_wrappers_in_a_stack_go_around_the_turn_by_turn_form_too():
     assert env.observation_space("player_0").shape == (6 * 6 * 6 * 4,)
 
 
+def test_the_tutorial_of_pettingzoo_with_stable_baselines3_runs_as_it_is_written():
+    """For environments without pictures: train with parallel_env, play with env."""
+    sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
+    env_fn, kwargs = territorial, SMALL | {"max_ticks": 400, "obs": "features", "action_mask": "none"}
+    env = env_fn.parallel_env(**kwargs)
+    env = supersuit.black_death_v3(env)
+    env.reset(seed=0)
+    env = supersuit.pettingzoo_env_to_vec_env_v1(env)
+    env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0, base_class="stable_baselines3")
+    model = sb3.PPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=1)
+    model.learn(total_timesteps=128)
+    env = env_fn.env(**kwargs)
+    turns = dict.fromkeys(env.possible_agents, 0)
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        obs, _, termination, truncation, _ = env.last()
+        turns[agent] += 1
+        env.step(None if termination or truncation else model.predict(obs, deterministic=True)[0])
+    assert env.agents == []
+    assert all(turns.values())
+
+
 def test_the_classic_tutorial_lays_games_side_by_side_for_gymnasium():
     env = supersuit.black_death_v3(features(action_mask="none"))
     env = supersuit.pettingzoo_env_to_vec_env_v1(env)
