@@ -1,8 +1,10 @@
 """territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
 
+import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
+
+# isort: split
 from typing import TYPE_CHECKING
 
-import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
 from territorial import bots, maps
 from territorial._version import __version__
 from territorial.config import GameConfig

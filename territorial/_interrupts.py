@@ -11,10 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
-from contextlib import suppress
-from itertools import pairwise
-from typing import Any, NoReturn
+from itertools import pairwise  # nothing more: the first milliseconds are not covered
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
@@ -31,8 +28,7 @@ def is_command(argv: list[str], orig_argv: list[str]) -> bool:
 
 def take_over() -> None:
     """Let Ctrl-C end this process at once, unless it is ignored or somebody else's."""
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_ours and threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
@@ -42,10 +38,11 @@ def give_back() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _leave(*_: Any) -> NoReturn:
-    with suppress(OSError):  # stderr may be closed
+def _leave(*_: object) -> None:
+    try:
         os.write(2, b"\nterritorial: interrupted\n")
-    os._exit(INTERRUPTED)
+    finally:  # where stderr is closed as well
+        os._exit(INTERRUPTED)
 
 
 if is_command(getattr(sys, "argv", []), sys.orig_argv):
