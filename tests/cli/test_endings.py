@@ -11,7 +11,8 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, league, warm
+from territorial.cli import bench, doctor, league, warm
+from territorial.testing import Report
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
@@ -27,16 +28,10 @@ ARGUMENTS = {
     "bench": [],
     "obs": [],
     "memory": [],
-    "doctor": ["make_env.py:make_env", "--steps", "2"],
+    "doctor": ["territorial:parallel_env"],
     "warmup": [],
     "info": [],
 }
-MAKE_ENV = """
-import territorial
-def make_env():
-    return territorial.parallel_env(height=24, width=24, num_players=2, max_ticks=20, obs="features")
-"""
-
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 needs_signals = pytest.mark.skipif(
     os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one too"
@@ -46,7 +41,6 @@ needs_signals = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("endings")
-    (made / "make_env.py").write_text(MAKE_ENV)
     assert cli.main(["play", "--no-picture", "--replay", str(made / "game.replay"), *SMALL]) == 0
     return made
 
@@ -60,8 +54,8 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
+    monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: Report("an environment", [], {}))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "make_env", raising=False)
 
 
 def ending(capsys, monkeypatch, stdout, verb):
