@@ -319,9 +319,9 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 def check_writable(argument: str, path: str | Path) -> None:
     """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in."""
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):  # Path.is_dir raises for what lies in a folder that cannot be looked into
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
-    if not target.absolute().parent.is_dir():
+    if not os.path.isdir(target.absolute().parent):
         raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
     try:
         writable.check_file(target)
