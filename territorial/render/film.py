@@ -121,13 +121,11 @@ class FilmWriter:
         codes = frame.owner.ravel()[changed]
         land = self._checked_land(frame, changed, codes)
         alive = frame.alive.astype(np.bool_)
-        flips = np.flatnonzero(alive != self._alive)
-        ages = _ticks_dead(frame, flips)
-        head = np.array([frame.tick - self._tick, len(flips)], np.int64)
+        told = self._deaths(frame, alive)
+        head = np.array([frame.tick - self._tick, len(told)], np.int64)
         troops = frame.troops.astype(np.int64)
         runs = _runs(changed, codes, self._shape[1])
-        told = np.stack([flips + 1, ages], axis=1).ravel()
-        numbers = np.concatenate([head, told, _unsigned(troops - self._troops), runs])
+        numbers = np.concatenate([head, told.ravel(), _unsigned(troops - self._troops), runs])
         self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
         self._troops, self._alive = troops, alive
         self._num_frames += 1
@@ -139,6 +137,16 @@ class FilmWriter:
         if not self._num_frames:
             raise ValueError("the film has no frame; it needs one at least")
         return self._deflate.compress(_block(b"")) + self._deflate.flush()
+
+    def _deaths(self, frame: Frame, alive: npt.NDArray[np.bool_]) -> Numbers:
+        """Return (N, 2), the seats that died or came to life, and how many ticks ago they died."""
+        seats = np.flatnonzero(alive != self._alive)
+        if self._num_frames == 0 and frame.death_tick is not None:
+            dead = np.flatnonzero(~alive)  # before the film began: each comes to life and dies
+            told = np.concatenate([_told(frame, seats), _told(frame, dead), _told(frame, dead)])
+            told[len(seats) : len(seats) + len(dead), 1] = 0
+            return told
+        return _told(frame, seats)
 
     def _check(self, frame: Frame) -> None:
         if frame.owner.shape != self._shape or frame.owner.dtype != np.uint8:
@@ -181,6 +189,11 @@ class FilmWriter:
                 f"{land[seat]} cells of it"
             )
         return land
+
+
+def _told(frame: Frame, seats: Numbers) -> Numbers:
+    """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died."""
+    return np.stack([seats + 1, _ticks_dead(frame, seats)], axis=1)
 
 
 def _ticks_dead(frame: Frame, seats: Numbers) -> Numbers:

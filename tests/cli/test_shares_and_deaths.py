@@ -108,6 +108,23 @@ def test_a_share_is_rounded_down_exactly():
     assert percent(7, 7) == "100.0%"
 
 
+def test_a_film_that_begins_in_the_middle_knows_who_died_before(told):
+    game, _, _ = told
+    ticks = game.state.death_tick[0, 1:]
+    middle = int(np.median(ticks[ticks >= 0])) // 10 * 10 + 20
+    again = game_of()
+    while again.state.tick[0] < middle:
+        again.step()
+    film = b"".join(write_film(film_header(CONFIG, SEATS, "the end"), LiveGame(again).frames(50)))
+    frames = read_film(film)[1]
+    first = [int(tick) if 0 <= tick < middle else None for tick in ticks]
+    assert frames[0]["tick"] == middle
+    assert 0 < len([tick for tick in first if tick is not None]) < len(ticks)
+    assert frames[0]["died"] == first
+    assert frames[0]["alive"] == [tick is None for tick in first]
+    assert frames[-1]["died"] == [int(tick) if tick >= 0 else None for tick in ticks]
+
+
 # ---- films -------------------------------------------------------------------------------------------
 
 
