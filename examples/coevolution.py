@@ -21,6 +21,7 @@ import numpy as np
 from tuned_bot import TunedBot
 
 from territorial import GameConfig, Setting, evaluate
+from territorial.files.atomic import write_file
 
 FIELDS = ("novice", "turtle", "metronome", "banker")
 MAPS = ("open", "lakes", "mountains", "islands")
@@ -136,7 +137,7 @@ def main(argv: list[str] | None = None) -> list[dict]:
             )
     result = [{"player": asdict(bot), "niche": asdict(niche)} for bot, niche in pairs]
     if args.out:
-        args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_file(args.out, f"{json.dumps(result, indent=1)}\n".encode())
     return result
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 import territorial
 from territorial.cli.machine import machine, versions
+from territorial.files.atomic import write_file
 
 GAME = {
     "height": 32,
@@ -73,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
                 for name, (mean, half) in found.items()
             },
         }
-        args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_file(args.out, f"{json.dumps(result, indent=2)}\n".encode())
     return int(args.games >= 20 and not is_better)
 
 
