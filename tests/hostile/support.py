@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ MB = 2**20
 FEW, MANY = 100, 10_000
 """Damaged files of a kind: in every run, and in `make verify`."""
 
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes in folders")
 amounts = pytest.mark.parametrize("amount", [FEW, pytest.param(MANY, marks=pytest.mark.verify)])
 
 

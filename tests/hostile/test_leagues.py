@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import zipfile
 from functools import partial
@@ -12,7 +13,7 @@ import pytest
 from territorial.league import League, LeagueConfig, Learner, Opponents, league_file
 from territorial.league.members import MAX_CAPACITY
 from tests.hostile.mutate import mutated, mutated_json, mutated_zip, outcomes, unzipped, zipped
-from tests.hostile.support import MB, Counted, amounts, nested, peak_of
+from tests.hostile.support import MB, Counted, amounts, needs_pipes, nested, peak_of
 
 
 def played() -> League:
@@ -343,9 +344,8 @@ def test_what_is_pickled_or_an_expression_is_not_looked_at(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_pipes
 def test_a_pipe_and_a_folder_are_not_waited_for(tmp_path):
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="is no ordinary file"):
         League.load(tmp_path / "pipe")

@@ -1,6 +1,7 @@
 """Files of contests and evaluations, and tables of leagues, that are damaged or forged."""
 
 import json
+import os
 import re
 from functools import partial
 
@@ -15,7 +16,7 @@ from territorial.league.results import Results, ResultsError
 from territorial.league.statistics import Tally
 from territorial.league.trials import TrialRecord, Tryout
 from tests.hostile.mutate import mutated, mutated_json, outcomes
-from tests.hostile.support import MB, amounts, nested, peak_of
+from tests.hostile.support import MB, amounts, needs_pipes, nested, peak_of
 
 CONFIG = GameConfig(height=40, width=40, num_players=3, max_ticks=1000)
 PLAYERS = ("banker-1", "turtle-1", "novice-1")
@@ -167,9 +168,8 @@ def test_a_large_line_takes_little_memory(results, trials, line):
         assert peak_of(partial(load, path)) < 16 * MB
 
 
+@needs_pipes
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path):
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     for load in (partial(Results, CONTEST), partial(_Sheet, TRYOUT)):
         with pytest.raises((ResultsError, OSError), match="pipe"):

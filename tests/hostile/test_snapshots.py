@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import sys
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,7 @@ from territorial.league import (
 )
 from territorial.league.checkpoints import Checkpoints
 from tests.hostile.mutate import mutated, mutated_json, outcomes
-from tests.hostile.support import MB, amounts, nested, peak_of
+from tests.hostile.support import MB, amounts, needs_pipes, nested, peak_of
 from tests.league.support import manifest, tensors
 
 REFUSED = (DamagedSnapshotError, MismatchError, UnknownSnapshotError)
@@ -106,7 +105,7 @@ def test_a_large_manifest_takes_little_memory(store, about, text):
     assert peak_of(partial(store.manifest, "main-0")) < 4 * MB
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+@needs_pipes
 @pytest.mark.parametrize("file", ["about", "weights"])
 def test_a_pipe_is_not_waited_for(store, file, request):
     path = request.getfixturevalue(file)
