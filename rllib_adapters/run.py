@@ -57,8 +57,8 @@ class Run:
     ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
-    What is done after a checkpoint is done again when the run goes on from it. The folder must stay where it
-    is. Ray has to run.
+    What is done after a checkpoint is done again when the run goes on from it. Between, the folder may be
+    moved. Ray has to run.
 
     Args:
         folder: of the run.
@@ -132,7 +132,7 @@ class Run:
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
-        algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM))
+        algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
             raise ValueError(f"the league in {latest} is not that of its algorithm")

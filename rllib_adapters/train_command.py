@@ -14,6 +14,7 @@ from rllib_adapters.training import PRESETS, Training
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.league.checkpoints import CheckpointError
+from territorial.league.errors import StoreInUseError
 
 EXAMPLES = """\
   territorial train RUN --preset quick            a small league, in some minutes
@@ -74,7 +75,7 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
     try:
         _say("building the algorithm" if training else "taking the run up again")
         current = runs.Run(folder, training, **limits)
-    except (FileExistsError, FileNotFoundError, ValueError, ImportError) as error:
+    except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except MemoryError as error:
         return _fail(error)

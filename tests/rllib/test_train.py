@@ -206,6 +206,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
     last = whole(folder)
     assert f"--resume goes on from {Checkpoints(folder / 'checkpoints').latest()}" in text
     assert last >= 1
+    folder = folder.rename(tmp_path / "moved")
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
     assert code == 0, text
     check(folder, last + 2)
