@@ -77,7 +77,7 @@ COMMANDS = {
             "python benchmarks/counts.py",
             "python benchmarks/instructions.py",
             "python benchmarks/scaling.py",
-            "python -m benchmarks.mechanisms",
+            "python benchmarks/mechanisms.py",
             "python benchmarks/threads.py",
             "python benchmarks/peers.py",
             "python benchmarks/readme_tables.py",

@@ -136,6 +136,7 @@ ELSEWHERE = {
     "territorial/league/results.py": "a file that only grows, line by line; its first line is one write",
     "territorial/league/evaluation.py": "a file that only grows, line by line",
     "territorial/league/store.py": "files of a folder that is renamed when it is complete",
+    "territorial/league/writer.py": "a lock, which says who has it",
     "territorial/league/checkpoints.py": "files of a folder that is renamed when it is complete",
     "territorial/render/video.py": "a draft",
     "territorial/league/charts.py": "a draft",
