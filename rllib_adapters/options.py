@@ -11,6 +11,7 @@ from typing import Any
 
 from rllib_adapters.agents import MAIN, POOL
 from territorial import bots
+from territorial.arguments import hint
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.league import Group, LeagueTable
@@ -80,7 +81,8 @@ class EnvOptions:
         known = [spec.name for spec in dataclasses.fields(cls)]
         unknown = sorted(set(entries) - set(known))
         if unknown:
-            raise TypeError(f"env_config has {unknown[0]!r}; it may have {', '.join(known)}")
+            meant = hint(unknown[0], known)
+            raise TypeError(f"env_config has {unknown[0]!r}{meant}; it may have {', '.join(known)}")
         return cls(**entries)
 
     @property

@@ -103,7 +103,7 @@ def test_the_module_is_named_by_pickles_and_has_the_signature_of_the_function():
 
 
 @pytest.mark.parametrize("agent_death", ["remove", "keep"])
-@pytest.mark.parametrize("action_mask", ["obs", "info", "none"])
+@pytest.mark.parametrize("action_mask", ["info", "none"])
 def test_it_passes_the_tests_of_pettingzoo(agent_death, action_mask):
     def make(**options):
         return territorial.env(

@@ -218,7 +218,9 @@ def test_bad_options_are_refused_by_name(changes, message):
 
 
 def test_unknown_options_and_actions_are_refused_by_name():
-    with pytest.raises(TypeError, match="env_config has 'seat'; it may have config, league, seats"):
+    with pytest.raises(
+        TypeError, match=r"env_config has 'seat' \(did you mean 'seats'\?\); it may have config"
+    ):
         TerritorialMultiAgentEnv({"seat": 1})
     with pytest.raises(TypeError, match="config is 3; it must be a"):
         TerritorialMultiAgentEnv({"config": 3})
