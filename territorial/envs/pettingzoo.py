@@ -105,7 +105,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     end of the game and are terminated together: the dead look on, may do nothing but hold, and get no
     rewards but that of their last step. After ``max_cycles`` steps all agents
     left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
-    ``RuntimeError``; the game may go on among bots, but nobody looks.
+    ``RuntimeError``, and returns empty dicts for no actions; the game may go on among bots, but nobody looks.
 
     **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
     at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
@@ -256,6 +256,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
+        if self._has_begun and not self.agents and not actions:
+            return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         checked = self._check_actions(actions)[None]
         self._rewarding.remember(self.game)
         _, rewards, terminated, _, told = self.game.step(checked)

@@ -276,7 +276,21 @@ def test_stepping_without_a_game_says_what_to_do():
     env.reset(seed=0)
     env.step(HOLD_ALL)
     with pytest.raises(RuntimeError, match=r"no agent is left.*call reset\(\)"):
+        env.step(HOLD_ALL)
+
+
+def test_no_actions_of_nobody_change_nothing():
+    """SuperSuit's black_death asks for this step, as PettingZoo's own environments take it."""
+    env = small_env(max_cycles=1)
+    with pytest.raises(RuntimeError, match=r"no game has begun yet: call reset\(\)"):
         env.step({})
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="actions has none for 'player_0', which is alive"):
+        env.step({})
+    env.step(HOLD_ALL)
+    before = env.game.digest(0)
+    assert env.step({}) == ({}, {}, {}, {}, {})
+    assert env.game.digest(0) == before
 
 
 # ---- what it hands out ------------------------------------------------------------------------------

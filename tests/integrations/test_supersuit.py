@@ -37,7 +37,8 @@ WRAPPERS = {
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_wrapper_passes_the_parallel_api_test(name, make, action_mask):
     wrapped = WRAPPERS[name](make(action_mask=action_mask, seats=SEATS))
-    parallel_api_test(wrapped, num_cycles=30)
+    wrapped.action_space("player_0").seed(1)
+    parallel_api_test(wrapped, num_cycles=100)  # a game has 60 steps
     seen, _ = wrapped.reset(seed=1)
     assert all(wrapped.observation_space(agent).contains(shown) for agent, shown in seen.items())
 
@@ -71,7 +72,7 @@ def test_wrappers_in_a_stack_go_around_the_turn_by_turn_form_too():
 
 
 def test_the_tutorial_of_pettingzoo_with_stable_baselines3_runs_as_it_is_written():
-    """For environments without pictures: train with parallel_env, play with env."""
+    """Train with parallel_env, through ends of games of 16 steps; play with env."""
     sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
     env_fn, kwargs = territorial, SMALL | {"max_ticks": 400, "obs": "features", "action_mask": "none"}
     env = env_fn.parallel_env(**kwargs)
@@ -80,7 +81,7 @@ def test_the_tutorial_of_pettingzoo_with_stable_baselines3_runs_as_it_is_written
     env = supersuit.pettingzoo_env_to_vec_env_v1(env)
     env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0, base_class="stable_baselines3")
     model = sb3.PPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=1)
-    model.learn(total_timesteps=128)
+    model.learn(total_timesteps=512)
     env = env_fn.env(**kwargs)
     turns = dict.fromkeys(env.possible_agents, 0)
     env.reset(seed=0)
@@ -98,6 +99,9 @@ def test_the_classic_tutorial_lays_games_side_by_side_for_gymnasium():
     env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0, base_class="gymnasium")
     seen, _ = env.reset()
     assert seen.shape == (8, *env.observation_space.shape[-1:])
-    for _ in range(3):
-        seen, rewards, *_ = env.step(np.zeros(8, int))
+    ended = np.zeros(8, int)
+    for _ in range(130):
+        seen, rewards, ends, cuts, _ = env.step(np.zeros(8, int))
+        ended += ends | cuts
     assert rewards.shape == (8,)
+    assert (ended == 2).all(), "games begin anew"
