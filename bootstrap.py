@@ -22,7 +22,7 @@ VENVS = {"rllib": ".venv-rllib", "sb3": ".venv-sb3"}  # extras that pin releases
 WINDOWS = os.name == "nt"
 
 SUPPORTED = ((3, 13), (3, 12), (3, 11), (3, 14))  # in order of preference
-UNTESTED = ((3, 14),)  # accepted, with a note
+UNTESTED = ((3, 14),)  # not all of it is tested: accepted, with a note
 
 Command = collections.namedtuple("Command", "extra steps help")
 # `extra` is what has to be installed beside the core; each step is a program of its .venv with its
@@ -209,7 +209,7 @@ def find_python():
         else:
             return python.command
     if usable:
-        say("taking Python {}.{}, with which nobody has tested this yet".format(*usable[0].version))
+        say("taking Python {}.{}, with which only the core has been tested".format(*usable[0].version))
         return usable[0].command
     raise SetupError(no_python(incomplete, others))
 
@@ -227,7 +227,7 @@ def no_python(incomplete, others):
         ).format(version, " ".join(python.command), " and ".join(python.missing))
     found = ["{} is {}.{}".format(" ".join(p.command), *p.version) for p in others]
     return (
-        "this project needs CPython 3.11, 3.12 or 3.13 (3.14 is untested); none is on PATH.\n"
+        "this project needs CPython 3.11, 3.12 or 3.13 (of 3.14 the core is tested); none is on PATH.\n"
         "  found:           {}\n"
         "  Debian, Ubuntu:  sudo apt install python3.12 python3.12-venv\n"
         "  Fedora:          sudo dnf install python3.12\n"

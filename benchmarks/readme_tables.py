@@ -785,6 +785,11 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/league.md", "snapshots", league_tables.snapshots),
     ("docs/league.md", "capacity", league_tables.capacity),
     ("docs/league.md", "hour", league_tables.hour),
+    (
+        "docs/trainers.md",
+        "runs",
+        lambda: trainer_tables.runs(must_load("trainers"), must_load("adapters_learn")),
+    ),
     ("docs/trainers.md", "search", lambda: trainer_tables.search(must_load("search_example"))),
     ("docs/trainers.md", "trainers", lambda: trainer_tables.cost(must_load("vector_cost"))),
     (

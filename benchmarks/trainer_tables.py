@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from territorial.cli import obs_tables
+from territorial.env_options import CHOICES
+from territorial.testing.trainers import TRAINERS, Trainer
 
 ADAPTERS = {
     "maskable": "`MaskableVecEnv`, MaskablePPO",
@@ -81,6 +83,42 @@ def search(found: dict[str, Any]) -> str:
         f"{with_interval(places['search'], 'place')}, that of its own rollout policy "
         f"{with_interval(places['rollout policy'], 'place')}."
     )
+
+
+def runs(found: dict[str, Any], sb3: dict[str, Any]) -> str:
+    """Return the table of what each trainer wants, with the release that was run."""
+    header = ("trainer", "run with", "takes", "`action_mask`", "`agent_death`")
+    rows = []
+    for trainer in TRAINERS:
+        about = found[trainer.package]["versions"]
+        run_with = ", ".join(
+            f"{name} {about[name]}" for name in (trainer.package, *trainer.beside) if about[name] is not None
+        )
+        rows.append(
+            (
+                f"[{trainer.name}](../examples/with_{trainer.package}.py)",
+                run_with,
+                {"parallel": "`parallel_env`", "AEC": "`territorial.env`"}[trainer.form],
+                *(wanted(trainer, option) for option in ("action_mask", "agent_death")),
+            )
+        )
+    release = f"stable_baselines3 {sb3['versions']['stable_baselines3']}"
+    rows.append(("Stable-Baselines3", release, "`MaskableVecEnv`", "asked for by `MaskablePPO`", "kept"))
+    about = found[TRAINERS[0].package]["versions"]
+    return "\n".join(
+        [
+            obs_tables.markdown(header, rows, "lllll"),
+            "",
+            "Each was run with masks in every place and both fates of the dead, for "
+            f"{found['torchrl']['steps']} steps of games in which agents die; torch {about['torch']} "
+            "(`benchmarks/trainers_run.py`).",
+        ]
+    )
+
+
+def wanted(trainer: Trainer, option: str) -> str:
+    """Return the values of an option that a trainer can do with."""
+    return ", ".join(f'`"{value}"`' for value in CHOICES[option] if (option, value) not in trainer.wrong)
 
 
 def with_interval(one: dict[str, float], mean: str) -> str:

@@ -101,7 +101,7 @@ def test_a_tested_python_is_preferred_to_a_newer_one_that_runs_already(bootstrap
 def test_an_untested_python_is_taken_with_a_note_where_there_is_no_other(bootstrap, on_path, capsys):
     newest = on_path("python3.14", python_that_says("CPython 3.14"))
     assert bootstrap.find_python() == [str(newest)]
-    assert "3.14, with which nobody has tested" in capsys.readouterr().out
+    assert "3.14, with which only the core has been tested" in capsys.readouterr().out
 
 
 def test_an_incomplete_python_is_passed_over_for_a_complete_one(bootstrap, on_path):

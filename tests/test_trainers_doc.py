@@ -1,13 +1,16 @@
 """The page on trainers does what it says: its Python runs, and its table of options is the real one."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 from territorial.env_options import CHOICES, OPTION_NAMES
+from territorial.testing import TRAINERS
 
-PAGE = (Path(__file__).parents[1] / "docs" / "trainers.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "trainers.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
@@ -38,3 +41,20 @@ def test_the_options_are_those_there_are():
     assert {name for name, _ in rows} <= OPTION_NAMES
     values = {name: tuple(re.findall(r'"(\w+)"', value)) for name, value in rows}
     assert {name: value for name, value in values.items() if value} == CHOICES
+
+
+@pytest.mark.checkout
+@pytest.mark.parametrize("trainer", TRAINERS, ids=lambda trainer: trainer.package)
+def test_lines_of_examples_are_those_of_the_examples(trainer):
+    name = f"examples/with_{trainer.package}.py"
+    (lines,) = re.findall(rf"^```py\n# {re.escape(name)}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    source = {line.strip() for line in (ROOT / name).read_text(encoding="utf-8").splitlines()}
+    assert [line for line in lines.splitlines() if line not in source] == []
+
+
+@pytest.mark.checkout
+@pytest.mark.parametrize("trainer", TRAINERS, ids=lambda trainer: trainer.package)
+def test_examples_do_as_the_table_says(trainer):
+    source = (ROOT / f"examples/with_{trainer.package}.py").read_text(encoding="utf-8")
+    (options,) = re.findall(r"^OPTIONS = (\{.*\})", source, re.MULTILINE)
+    assert trainer.against(ast.literal_eval(options)) == []

@@ -60,6 +60,7 @@ def run(parsed: argparse.Namespace) -> int:
             "passed": not report.failures,
             "findings": [finding._asdict() for finding in report.findings],
             "skipped": report.skipped,
+            "trainers": report.trainers,
         }
         options.write_json(parsed.json, result)
     return int(bool(report.failures))
@@ -105,6 +106,7 @@ def text_of(report: Report, seconds: float) -> str:
                 finding.advice, 100, initial_indent="       -> ", subsequent_indent=" " * 10
             )
     lines += [f"  skipped {', '.join(names)}: {why}" for why, names in _by_reason(report.skipped).items()]
+    lines += _text_of_trainers(report.trainers)
     failed = len(report.failures)
     made = len(report.findings)
     ending = f"{failed} of {made} checks failed" if failed else f"all {made} checks passed"
@@ -118,6 +120,20 @@ def _by_reason(skipped: dict[str, str]) -> dict[str, list[str]]:
     for name, why in skipped.items():
         names.setdefault(why, []).append(name)
     return names
+
+
+def _text_of_trainers(against: dict[str, list[str]]) -> list[str]:
+    """Return which trainers can play the environment, and why the others cannot."""
+    if not against:
+        return []
+    fit = [name for name, problems in against.items() if not problems]
+    lines = ["", f"trainers that can play it: {', '.join(fit) or 'none of those in docs/trainers.md'}"]
+    for name, problems in against.items():
+        for problem in problems:
+            lines += textwrap.wrap(
+                f"not with {name}: {problem}", 100, initial_indent="  ", subsequent_indent=" " * 6
+            )
+    return lines
 
 
 def _progress(name: str) -> None:

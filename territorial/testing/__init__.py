@@ -9,15 +9,18 @@ from territorial.testing.conformance import CHECKS, Finding, Report, diagnose
 from territorial.testing.episodes import check_determinism, episode_digest, play_episode, play_games
 from territorial.testing.invariants import INVARIANTS, InvariantError, check_game, check_games
 from territorial.testing.stacks import Stack, Step, stack_of
+from territorial.testing.trainers import TRAINERS, Trainer
 
 __all__ = [
     "CHECKS",
     "INVARIANTS",
+    "TRAINERS",
     "Finding",
     "InvariantError",
     "Report",
     "Stack",
     "Step",
+    "Trainer",
     "check_determinism",
     "check_game",
     "check_games",

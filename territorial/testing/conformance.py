@@ -30,6 +30,7 @@ from territorial.testing.stacks import (
     mask_parts,
     stack_of,
 )
+from territorial.testing.trainers import TRAINERS, traits_of
 
 
 class Finding(NamedTuple):
@@ -50,6 +51,8 @@ class Report(NamedTuple):
     findings: list[Finding]
     skipped: dict[str, str]
     """Checks that were not made, and why: a package is missing, or there was nothing to look at."""
+    trainers: dict[str, list[str]]
+    """What speaks against each trainer of ``TRAINERS``; empty for what is no PettingZoo environment."""
 
     @property
     def failures(self) -> list[Finding]:
@@ -131,7 +134,16 @@ def diagnose(
             except NothingToCheckError as reason:
                 skipped[check.name] = str(reason)
     stack.close()
-    return Report(stack.kind, findings, skipped)
+    return Report(stack.kind, findings, skipped, _against_trainers(setting) if findings[0].passed else {})
+
+
+def _against_trainers(setting: Setting) -> dict[str, list[str]]:
+    """Return what speaks against every trainer for PettingZoo; nothing for other environments."""
+    stack = setting.stack()
+    if not isinstance(stack, ParallelStack):
+        return {}
+    traits = traits_of(stack, (step for _, step in setting.episode(stack)))
+    return {trainer.name: trainer.against(traits) for trainer in TRAINERS}
 
 
 def _run(check: Check, setting: Setting) -> Finding:

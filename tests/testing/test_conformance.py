@@ -16,8 +16,10 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 import territorial
 from territorial import cli
 from territorial.cli.doctor import text_of
-from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode
+from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode, stack_of
 from territorial.testing.conformance import Setting
+from territorial.testing.episodes import episode
+from territorial.testing.trainers import traits_of
 from tests.env.support import SMALL
 
 SEATS = ("agent", "metronome", "agent", "metronome")
@@ -343,6 +345,40 @@ def test_a_broken_single_environment_fails_gymnasiums_check():
     assert "Gymnasium's own check" in {finding.check for finding in report.failures}
     (found,) = (f for f in report.failures if f.check == "observations lie in their spaces")
     assert "has the keys ['observation']; its space has ['action_mask', 'observation']" in found.problem
+
+
+# ---- trainers --------------------------------------------------------------------------------------
+
+DEADLY = {
+    "height": 16,
+    "width": 16,
+    "seats": ("agent", "full_sender", "agent", "full_sender"),
+    "max_ticks": 600,
+}
+"""A game in which agents die early."""
+
+
+@pytest.mark.parametrize("dead", ["remove", "keep"])
+@pytest.mark.parametrize("mask", ["obs", "info", "both", "none"])
+def test_what_a_trainer_meets_is_seen_in_an_episode(mask, dead):
+    stack = stack_of(make_game(action_mask=mask, agent_death=dead, **DEADLY))
+    traits = traits_of(stack, (step for _, step in episode(stack, 0)))
+    assert traits == {"action_mask": mask, "agent_death": dead}
+
+
+def test_nothing_is_said_of_the_dead_where_nobody_dies():
+    stack = stack_of(make_game())
+    assert traits_of(stack, (step for _, step in episode(stack, 0, max_steps=3))) == {"action_mask": "obs"}
+
+
+def test_trainers_that_a_configuration_rules_out_are_named():
+    report = diagnose(lambda: make_game(action_mask="info", agent_death="keep", **DEADLY), max_steps=40)
+    against = {name for name, problems in report.trainers.items() if problems}
+    assert against == {"Tianshou", "PufferLib", "CleanRL's multi-agent loop"}
+    told = text_of(report, 1.0)
+    assert "trainers that can play it: TorchRL, AgileRL, BenchMARL" in told
+    assert 'not with Tianshou: it ignores masks in infos without a word: action_mask="obs"' in told
+    assert diagnose(make_seat, max_steps=5).trainers == {}
 
 
 # ---- episodes --------------------------------------------------------------------------------------
