@@ -76,9 +76,11 @@ class Training:
         for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
             if getattr(self, name) not in kinds:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
-        if self.minibatch > self.steps:
+        if self.minibatch > self.steps * self.agents:
+            rows = self.steps * self.agents
             raise ValueError(
-                f"minibatch is {self.minibatch}; RLlib wants at most as many as steps, {self.steps}"
+                f"minibatch is {self.minibatch}; it may be up to {rows}, the rows of main in an iteration: "
+                f"{self.steps} steps of {self.agents} seats"
             )
         self.league_config()
 

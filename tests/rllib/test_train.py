@@ -320,7 +320,7 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     ("options", "message"),
     [
         (["--network", "words"], "network is 'words'"),
-        (["--minibatch", "9999"], "minibatch is 9999"),
+        (["--minibatch", "9999"], "minibatch is 9999; it may be up to 8192, the rows of main"),
         (["--agents", "0"], "agents is 0"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agents", "3"], "--agents cannot change"),
