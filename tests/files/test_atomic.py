@@ -137,7 +137,6 @@ ELSEWHERE = {
     "territorial/league/evaluation.py": "a file that only grows, line by line",
     "territorial/league/writer.py": "a file that is locked meanwhile, so it must stay the same one",
     "territorial/league/store.py": "files of a folder that is renamed when it is complete",
-    "territorial/league/writer.py": "a lock, which says who has it",
     "territorial/league/checkpoints.py": "files of a folder that is renamed when it is complete",
     "territorial/render/video.py": "a draft",
     "territorial/league/charts.py": "a draft",
