@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import warnings
 
 OLDEST_RAY, NEWEST_RAY = (2, 55, 1), (2, 60)
-"""The oldest release of Ray that works, and the newest that was tried."""
+"""The oldest and the newest release of Ray that are tested; pyproject.toml has the same."""
 
-INSTALL = "pip install 'territorial-env[rllib]'"
+INSTALL = "pip install 'territorial-env[rllib]' (in the checkout: pip install '.[rllib]', or make league)"
+ANY_RAY = "TERRITORIAL_ANY_RAY"
+"""The environment variable that lets newer releases of Ray in, with a warning, if it is 1."""
 
 
 def check_requirements() -> None:
-    """Raise ImportError if something is missing or too old; warn of a Ray that nobody has tried."""
+    """Raise ImportError if torch or Ray is missing, or Ray is older or newer than what is tested."""
     for name in ("torch", "ray"):
         if _version(name) is None:
             raise ImportError(f"rllib_adapters needs {name}, which is not installed: {INSTALL}", name=name)
@@ -25,10 +28,18 @@ def check_requirements() -> None:
             name="ray",
         )
     if numbers[:2] > NEWEST_RAY:
-        warnings.warn(
-            f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest that rllib_adapters was tried with",
-            stacklevel=3,
-        )
+        _refuse_newer(found)
+
+
+def _refuse_newer(found: str) -> None:
+    known = f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest that rllib_adapters is tested with"
+    if os.environ.get(ANY_RAY) == "1":
+        warnings.warn(known, stacklevel=4)
+        return
+    wanted = f"ray[rllib]>={_text(OLDEST_RAY)},<{NEWEST_RAY[0]}.{NEWEST_RAY[1] + 1}"
+    raise ImportError(
+        f"{known}: pip install '{wanted}', or set {ANY_RAY}=1 to try it at your own risk", name="ray"
+    )
 
 
 def _version(name: str) -> str | None:

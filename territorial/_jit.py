@@ -22,9 +22,16 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import event
-from numba.core.registry import CPUDispatcher
-from numba.extending import intrinsic
+
+try:  # numba does not promise to keep these
+    from numba.core import event
+    from numba.core.registry import CPUDispatcher
+    from numba.extending import intrinsic
+except ImportError as _error:
+    raise ImportError(
+        f"territorial cannot extend numba {numba.__version__} ({_error}); it is tested with numba 0.61 "
+        "to 0.68: pip install 'numba>=0.61,<0.69'"
+    ) from _error
 
 from territorial._cache import CACHE_DIR, cache_of
 from territorial.locking import locked

@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numba
@@ -34,6 +35,22 @@ def cache_of(**environment):
         timeout=120,
     )
     return Path(done.stdout.strip())
+
+
+def test_a_numba_that_lacks_what_is_extended_is_named_with_what_to_install():
+    program = "import numba.core.registry as registry; del registry.CPUDispatcher; import territorial._jit"
+    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert f"ImportError: territorial cannot extend numba {numba.__version__}" in last
+    assert "pip install 'numba>=" in last
+
+
+@pytest.mark.checkout
+def test_the_error_and_the_metadata_name_the_same_releases():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    (wanted,) = (one for one in project["project"]["dependencies"] if one.startswith("numba"))
+    assert f"'{wanted}'" in Path(_jit.__file__).read_text(encoding="utf-8")
 
 
 def test_the_cache_lies_where_numba_is_told_in_a_folder_named_by_the_sources(tmp_path):

@@ -1,6 +1,8 @@
 """What is said where Ray or torch are missing or of a release that does not do."""
 
+import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +40,20 @@ def test_what_was_tried_is_taken_without_a_word(monkeypatch, version):
         requirements.check_requirements()
 
 
-def test_what_nobody_has_tried_is_warned_of(monkeypatch):
+def test_a_newer_ray_is_refused_unless_the_user_insists(monkeypatch):
     installed(monkeypatch, ray="2.61.0rc1")
+    monkeypatch.delenv(requirements.ANY_RAY, raising=False)
+    with pytest.raises(
+        ImportError, match=r"2\.61\.0rc1 is newer .* pip install 'ray\[rllib\]>=2\.55\.1,<2\.61'"
+    ):
+        requirements.check_requirements()
+    monkeypatch.setenv(requirements.ANY_RAY, "1")
     with pytest.warns(UserWarning, match="Ray 2.61.0rc1 is newer than 2.60"):
         requirements.check_requirements()
+
+
+def test_the_metadata_has_the_same_releases():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    oldest, (major, minor) = requirements.OLDEST_RAY, requirements.NEWEST_RAY
+    wanted = f"ray[rllib]>={'.'.join(map(str, oldest))},<{major}.{minor + 1}"
+    assert wanted in project["project"]["optional-dependencies"]["rllib"]
