@@ -4,7 +4,6 @@ import importlib.util
 import json
 import re
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -37,8 +36,7 @@ def test_there_is_python_in_the_readme_for_both_interfaces():
 
 @pytest.mark.parametrize("verb", sorted(set(re.findall(r"`territorial (\w+)[` ]", README))))
 def test_commands_in_the_readme_exist(verb):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert verb in cli.VERBS or verb in project["entry-points"]["territorial.cli"]
+    assert verb in cli.VERBS or verb == cli.TRAIN.name
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^):]+)\)", README))))

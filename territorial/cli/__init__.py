@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from territorial._version import __version__
@@ -38,6 +38,7 @@ from territorial.cli import (
     play,
     replay,
     tournament,
+    unavailable,
     warm,
     watch,
 )
@@ -45,6 +46,8 @@ from territorial.cli.options import Parser
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
+TRAIN = EntryPoint("train", "rllib_adapters.train_command", ENTRY_POINTS)
+"""A verb of this project that needs the extra "rllib"; named here, so that there is always an answer."""
 
 VERBS = {
     "play": play,
@@ -112,12 +115,10 @@ def make_parser(*, with_plugins: bool = True) -> argparse.ArgumentParser:
 
 
 def _add_plugins(verbs: Any) -> None:
-    """Add the verbs of other packages; one that cannot be loaded is named and left out."""
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+    """Add the verbs of other packages; one that cannot be loaded says why when it is called."""
+    points = {point.name: point for point in (TRAIN, *entry_points(group=ENTRY_POINTS))}
+    for name, point in sorted(points.items()):
         try:
             point.load().add_parser(verbs)
         except Exception as error:
-            print(
-                f"territorial: the verb {point.name!r} ({point.value}) cannot be loaded: {error}",
-                file=sys.stderr,
-            )
+            unavailable.add_parser(verbs, name, point.value, error)

@@ -1,6 +1,7 @@
 """The command line: what it prints and writes, and how it says no. Everything on boards of a few cells."""
 
 import argparse
+import importlib.metadata
 import json
 import os
 import struct
@@ -421,16 +422,36 @@ def test_other_packages_can_add_verbs(capsys, monkeypatch):
     ]
     monkeypatch.setattr(cli, "entry_points", lambda group: points)
     monkeypatch.setattr(EntryPoint, "load", _load_from_here)
-    code, out, err = run(capsys, "greet")
-    assert (code, out) == (7, "hello\n")
-    assert "'broken'" in err
+    assert run(capsys, "greet") == (7, "hello\n", "")
+    code, _, err = run(capsys, "broken", "--any", "thing")
+    assert code == 2
+    assert "broken (no_such_module_at_all:x) cannot be loaded: No module named 'no_such_module_at_all'" in err
+    assert "broken" in run(capsys, "--help")[1]
     assert run(capsys, "info", "--json")[2] == ""  # not even looked at
 
 
 def _load_from_here(point: EntryPoint) -> object:
-    if point.name == "broken":
-        raise ModuleNotFoundError("No module named 'no_such_module_at_all'")
+    if point.name != "greet":
+        raise ModuleNotFoundError(f"No module named {point.module!r}")
     return Greet
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["runs/first", "--preset", "quick"]])
+def test_train_without_its_extra_says_what_to_install(capsys, monkeypatch, arguments):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rllib_adapters"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(cli, "entry_points", lambda group: ())  # as in a checkout that is not installed
+    monkeypatch.setattr(importlib.metadata, "version", _version_without_ray)
+    code, _, err = run(capsys, "train", *arguments)
+    assert code == 2
+    assert "pip install 'territorial-env[rllib]'" in err
+    assert "make league" in err
+
+
+def _version_without_ray(name: str, find=importlib.metadata.version) -> str:
+    if name in ("ray", "torch"):
+        raise importlib.metadata.PackageNotFoundError(name)
+    return find(name)
 
 
 class Greet:
