@@ -1,0 +1,165 @@
+"""A limit on the memory of this process and all that it started, kept while a block of code runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+from territorial.league.memory import Memory, ProcessMemory, measure, most_held, process_tree
+from territorial.league.plan import MB, BudgetError, in_mb
+
+RESERVE = 20
+"""The block is ended when a part of one in so many of the limit is left: a checkpoint has to be written."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 0.5
+"""Seconds between two samples."""
+SHARE = 50
+"""The pause is as long that samples take one part in so many of a processor, within those seconds."""
+ASK_AGAIN = 5.0
+"""Seconds after which a block is interrupted again that has not ended: a destructor may swallow the first."""
+LISTED = 12
+"""Processes in the table; the others are added up."""
+
+
+class MemoryGuard:
+    """Ends a block of code before this process and all that it started hold more than ``limit`` bytes::
+
+        with MemoryGuard(6 * 2**30):
+            algorithm.train()
+
+    A thread samples them up to ten times a second, for a fiftieth of a processor: with Ray and a runner a
+    sample takes 3 ms, and 30 where the limit is so near that shared memory has to be taken apart. Counted is
+    what the system cannot take back in any process: anonymous and shared memory and swap, on Linux as PSS,
+    so that pages which several processes share count once. Mapped files and the page cache do not count.
+    Elsewhere it is USS, what a process shares with none; psutil tells it.
+
+    When 95 per cent of the limit are held, the main thread gets KeyboardInterrupt, and the block ends with
+    BudgetError (a MemoryError) and a table of who holds what. In another thread than the main one, a block is
+    not interrupted; BudgetError comes at its end. What allocates 5 per cent of the limit between two samples
+    passes it for that long.
+
+    Args:
+        limit: in bytes; 0: there is none, and nothing is sampled.
+        on_limit: called in the thread that samples when the limit is near, before the block is interrupted:
+            what can be ended at once should be.
+
+    """
+
+    def __init__(self, limit: int, on_limit: Callable[[], Any] | None = None) -> None:
+        self.limit, self._on_limit = limit, on_limit
+        self.samples = 0
+        """Samples taken."""
+        self.seconds = 0.0
+        """Of processor time that they took."""
+        self._found: Memory | None = None
+        self._error: Exception | None = None
+
+    def __enter__(self) -> MemoryGuard:
+        self._found, self._error = None, None
+        if not self.limit:
+            return self
+        measure([os.getpid()])  # what is missing is said here, not in a thread
+        self._over, self._asked = threading.Event(), False
+        self._interrupts = threading.current_thread() is threading.main_thread()
+        if self._interrupts:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        self._thread = threading.Thread(target=self._watch, name="memory guard", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if not self.limit:
+            return
+        self._over.set()
+        self._thread.join()
+        if self._interrupts:
+            signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
+        if self._error is not None:
+            raise self._error
+        if self._found is not None:
+            raise BudgetError(self._text(self._found)) from (None if kind is KeyboardInterrupt else error)
+
+    # ---- the thread -----------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        try:
+            self._found = self._too_much()
+            if self._found is not None and self._on_limit is not None:
+                self._on_limit()
+        except Exception as error:  # raised where the block ends: nobody would see it here
+            self._error = error
+        if not self._over.is_set():
+            self._end_block()
+
+    def _too_much(self) -> Memory | None:
+        """Return what is held as soon as it is too much; None once the block is over."""
+        pause = SHORTEST_PAUSE
+        while not self._over.wait(pause):
+            began = time.thread_time()
+            found = self._sample()
+            took = time.thread_time() - began
+            self.samples, self.seconds = self.samples + 1, self.seconds + took
+            if found is not None:
+                return found
+            pause = min(max(SHORTEST_PAUSE, SHARE * took), LONGEST_PAUSE)
+        return None
+
+    def _sample(self) -> Memory | None:
+        """Return what is held if it is too much."""
+        threshold, pids = self.limit - self.limit // RESERVE, process_tree()
+        most = most_held(pids)
+        if most is not None and most <= threshold:
+            return None
+        found = measure(pids)
+        return found if found.held > threshold else None
+
+    def _end_block(self) -> None:
+        """Interrupt the main thread until the block has ended."""
+        while self._interrupts and not self._over.is_set():
+            self._asked = True
+            _interrupt()
+            self._over.wait(ASK_AGAIN)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        """Interrupt the main thread for our own signal; others are dealt with as before."""
+        if self._asked or self._before is signal.SIG_DFL:
+            raise KeyboardInterrupt
+        if callable(self._before):
+            self._before(number, frame)
+
+    def _text(self, found: Memory) -> str:
+        return (
+            f"{in_mb(found.held)} are held, and the limit is {in_mb(self.limit)} ({found.measure}, without "
+            f"mapped files, which the system can take back). Who holds what:\n{table_of(found.processes)}"
+        )
+
+
+def _interrupt() -> None:
+    """Send SIGINT to the main thread, which a call to the system returns for."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
+def table_of(processes: Iterable[ProcessMemory]) -> str:
+    """Return a table of processes, those that hold most first."""
+    ordered = sorted(processes, key=lambda one: -one.held)
+    rows = [(_name(one), str(one.pid), one.held, one.files) for one in ordered[:LISTED]]
+    if rest := ordered[LISTED:]:
+        rows.append(
+            (f"{len(rest)} others", "", sum(one.held for one in rest), sum(one.files for one in rest))
+        )
+    lines = [f"{'process':28}{'pid':>9}{'held MB':>11}{'mapped files MB':>18}"]
+    lines += [f"{name:28}{pid:>9}{held / MB:>11,.0f}{files / MB:>18,.0f}" for name, pid, held, files in rows]
+    return "\n".join(lines)
+
+
+def _name(process: ProcessMemory) -> str:
+    return f"{process.name} (this one)" if process.pid == os.getpid() else process.name
