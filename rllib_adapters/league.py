@@ -18,7 +18,6 @@ from rllib_adapters.configure import configure, set_league
 from rllib_adapters.outcomes import outcomes_of
 from rllib_adapters.pool import MOVED, store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
-from territorial.league.league import named
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
@@ -137,9 +136,12 @@ class LeagueKeeper:
             if self.league.gate(learner).is_open:
                 frozen.append(self._freeze(algorithm, learner))
         set_league(algorithm, self.league.table())
-        bots = self.league.pool("bots")
-        above = self.league.payoff.probability("trainable:main", [named(bot) for bot in bots])
-        self.league.note(step, above=dict(zip(bots, np.round(above, 4).tolist(), strict=True)))
+        met = self.league.met_bots()
+        self.league.note(
+            step,
+            above={bot: round(one.above, 4) for bot, one in met.items()},
+            met={bot: one.games for bot, one in met.items()},
+        )
         return {
             "games": len(outcomes),
             "snapshots": len(self.league.snapshots),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gc
 import json
 import math
 import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +24,19 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.league import configure_league, keeper_of, league_in
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.training import Training
+from rllib_adapters.training import OPTIONS, Training
 from territorial.arguments import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
-from territorial.league.league import named
 from territorial.league.memory import measure
+from territorial.league.memory_guard import MemoryGuard
 from territorial.league.plan import MB, BudgetError
 from territorial.league.predict import predict
 
-OPTIONS, PROGRESS, LEAGUE, STATE = "run.json", "progress.csv", "league.npz", "state.json"
+PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
 STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
 OBJECT_STORE = 200 * MB
@@ -88,7 +90,8 @@ class Run:
         latest = self.checkpoints.latest() if goes_on else None
         if latest is not None:
             self._seconds, logged = _state_in(latest / STATE)
-        self.algorithm = self._build() if latest is None else self._restore(latest)
+        with self._guard():
+            self.algorithm = self._build() if latest is None else self._restore(latest)
         self.training.write(self.folder / OPTIONS)
         begins_at = self.algorithm.training_iteration + 1
         self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
@@ -113,6 +116,7 @@ class Run:
             num_env_runners=training.runners,
             num_envs_per_env_runner=training.games,
             rollout_fragment_length="auto",
+            sample_timeout_s=None,  # after 60 s, else, RLlib throws away what a slow machine has played
             create_local_env_runner=training.runners == 0,
         )
         config.training(
@@ -148,29 +152,52 @@ class Run:
 
     # ---- training -------------------------------------------------------------------------------------
 
-    def train(self, show: Callable[[dict[str, Any], int], None]) -> None:
+    def train(
+        self,
+        show: Callable[[dict[str, Any], int], None],
+        *,
+        during: Callable[[int], AbstractContextManager[Any]] = contextlib.nullcontext,
+    ) -> None:
         """Train to the end of the run; ``show(row, seconds)`` is called after every iteration.
 
-        It ends with a checkpoint, also when it is interrupted (KeyboardInterrupt) or takes too much memory
-        (BudgetError). CheckpointError if one cannot be written.
+        ``during(iteration)`` is a context that each of them runs in. It ends with a checkpoint, also when it
+        is interrupted (KeyboardInterrupt) or when all processes together come to hold more than ``memory_mb``
+        (BudgetError, with a table of who holds what). CheckpointError if one cannot be written.
         """
         if self.checkpoints.latest() is None:
             self.keep()
-        began = time.monotonic() - self._seconds
         try:
-            while not self._is_over():
-                row = self._row(self.algorithm.train())
-                self._seconds = time.monotonic() - began
-                row = {"iteration": row.pop("iteration"), "seconds": round(self._seconds, 1), **row}
-                self._log.add(row)
-                show(row, int(self._seconds))
-                self._check_memory(row)
-                if self.algorithm.training_iteration % self.training.checkpoint_every == 0:
-                    self.keep()
+            with self._guard(self._end_runners):
+                self._iterate(show, during)
         except (KeyboardInterrupt, BudgetError):
+            gc.collect()  # what the iteration that was broken off leaves
             self.keep()
             raise
         self.keep()
+
+    def _iterate(
+        self,
+        show: Callable[[dict[str, Any], int], None],
+        during: Callable[[int], AbstractContextManager[Any]],
+    ) -> None:
+        began = time.monotonic() - self._seconds
+        while not self._is_over():
+            with during(self.algorithm.training_iteration + 1):
+                row = self._row(self.algorithm.train())
+            self._seconds = time.monotonic() - began
+            row = {"iteration": row.pop("iteration"), "seconds": round(self._seconds, 1), **row}
+            self._log.add(row)
+            show(row, int(self._seconds))
+            if self.algorithm.training_iteration % self.training.checkpoint_every == 0:
+                self.keep()
+
+    def _guard(self, on_limit: Callable[[], None] | None = None) -> MemoryGuard:
+        return MemoryGuard(self.training.memory_mb * MB, on_limit)
+
+    def _end_runners(self) -> None:
+        """Kill the processes that play: one that grows would do so until the checkpoint is written."""
+        for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
+            ray.kill(runner)
 
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
@@ -198,21 +225,12 @@ class Run:
             self.algorithm.training_iteration >= training.iterations or self._seconds >= 60 * training.minutes
         )
 
-    def _check_memory(self, row: dict[str, Any]) -> None:
-        budget = self.training.memory_mb
-        if budget and row["memory_mb"] > budget:
-            raise BudgetError(
-                f"the run takes {row['memory_mb']:,.0f} MB in iteration {row['iteration']}; memory_mb is "
-                f"{budget:,}. Fewer runners, games or steps take less; --resume goes on with another limit"
-            )
-
     def _row(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return what is logged of an iteration."""
         league, played = result["league"], result.get("env_runners", {})
         learner = result.get("learners", {}).get("main", {})
         state = league_in(self.algorithm)
-        bots = [f"bot:{name}" for name in state.config.bots]
-        above = state.payoff.probability("trainable:main", [named(name) for name in bots])
+        met = state.met_bots()
         return {
             "iteration": int(result["training_iteration"]),
             "steps": int(played.get("num_env_steps_sampled_lifetime", 0)),
@@ -223,10 +241,10 @@ class Run:
             "entropy": _number(learner.get("entropy")),
             "value_loss": _number(learner.get("vf_loss")),
             "memory_mb": round(measure().total / MB),
-            **{f"rating_{name}": round(league[f"rating_{name}"], 3) for name in state.steps},
+            **{f"rating_{name}": _rating(state, name) for name in state.steps},
             **{
-                f"above_{name.partition(':')[2]}": round(float(part), 3)
-                for name, part in zip(bots, above, strict=True)
+                f"above_{bot.partition(':')[2]}": round(met[bot].above, 3) if bot in met else None
+                for bot in state.pool("bots")
             },
         }
 
@@ -286,7 +304,12 @@ def _state_in(path: Path) -> tuple[float, int]:
 
 
 def start_ray(runners: int) -> None:
-    """Start Ray for a run, on this machine alone."""
+    """Start Ray for a run, on this machine alone.
+
+    Its processes get the priority of this one, unless RAY_worker_niceness says another: Ray's own default is
+    15, and on a busy machine the runners would get next to nothing of the processor.
+    """
+    os.environ.setdefault("RAY_worker_niceness", "0")
     ray.init(
         address="local",
         num_cpus=runners + 1,
@@ -310,6 +333,12 @@ def _events(folder: Path, begins_at: int) -> Any:
     except ImportError:
         raise ImportError("logs for TensorBoard need tensorboardX: pip install tensorboardX") from None
     return SummaryWriter(str(folder), purge_step=begins_at)
+
+
+def _rating(league: League, learner: str) -> float | None:
+    """Return the rating of one who learns, None before any game says anything of it."""
+    player = f"trainable:{learner}"
+    return round(league.rating(player).mu, 3) if league.is_rated(player) else None
 
 
 def _number(value: Any) -> float | None:

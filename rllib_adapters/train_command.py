@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from rllib_adapters.training import PRESETS, Training
+from rllib_adapters.requirements import INSTALL
+from rllib_adapters.training import OPTIONS, PRESETS, Training
 from territorial.cli import options
 from territorial.cli.options import UsageError
+from territorial.config import GameConfig
+from territorial.engine import compile_steps, is_compiled
 from territorial.league.checkpoints import CheckpointError
 from territorial.league.errors import StoreInUseError
+from territorial.league.plan import BudgetError
+from territorial.warmup import progress
 
 EXAMPLES = """\
   territorial train RUN --preset quick            a small league, in some minutes
@@ -55,51 +64,92 @@ def run(parsed: argparse.Namespace) -> int:
             f"--{wrong[0].replace('_', '-')} cannot change when a run goes on; these may: "
             + ", ".join("--" + name.replace("_", "-") for name in LIMITS)
         )
+    folder = Path(parsed.folder)
+    _check_folder(folder, goes_on=training is None)
     try:
-        import ray
+        with progress("territorial train: loading Ray and PyTorch"):
+            import ray
 
-        from rllib_adapters import run as runs
+            from rllib_adapters import run as runs
     except ImportError as error:
-        raise UsageError(
-            f"training needs Ray: pip install 'territorial-env[rllib,league]' ({error})"
-        ) from None
-    _say("starting Ray")
-    runs.start_ray(_runners(Path(parsed.folder) / runs.OPTIONS, training))
+        raise UsageError(f"training needs Ray: {INSTALL} ({error})") from None
+    kept = _options(folder / OPTIONS, training)
+    if kept is not None:
+        _compile(kept.game())
+    with progress("territorial train: starting Ray"):
+        runs.start_ray(0 if kept is None else kept.runners)
     try:
-        return _train(runs, Path(parsed.folder), training, given if parsed.resume else {})
+        return _train(runs, folder, training, given if parsed.resume else {})
     finally:
         ray.shutdown()
 
 
+def _check_folder(folder: Path, *, goes_on: bool) -> None:
+    """Raise UsageError for a folder that a run cannot be in, before anything takes time."""
+    if goes_on:
+        return
+    if (folder / OPTIONS).exists():
+        raise UsageError(f"there is a run in {str(folder)!r} already; --resume goes on with it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"argument RUN: {str(folder)!r} cannot be written to: {error.strerror}") from None
+
+
+def _compile(game: GameConfig) -> None:
+    """Compile the engine before processes are started that would all wait for it.
+
+    In a process that ends: the compiler leaves 300 MB in whichever comes to it.
+    """
+    if is_compiled(game):
+        return
+    _say("compiling the engine for this machine, once: a minute, several where it is busy")
+    with progress("territorial train: compiling"):
+        child = get_context("spawn").Process(target=compile_steps, args=(game,), daemon=True)
+        child.start()
+        child.join()
+    if child.exitcode:
+        raise UsageError(
+            f"the engine cannot play that game (exit code {child.exitcode}); the lines above say why"
+        )
+
+
 def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
-        _say("building the algorithm" if training else "taking the run up again")
-        current = runs.Run(folder, training, **limits)
+        what = "building the algorithm" if training else "taking the run up again"
+        with progress(f"territorial train: {what}"):
+            current = runs.Run(folder, training, **limits)
     except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except MemoryError as error:
         return _fail(error)
     try:
-        current.train(_show)
+        _say(_about(current.training))
+        current.train(_show, during=_during)
         _say(f"done: {current.checkpoints.latest()}")
+        _say(f"what came of it: {_program()} league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
         _say(f"interrupted; --resume goes on from {current.checkpoints.latest()}")
         return 130
     except (OSError, MemoryError) as error:
         code = _fail(error)
+        if isinstance(error, BudgetError):
+            _say("fewer runners, games or steps take less; --memory-mb may be another when the run goes on")
         _say(f"--resume goes on from {current.checkpoints.latest()}")
         return code
     finally:
         current.close()
 
 
-def _runners(path: Path, training: Training | None) -> int:
-    """Return how many processes play; where a run cannot be gone on with, that is said later."""
+def _options(path: Path, training: Training | None) -> Training | None:
+    """Return the options of the run; None where it cannot be gone on with, which is said later."""
     try:
-        return (training or Training.read(path)).runners
+        return training or Training.read(path)
     except (OSError, ValueError):
-        return 0
+        return None
 
 
 def _training(preset: str, given: dict[str, Any]) -> Training:
@@ -109,14 +159,45 @@ def _training(preset: str, given: dict[str, Any]) -> Training:
         raise UsageError(str(error)) from None
 
 
-def _show(row: dict[str, Any], seconds: int) -> None:
-    place = "-" if row["place"] is None else f"{row['place']:.2f}"
-    frozen = f", frozen {row['frozen']}" if row["frozen"] else ""
-    _say(
-        f"iteration {row['iteration']}, {seconds // 60}:{seconds % 60:02}: {row['games']:,} games, "
-        f"mean place {place}, rating {row['rating_main']:.1f}, {row['snapshots']} snapshots{frozen}, "
-        f"{row['memory_mb']:,} MB"
+def _about(training: Training) -> str:
+    """Return what is played, in a line."""
+    one, game = training, training.game()
+    learning = one.agents + 2 * one.exploiters
+    decisions = -(-game.max_ticks // game.decision_every)
+    where = f"each of {one.runners} processes" if one.runners > 1 else "a process"
+    return (
+        f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, {one.snapshots} of "
+        f"frozen copies, {one.bots} of bots; games of at most {decisions:,} decisions, {one.games} side by "
+        f"side in {where}; an iteration is {one.steps:,} decisions"
     )
+
+
+def _show(row: dict[str, Any], seconds: int) -> None:
+    games = (
+        "no game has ended yet" if not row["games"] else f"{row['games']:,} game{'s' * (row['games'] != 1)}"
+    )
+    known = {
+        "mean place": None if row["place"] is None else f"{row['place']:.1f}",
+        "rating": None if row["rating_main"] is None else f"{row['rating_main']:.1f}",
+        "frozen": row["frozen"],
+    }
+    parts = [games, *(f"{name} {text}" for name, text in known.items() if text)]
+    _say(
+        f"iteration {row['iteration']}, {seconds // 60}:{seconds % 60:02}: {', '.join(parts)}, "
+        f"{row['snapshots']} snapshots, {row['memory_mb']:,} MB"
+    )
+
+
+def _during(iteration: int) -> AbstractContextManager[None]:
+    return progress(f"territorial train: iteration {iteration}")
+
+
+def _program() -> str:
+    """Return what the user calls this command line."""
+    path = Path(sys.argv[0])
+    if path.stem != "territorial":
+        return "territorial"
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _fail(error: BaseException) -> int:
@@ -127,7 +208,8 @@ def _fail(error: BaseException) -> int:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"territorial train: {text}\n")
+    rest_of_line = "\x1b[K" if sys.stderr.isatty() else ""  # progress may have left a longer one
+    sys.stderr.write(f"territorial train: {text}{rest_of_line}\n")
     sys.stderr.flush()
 
 

@@ -20,6 +20,8 @@ Network = Literal["features", "boards"]
 Log = Literal["csv", "tensorboard"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
+OPTIONS = "run.json"
+"""The file of a run's folder that has them."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 
 
@@ -218,16 +220,16 @@ PRESETS = {
         width=256,
         network="boards",
         threads=2,
-        decision_every=10,
-        max_ticks=20_000,
+        decision_every=25,
+        max_ticks=1600,  # 64 decisions: so many that every iteration sees games end
         agents=8,
         snapshots=12,
         bots=12,
         freeze_every=1,
-        iterations=3,
+        iterations=5,
         runners=1,
-        games=1,
-        steps=64,
+        games=2,
+        steps=128,
         minibatch=64,
         epochs=1,
         learning_rate=1e-4,
@@ -236,4 +238,4 @@ PRESETS = {
     ),
 }
 """By name: "quick" shows in minutes that all of it works; "features" learns within an hour on two cores;
-"boards" is a league at full size, in ten minutes no more than begun."""
+"boards" is a league at full size, with short games, of which ten end in some minutes."""

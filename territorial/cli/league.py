@@ -9,7 +9,7 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.league.checkpoints import Checkpoints
-from territorial.league.league import League
+from territorial.league.league import League, named
 from territorial.league.league_charts import draw_league, label, order_of
 
 EXAMPLES = """\
@@ -45,6 +45,8 @@ def run(parsed: argparse.Namespace) -> int:
         print(text_of(league, where, parsed.most))
         for path in plots:
             print(f"plot: {path}")
+        if parsed.plots and not plots:
+            print("no plots: no game has ended yet")
     if parsed.json is not None:
         options.write_json(parsed.json, result_of(league))
     return 0
@@ -66,26 +68,39 @@ def league_of(path: Path) -> tuple[League, Path]:
 
 
 def text_of(league: League, where: Path, most: int = 30) -> str:
-    """Return the standings as text."""
+    """Return the standings as text: of those who have played, as far as there is anything to say of them."""
     main = league.pool("mains")[0]
     steps = ", ".join(f"{name} {count:,}" for name, count in league.steps.items())
-    lines = [
-        f"{where}: {league.num_games:,} games, {len(league.snapshots)} snapshots; steps: {steps}",
-        "",
-        f"{'player':24}{'rating':>15}{'games with ' + label(main):>26}{label(main) + ' above it':>30}",
-    ]
-    names = order_of(league)
-    for name in names[:most]:
+    lines = [f"{where}: {league.num_games:,} games, {len(league.snapshots)} snapshots; steps: {steps}", ""]
+    played = [name for name in order_of(league) if league.payoff.opponents(name)]
+    if played:
+        heading = f"{'games with ' + label(main):>26}{label(main) + ' above it':>30}"
+        lines.append(f"{'player':24}{'rating':>15}{heading}")
+    for name in played[:most]:
         rating, met = league.rating(name), league.payoff.of(main, name)
         chance = f"{100 * met.above:.0f} % ({100 * met.low:.0f}..{100 * met.high:.0f})" if met.games else ""
-        mark = f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}"
-        lines.append(f"{label(name):24}{mark:>15}{met.games if name != main else '':>26}{chance:>30}")
-    if len(names) > most:
-        lines.append(f"... and {len(names) - most} more")
+        mark = f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}" if league.is_rated(name) else ""
+        lines.append(f"{label(name):24}{mark:>15}{met.games or '':>26}{chance:>30}")
+    if len(played) > most:
+        lines.append(f"... and {len(played) - most} more")
+    lines += _who_waits(league)
     for name in league.steps:
         view = league.gate(name)
         lines += ["", f"gate of {name}: {'open' if view.is_open else 'shut'}: {view.reason}"]
     return "\n".join(lines)
+
+
+def _who_waits(league: League) -> list[str]:
+    """Return a line on those of whom nothing is known yet."""
+    players = dict.fromkeys(
+        map(named, (*league.pool("learners"), *league.pool("bots"), *league.pool("snapshots")))
+    )
+    waiting = [label(name) for name in players if not league.payoff.opponents(name)]
+    if not waiting:
+        return []
+    if len(waiting) == len(players):
+        return [f"no game has ended yet, so there is nothing to compare: {', '.join(waiting)}"]
+    return [f"no game yet: {', '.join(waiting)}"]
 
 
 def result_of(league: League) -> dict[str, Any]:
@@ -97,7 +112,7 @@ def result_of(league: League) -> dict[str, Any]:
         "games": league.num_games,
         "steps": league.steps,
         "players": names,
-        "ratings": {name: list(league.rating(name)) for name in names},
+        "ratings": {name: list(league.rating(name)) if league.is_rated(name) else None for name in names},
         "above": rows,
         "met": games.tolist(),
         "snapshots": [vars(one) for one in league.snapshots.values()],

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.files.atomic import draft_of
 from territorial.league.ratings import Rating
 from territorial.league.statistics import Line, Tally
+
+Floats = npt.NDArray[np.float64]
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
 """The plots there are; each is written to a file of its name, .png."""
@@ -93,18 +96,32 @@ def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
 
 def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
     index = [tally.players.index(name) for name in order]
-    beats, names = tally.beats()[np.ix_(index, index)], [short(name) for name in order]
-    side = 3 + 0.36 * len(order)
+    title = "how often a seat of the row comes in before one of the column, per cent"
+    return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
+
+
+def draw_shares(
+    plt: Any, share: Floats, names: Sequence[str], title: str, *, weight: Floats | None = None
+) -> Any:
+    """Return a figure of the shares (N, N), NaN where two never met: those cells are hatched.
+
+    ``weight``: (N, N), how firm each share is; what is below 1 is faded.
+    """
+    side = 3 + 0.36 * len(names)
     figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
-    shown = axes.imshow(100 * beats, cmap="RdBu", vmin=0, vmax=100)
-    axes.set_title("how often a seat of the row comes in before one of the column, per cent")
+    firm = np.ones(share.shape) if weight is None else weight
+    axes.patch.set(hatch="//////", facecolor="0.97", edgecolor="0.8")  # shows where a cell has no colour
+    axes.imshow(np.where(np.isnan(share), np.nan, 1.0), cmap="gray", vmin=0, vmax=1)  # white under what fades
+    axes.imshow(100 * share, cmap="RdBu", vmin=0, vmax=100, alpha=firm)
+    axes.set_title(title)
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(names)), names)
-    for row, column in np.argwhere(~np.isnan(beats)):
-        share = 100 * beats[row, column]
-        color = "white" if abs(share - 50) > 35 else "black"
-        axes.text(column, row, f"{share:.0f}", ha="center", va="center", fontsize=6, color=color)
-    figure.colorbar(shown, shrink=0.8)
+    for row, column in np.argwhere(~np.isnan(share)):
+        value, alpha = 100 * share[row, column], firm[row, column]
+        color = "white" if abs(value - 50) > 35 and alpha > 0.6 else "black"
+        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6, color=color)
+    colors = plt.cm.ScalarMappable(plt.Normalize(0, 100), "RdBu")
+    figure.colorbar(colors, ax=axes, shrink=0.8)
     return figure
 
 

@@ -18,7 +18,7 @@ from territorial.files.strict_json import fits, parse
 from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
 from territorial.league.matchmaking import Candidates, Opponents
 from territorial.league.members import LeagueConfig, Learner
-from territorial.league.payoff_matrix import PayoffMatrix, layout
+from territorial.league.payoff_matrix import Payoff, PayoffMatrix, layout
 from territorial.league.ratings import Rating, Ratings
 from territorial.league.saved_league import MOST_NOTES, SavedLeague, Snapshot, checked_row
 from territorial.league.table import Group, LeagueTable, Player
@@ -101,6 +101,16 @@ class League:
     def rating(self, player: str) -> Rating:
         """Return how strong a player is thought to be."""
         return Ratings.START if self.ratings is None else self.ratings[named(player)]
+
+    def is_rated(self, player: str) -> bool:
+        """Return whether any game says how strong a player is."""
+        return self.rating(player) != Ratings.START
+
+    def met_bots(self) -> dict[str, Payoff]:
+        """Return how the first main agent did against each bot of the pool that it has met."""
+        main = self.pool("mains")[0]
+        found = {bot: self.payoff.of(main, named(bot)) for bot in self.pool("bots")}
+        return {bot: one for bot, one in found.items() if one.games}
 
     # ---- who plays ------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +10,38 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.files.atomic import draft_of
-from territorial.league.charts import check_matplotlib
+from territorial.league.charts import Floats, check_matplotlib, draw_shares
 from territorial.league.league import League
+from territorial.league.ratings import Ratings
 
 NAMES = ("ratings", "above", "payoff")
 """The plots there are; each is written to a file of its name, .png."""
 MOST_ROWS = 40
 """Players in the payoff plot: learners, bots, and as many snapshots as there is room for."""
+ENOUGH_GAMES = 30
+"""Games from which a share is drawn in full; with fewer it is faded."""
+SURE = 5.0
+"""Sigma up to which a rating is drawn in full; it is 8.3 at first, and 3 at last."""
+FAINT = 0.3
+"""How much of its colour remains of what rests on few games."""
 _DPI = 110
 
 
 def draw_league(league: League, folder: Path) -> list[Path]:
-    """Write all plots into ``folder``, which is made, and return their files.
+    """Write the plots for which there are data into ``folder``, which is made, and return their files.
 
-    ImportError without the extra "league". Plots over time are left out where nothing has been noted.
+    ImportError without the extra "league".
     """
-    plt = check_matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = {"payoff": lambda: _payoff(plt, league)}
-    if league.history:
+    plt, rows = check_matplotlib(), league.history
+    drawn = {}
+    if any(_pairs(row) for row in rows):
         drawn["ratings"] = lambda: _ratings(plt, league)
-    if any(row.get("above") for row in league.history):
+    if any(row.get("above") for row in rows):
         drawn["above"] = lambda: _above(plt, league)
+    if met := _rows(league):
+        drawn["payoff"] = lambda: _payoff(plt, league, met)
+    if drawn:
+        folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name in NAMES:
         if name in drawn:
@@ -54,78 +64,87 @@ def order_of(league: League) -> list[str]:
     return sorted(league.payoff.names, key=lambda name: -league.rating(name).mu)
 
 
+def _pairs(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the ratings in a line of the history that any game speaks for."""
+    pairs = {name: (float(mu), float(sigma)) for name, (mu, sigma) in row["ratings"].items()}
+    return {name: pair for name, pair in pairs.items() if pair != Ratings.START}
+
+
 def _ratings(plt: Any, league: League) -> Any:
     figure, axes = plt.subplots(figsize=(10, 5.5), layout="constrained")
-    steps = [row["step"] for row in league.history]
+    steps, rows = [row["step"] for row in league.history], [_pairs(row) for row in league.history]
     styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
-    names = list(dict.fromkeys(name for row in league.history for name in row["ratings"]))
+    names = list(dict.fromkeys(name for row in rows for name in row))
     for name, (color, style) in zip(names, styles * (1 + len(names) // len(styles)), strict=False):
-        values = np.array([row["ratings"].get(name, (np.nan, np.nan)) for row in league.history], float)
+        mus, sigmas = np.array([row.get(name, (np.nan, np.nan)) for row in rows]).T
         is_learner = name.startswith("trainable:")
-        axes.plot(
-            steps,
-            values[:, 0],
-            color=color,
-            linestyle=style,
-            linewidth=2 if is_learner else 1,
-            label=label(name),
-        )
+        look = {"color": color, "linestyle": style, "linewidth": 2 if is_learner else 1}
+        _curve(axes, steps, mus, sigmas <= SURE, label=label(name), **look)
         if is_learner:
-            low, high = values[:, 0] - values[:, 1], values[:, 0] + values[:, 1]
-            axes.fill_between(steps, low, high, color=color, alpha=0.15, linewidth=0)
+            axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
     _mark_snapshots(axes, league)
-    axes.set_title("ratings (Plackett-Luce); learners with one sigma, their snapshots as dots")
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("rating")
-    axes.grid(alpha=0.3)
+    _name_axes(axes, "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots")
+    axes.set_ylabel(f"rating; faint: sigma over {SURE:.0f}")
     figure.legend(loc="outside right upper", fontsize=8)
     return figure
 
 
+def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: Any) -> None:
+    """Draw a curve, faint where it is not ``firm``, with dots where it has few points."""
+    look["marker"] = "o" if np.isfinite(values).sum() < 30 else ""
+    text = look.pop("label")
+    axes.plot(steps, values, alpha=FAINT, markersize=3, **look)
+    axes.plot(steps, np.where(firm, values, np.nan), markersize=3, label=text, **look)
+
+
+def _name_axes(axes: Any, title: str) -> None:
+    """Give a plot over iterations its title, and whole numbers below."""
+    axes.set_title(title)
+    axes.set_xlabel("iteration")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(alpha=0.3)
+
+
 def _mark_snapshots(axes: Any, league: League) -> None:
-    """Draw a dot for every snapshot where it was frozen, as high as it is rated now."""
-    ones = list(league.snapshots.values())
-    mus = [league.rating(f"snapshot:{one.name}").mu for one in ones]
-    axes.plot([one.step for one in ones], mus, "o", color="0.35", markersize=3.5)
+    """Draw a dot for every snapshot that has played where it was frozen, as high as it is rated now."""
+    ones = [one for one in league.snapshots.values() if league.payoff.opponents(f"snapshot:{one.name}")]
+    for one in ones:
+        mu, sigma = league.rating(f"snapshot:{one.name}")
+        axes.plot(one.step, mu, "o", color="0.35", markersize=3.5, alpha=1 if sigma <= SURE else FAINT)
 
 
 def _above(plt: Any, league: League) -> Any:
     figure, axes = plt.subplots(figsize=(10, 5), layout="constrained")
-    steps = [row["step"] for row in league.history]
-    names = list(dict.fromkeys(name for row in league.history for name in row.get("above", {})))
-    for name in names:
-        values = [100 * row.get("above", {}).get(name, np.nan) for row in league.history]
-        axes.plot(steps, values, linewidth=1.4, label=label(name))
+    rows = league.history
+    steps = [row["step"] for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row.get("above", {}))
+    for i, name in enumerate(names):
+        values = np.array([100 * row.get("above", {}).get(name, np.nan) for row in rows])
+        games = np.array([row.get("met", {}).get(name, ENOUGH_GAMES) for row in rows])
+        _curve(
+            axes, steps, values, games >= ENOUGH_GAMES, color=f"C{i % 10}", linewidth=1.4, label=label(name)
+        )
     axes.axhline(50, color="0.5", linewidth=0.8)
-    axes.set_ylim(0, 100)
-    axes.set_title("how often the main agent is placed above a bot in the same game, per cent")
-    axes.set_xlabel("iteration")
-    axes.grid(alpha=0.3)
+    axes.set_ylim(-2, 102)
+    _name_axes(axes, "how often the main agent is placed above a bot in the same game")
+    axes.set_ylabel(f"per cent; faint: fewer than {ENOUGH_GAMES} games")
     figure.legend(loc="outside right upper", fontsize=8)
     return figure
 
 
-def _payoff(plt: Any, league: League) -> Any:
-    names = _rows(league)
+def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:
     share, games = league.payoff.matrix(names)
-    side = 3 + 0.34 * len(names)
-    figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
-    shown = axes.imshow(100 * share, cmap="RdBu", vmin=0, vmax=100)
-    axes.set_title("how often the row is placed above the column in the same game, per cent")
-    labels = [label(name) for name in names]
-    axes.set_xticks(range(len(names)), labels, rotation=90)
-    axes.set_yticks(range(len(names)), labels)
-    for row, column in np.argwhere(games > 0):
-        value = 100 * share[row, column]
-        color = "white" if abs(value - 50) > 35 else "black"
-        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6, color=color)
-    figure.colorbar(shown, shrink=0.8)
-    return figure
+    title = (
+        "how often the row is placed above the column in the same game, per cent\n"
+        f"faint: fewer than {ENOUGH_GAMES} games; hatched: never met"
+    )
+    weight = np.where(games < ENOUGH_GAMES, FAINT + (1 - FAINT) * games / ENOUGH_GAMES, 1.0)
+    return draw_shares(plt, share, [label(name) for name in names], title, weight=weight)
 
 
-def _rows(league: League) -> Sequence[str]:
-    """Return those in the plot, by rating: all but the snapshots between, where there are too many."""
-    names = order_of(league)
+def _rows(league: League) -> list[str]:
+    """Return those in the plot, by rating: who met somebody, not all snapshots where there are too many."""
+    names = [name for name in order_of(league) if league.payoff.opponents(name)]
     snapshots = [name for name in names if name.startswith("snapshot:")]
     room = max(2, MOST_ROWS - (len(names) - len(snapshots)))
     if len(snapshots) > room:

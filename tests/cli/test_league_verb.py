@@ -8,7 +8,12 @@ import pytest
 
 from territorial.cli import main
 from territorial.league import League, LeagueConfig, Learner, Opponents
+from territorial.league.charts import check_matplotlib, draw_shares
 from territorial.league.checkpoints import Checkpoints
+
+NEEDS_MATPLOTLIB = pytest.mark.skipif(
+    find_spec("matplotlib") is None, reason="matplotlib is not installed: the extra `league` has it"
+)
 
 
 @pytest.fixture
@@ -52,7 +57,7 @@ def test_all_of_it_is_there_as_json(league, tmp_path, capsys):
     assert len(found["history"]) == 12
 
 
-@pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed: the extra `league`")
+@NEEDS_MATPLOTLIB
 def test_plots_are_pictures(league, tmp_path, capsys):
     league.save(tmp_path / "league.npz")
     assert main(["league", "show", str(tmp_path / "league.npz"), "--plots", str(tmp_path / "plots")]) == 0
@@ -71,3 +76,61 @@ def test_what_is_no_league_is_refused(path, message, tmp_path, capsys):
     (tmp_path / "bad").write_text("something else")
     assert main(["league", "show", str(tmp_path / path)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def unplayed(league):
+    new = League(league.config, rated=league.ratings is not None)
+    new.freeze("main")
+    new.advance("main")
+    new.note(1, above={}, met={})
+    return new
+
+
+def test_a_league_without_games_says_so_and_rates_nobody(unplayed, tmp_path, capsys):
+    unplayed.save(tmp_path / "league.npz")
+    assert main(["league", "show", str(tmp_path / "league.npz"), "--json", str(tmp_path / "found.json")]) == 0
+    text = capsys.readouterr().out
+    assert (
+        "no game has ended yet, so there is nothing to compare: main (learns), banker, novice, main-0" in text
+    )
+    assert "25.0" not in text
+    assert "rating" not in text
+    assert json.loads((tmp_path / "found.json").read_text())["ratings"] == {"snapshot:main-0": None}
+
+
+def test_who_has_not_played_is_not_in_the_table(unplayed, tmp_path, capsys):
+    unplayed.record(["trainable:main", "bot:banker"], [1, 2])
+    unplayed.save(tmp_path / "league.npz")
+    assert main(["league", "show", str(tmp_path / "league.npz")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "no game yet: novice, main-0" in lines
+    assert sorted(line.split()[0] for line in lines[2:5]) == ["banker", "main", "player"]
+
+
+@NEEDS_MATPLOTLIB
+def test_what_there_are_no_data_for_is_not_drawn(unplayed, tmp_path, capsys):
+    unplayed.save(tmp_path / "league.npz")
+    arguments = ["league", "show", str(tmp_path / "league.npz"), "--plots", str(tmp_path / "plots")]
+    assert main(arguments) == 0
+    assert "no plots: no game has ended yet" in capsys.readouterr().out
+    assert not (tmp_path / "plots").exists()
+
+
+@NEEDS_MATPLOTLIB
+def test_pairs_that_never_met_are_hatched_and_few_games_are_faint():
+    share = np.array([[np.nan, 0.9, 0.9], [0.1, np.nan, np.nan], [0.1, np.nan, np.nan]])
+    weight = np.array([[1, 1, 0.3], [1, 1, 1], [0.3, 1, 1]])
+    figure = draw_shares(check_matplotlib(), share, ["a", "b", "c"], "title", weight=weight)
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
+
+    def corner(row, column):
+        """What is seen in a corner of a cell, beside its number."""
+        x, y = figure.axes[0].transData.transform([[column - 0.4, row - 0.4], [column - 0.2, row - 0.2]]).T
+        rows = slice(*sorted((pixels.shape[0] - y).astype(int)))
+        return pixels[rows, slice(*sorted(x.astype(int)))].reshape(-1, 3)
+
+    firm, faint, never = corner(0, 1), corner(0, 2), corner(1, 2)
+    assert np.ptp(firm, 0).max() == np.ptp(faint, 0).max() == 0 < np.ptp(never, 0).max()
+    assert firm[0, 0] + 80 < faint[0, 0] < 255

@@ -111,6 +111,12 @@ def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
         assert league.payoff.games("trainable:main", ["bot:banker-1", "bot:novice-1"]).sum() > 0
         assert [one["seen"] for one in heard] == [1, 2, 3, 4]
         assert len(league.history) == 4
+        for row in league.history:  # of whom main has never met, there is no share of one half
+            assert row["met"].keys() == row["above"].keys()
+            assert all(games > 0 for games in row["met"].values())
+        assert league.history[-1]["above"] == {
+            name: round(one.above, 4) for name, one in league.met_bots().items()
+        }
         assert store.names() == [f"main-{i}" for i in range(5)]
         assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
         assert store.names() == ["main-1", *sorted(league.snapshots)]

@@ -17,13 +17,18 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
+import ray
 from ray.rllib.core.rl_module.rl_module import RLModule
 
-from rllib_adapters.run import _state_in
+from rllib_adapters import run, train_command
 from rllib_adapters.train_command import main
 from rllib_adapters.training import PRESETS, Training
+from territorial import cli
+from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
+from territorial.league.memory import measure
+from territorial.league.plan import BudgetError
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
@@ -246,8 +251,9 @@ def test_a_run_keeps_to_its_budget(tmp_path):
     assert list((tmp_path / "b" / "tensorboard").iterdir())
     code, text = finish(start(tmp_path / "b", "--resume", "--memory-mb", "50", "--iterations", "9"))
     assert code == 1
-    assert "memory_mb is 50" in text
-    check(tmp_path / "b", 2)
+    assert "the limit is 50 MB" in text
+    assert "Who holds what" in text
+    check(tmp_path / "b", 1)
 
 
 def test_presets_are_runs():
@@ -309,10 +315,10 @@ def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
 def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     path = tmp_path / "state.json"
     path.write_text('{"seconds": 1.5, "logged": 7}')
-    assert _state_in(path) == (1.5, 7)
+    assert run._state_in(path) == (1.5, 7)
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
-        _state_in(path)
+        run._state_in(path)
     assert "state.json' does not say how far a run was" in str(caught.value)
 
 
@@ -330,6 +336,88 @@ def test_options_that_cannot_be_are_refused_before_ray_is_started(tmp_path, caps
     assert main([str(tmp_path / "run"), *options]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_does_not_do_is_refused_before_ray_is_loaded(tmp_path, capsys):
+    (tmp_path / "run.json").write_text("{}")
+    assert main([str(tmp_path), *SMALL]) == 2
+    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([str(tmp_path / "run.json" / "run"), *SMALL]) == 2
+    assert "cannot be written to: Not a directory" in capsys.readouterr().err
+
+
+def test_the_engine_is_compiled_in_a_process_of_its_own_before_ray_is_started(tmp_path, monkeypatch, capsys):
+    happened = []
+
+    def asked(game):
+        happened.append((game.height, game.num_players))
+        return False
+
+    def started(runners):
+        happened.append("Ray")
+        raise UsageError("enough")
+
+    monkeypatch.setattr(train_command, "is_compiled", asked)
+    monkeypatch.setattr(run, "start_ray", started)
+    assert main([str(tmp_path / "run"), *SMALL]) == 2
+    assert happened == [(24, 4), "Ray"]
+    assert "compiling the engine for this machine, once" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A run with a runner of its own, in games that do not end, and its folder."""
+    folder = tmp_path_factory.mktemp("league") / "run"
+    changes = {"runners": 1, "games": 1, "steps": 6, "minibatch": 6, "max_ticks": 100_000, "iterations": 1}
+    run.start_ray(1)
+    training = dataclasses.replace(PRESETS["quick"], **changes, freeze_every=1, checkpoint_every=5)
+    current = run.Run(folder, training)
+    yield current, folder
+    current.close()
+    ray.shutdown()
+
+
+@NEEDS_RATINGS
+def test_a_run_in_which_no_game_has_ended_shows_no_figures_of_any(begun, capsys):
+    current, folder = begun
+    current.train(train_command._show)
+    shown = capsys.readouterr().err
+    assert "iteration 1" in shown
+    assert "no game has ended yet, frozen main-1, 2 snapshots" in shown
+    (row,) = csv.DictReader((folder / "progress.csv").read_text().splitlines())
+    assert {row[name] for name in row if name.startswith(("place", "rating", "above"))} == {""}
+    assert cli.main(["league", "show", str(folder)]) == 0
+    assert "no game has ended yet" in capsys.readouterr().out
+
+
+@NEEDS_RATINGS
+def test_runners_have_the_priority_of_the_driver(begun):
+    (runner,) = begun[0].algorithm.env_runner_group._worker_manager.actors().values()
+    assert ray.get(runner.apply.remote(lambda _: os.nice(0))) == os.nice(0)
+
+
+@NEEDS_RATINGS
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere shared memory counts for every process")
+def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun):
+    current, _ = begun
+    (runner,) = current.algorithm.env_runner_group._worker_manager.actors().values()
+    pid = ray.get(runner.apply.remote(lambda _: os.getpid()))
+
+    def grow(_):
+        kept = []
+        for _ in range(1000):
+            kept.append(b"x" * 2**20)
+            time.sleep(0.005)
+
+    limit = measure().held // 2**20 + 200
+    current.training = dataclasses.replace(current.training, iterations=3, memory_mb=limit)
+    runner.apply.remote(grow)  # the next sample waits for it
+    with pytest.raises(BudgetError, match=f"the limit is {limit:,} MB") as caught:
+        current.train(lambda row, seconds: None)
+    assert f" {pid} " in str(caught.value)
+    assert current.checkpoints.steps() == [0, 1]
+    assert current.algorithm.training_iteration == 1
+    assert measure().held < limit * 2**20
 
 
 @pytest.mark.slow
