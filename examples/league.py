@@ -3,13 +3,14 @@
 One network of 4.9 million parameters learns from all 8 agents; after every iteration a copy of it is frozen
 and joins the opponents. At the end the network plays a few games against the untrained one.
 
-    make league
+    python examples/league.py
     python examples/league.py --iterations 5 --runners 2 --store snapshots/
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -73,7 +74,7 @@ def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
         arrays = {name: tensor.numpy() for name, tensor in weights.items()}
         store.add(UNTRAINED, arrays, ReferenceModule.manifest(settings, iteration=0))
     config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
-    config.env_runners(num_env_runners=options.runners)
+    config.env_runners(num_env_runners=options.runners, sample_timeout_s=None)  # however long a sample takes
     config.training(
         train_batch_size_per_learner=options.steps,
         minibatch_size=min(64, options.steps),
@@ -171,6 +172,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> None:
     """Build, train, evaluate, and print what it took."""
     options = parse(arguments)
+    os.environ.setdefault(
+        "RAY_worker_niceness", "0"
+    )  # Ray's own default, 15, starves runners of a busy machine
     ray.init(
         num_cpus=options.runners + 1,
         object_store_memory=200_000_000,

@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -105,15 +105,20 @@ def _compile(game: GameConfig) -> None:
     """
     if is_compiled(game):
         return
-    _say("compiling the engine for this machine, once: a minute, several where it is busy")
+    _say("compiling the engine first, which all processes would wait for")
     with progress("territorial train: compiling"):
-        child = get_context("spawn").Process(target=compile_steps, args=(game,), daemon=True)
+        child = get_context("spawn").Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()
     if child.exitcode:
         raise UsageError(
             f"the engine cannot play that game (exit code {child.exitcode}); the lines above say why"
         )
+
+
+def _compile_here(game: GameConfig) -> None:
+    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both processes, and the other one says so
+        compile_steps(game)
 
 
 def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str, Any]) -> int:

@@ -119,7 +119,7 @@ def _above(plt: Any, league: League) -> Any:
     steps = [row["step"] for row in rows]
     names = dict.fromkeys(name for row in rows for name in row.get("above", {}))
     for i, name in enumerate(names):
-        values = np.array([100 * row.get("above", {}).get(name, np.nan) for row in rows])
+        values = 100 * np.array([row.get("above", {}).get(name) for row in rows], float)  # None is NaN
         games = np.array([row.get("met", {}).get(name, ENOUGH_GAMES) for row in rows])
         _curve(
             axes, steps, values, games >= ENOUGH_GAMES, color=f"C{i % 10}", linewidth=1.4, label=label(name)

@@ -185,6 +185,8 @@ def checked_row(what: str, row: Any) -> dict[str, Any]:
     for text, value in _mapping(f"{what}: above", row.get("above", {})).items():
         if value is not None:
             finite_number(f"{what}: above[{shown(text)}]", value)
+    for text, games in _mapping(f"{what}: met", row.get("met", {})).items():
+        whole_number(f"{what}: met[{shown(text)}]", games, 0, LARGEST_COUNT)
     return dict(row)
 
 

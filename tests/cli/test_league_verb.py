@@ -101,6 +101,8 @@ def test_a_league_without_games_says_so_and_rates_nobody(unplayed, tmp_path, cap
 
 def test_who_has_not_played_is_not_in_the_table(unplayed, tmp_path, capsys):
     unplayed.record(["trainable:main", "bot:banker"], [1, 2])
+    with pytest.raises(ValueError, match="met"):
+        unplayed.note(2, above={"bot:banker": 1.0}, met={"bot:banker": -1})
     unplayed.save(tmp_path / "league.npz")
     assert main(["league", "show", str(tmp_path / "league.npz")]) == 0
     lines = capsys.readouterr().out.splitlines()
