@@ -21,7 +21,7 @@ verify:  ## the long checks; writes benchmarks/results
 	@$(PYTHON) bootstrap.py verify $(ARGS)
 	@$(PYTHON) bootstrap.py verify-league
 	@$(PYTHON) bootstrap.py verify-trainers
-league:  ## train a league with RLlib at full size, in .venv-rllib: minutes, 2 GB; see docs/league.md; `ARGS=--resume` goes on
+league:  ## train a league with RLlib at full size, in .venv-rllib: 3 to 10 minutes, 2.3 GB; `ARGS=--resume` goes on
 	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches
 	@$(PYTHON) bootstrap.py clean
