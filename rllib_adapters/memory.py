@@ -18,6 +18,8 @@ from territorial.league.memory import MEANINGS, Memory, measure
 MB = 2**20
 BOUNDS = Bounds(nbytes=2**20, values=10_000)
 """Of a line of the file."""
+DRIVER = "driver"
+"""The kind of this process."""
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
 _RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
@@ -79,7 +81,7 @@ def kind_of(pid: int, name: str) -> str:
     Linux cuts names to 15 characters, those of actors too: "ray::StockEnvRu" is "StockEnvRu".
     """
     if pid == os.getpid():
-        return "driver"
+        return DRIVER
     kind = name.removeprefix("ray::").partition(".")[0]
     return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
 
@@ -123,7 +125,7 @@ def plot_memory(path: str | os.PathLike[str], picture: str | os.PathLike[str]) -
         figures = importlib.import_module("matplotlib.figure")
     except ImportError:
         raise ImportError("plots need matplotlib: pip install 'territorial-env[render]'") from None
-    kinds = sorted({kind for row in rows for kind in row["kinds"]}, key=lambda kind: (kind != "driver", kind))
+    kinds = sorted({kind for row in rows for kind in row["kinds"]}, key=lambda kind: (kind != DRIVER, kind))
     iterations = [row["iteration"] for row in rows]
     bands = [[row["kinds"].get(kind, 0) / MB for row in rows] for kind in kinds]
     figure = figures.Figure(figsize=(8, 4.5), layout="constrained")

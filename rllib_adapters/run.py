@@ -8,6 +8,7 @@ import gc
 import json
 import math
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.league import configure_league, keeper_of, league_in
+from rllib_adapters.memory import DRIVER, RAY, kind_of
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import OPTIONS, Training
 from territorial.arguments import finite_number, whole_number
@@ -31,7 +33,7 @@ from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
-from territorial.league.memory import measure
+from territorial.league.memory import Memory, measure
 from territorial.league.memory_guard import MemoryGuard
 from territorial.league.plan import MB, BudgetError
 from territorial.league.predict import predict
@@ -191,13 +193,20 @@ class Run:
             if self.algorithm.training_iteration % self.training.checkpoint_every == 0:
                 self.keep()
 
-    def _guard(self, on_limit: Callable[[], None] | None = None) -> MemoryGuard:
+    def _guard(self, on_limit: Callable[[Memory], None] | None = None) -> MemoryGuard:
         return MemoryGuard(self.training.memory_mb * MB, on_limit)
 
-    def _end_runners(self) -> None:
-        """Kill the processes that play: one that grows would do so until the checkpoint is written."""
+    def _end_runners(self, found: Memory) -> None:
+        """Kill the processes that play: one that grows would do so until the checkpoint is written.
+
+        Through Ray, which would start them anew, and at once, as Ray takes its time on a busy machine.
+        """
         for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
             ray.kill(runner)
+        for process in found.processes:
+            if kind_of(process.pid, process.name) not in (DRIVER, RAY):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
 
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""

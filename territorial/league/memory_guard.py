@@ -44,12 +44,12 @@ class MemoryGuard:
 
     Args:
         limit: in bytes; 0: there is none, and nothing is sampled.
-        on_limit: called in the thread that samples when the limit is near, before the block is interrupted:
-            what can be ended at once should be.
+        on_limit: called with what was measured in the thread that samples when the limit is near, before the
+            block is interrupted: what can be ended at once should be.
 
     """
 
-    def __init__(self, limit: int, on_limit: Callable[[], Any] | None = None) -> None:
+    def __init__(self, limit: int, on_limit: Callable[[Memory], Any] | None = None) -> None:
         self.limit, self._on_limit = limit, on_limit
         self.samples = 0
         """Samples taken."""
@@ -91,7 +91,7 @@ class MemoryGuard:
         try:
             self._found = self._too_much()
             if self._found is not None and self._on_limit is not None:
-                self._on_limit()
+                self._on_limit(self._found)
         except Exception as error:  # raised where the block ends: nobody would see it here
             self._error = error
         if not self._over.is_set():

@@ -48,7 +48,7 @@ def guarded(guard, work):
 def test_a_process_that_grows_is_stopped_before_the_limit_and_named():
     limit = held() + 120 * MB
     child = started(GROWS)
-    guard = MemoryGuard(limit, on_limit=child.kill)
+    guard = MemoryGuard(limit, on_limit=lambda _: child.kill())
     with pytest.raises(BudgetError) as caught:
         guarded(guard, lambda: child.wait(60))
     lines = str(caught.value).splitlines()
