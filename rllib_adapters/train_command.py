@@ -7,7 +7,6 @@ import dataclasses
 import errno
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from multiprocessing import get_context
@@ -90,12 +89,7 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
         return
     if (folder / OPTIONS).exists():
         raise UsageError(f"there is a run in {str(folder)!r} already; --resume goes on with it")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"argument RUN: {str(folder)!r} cannot be written to: {error.strerror}") from None
+    options.check_folder("RUN", str(folder))
 
 
 def _compile(game: GameConfig) -> None:
