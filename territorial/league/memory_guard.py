@@ -15,8 +15,8 @@ from territorial.league.plan import MB, BudgetError, in_mb
 
 RESERVE = 20
 """The block is ended when a part of one in so many of the limit is left: a checkpoint has to be written."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 0.5
-"""Seconds between two samples."""
+QUICKEST_PAUSE, SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.1, 0.5
+"""Seconds between two samples; the first of them while memory grows so fast that the limit is close."""
 SHARE = 50
 """The pause is as long that samples take one part in so many of a processor, within those seconds."""
 ASK_AGAIN = 5.0
@@ -39,8 +39,9 @@ class MemoryGuard:
 
     When 95 per cent of the limit are held, the main thread gets KeyboardInterrupt, and the block ends with
     BudgetError (a MemoryError) and a table of who holds what. In another thread than the main one, a block is
-    not interrupted; BudgetError comes at its end. What allocates 5 per cent of the limit between two samples
-    passes it for that long.
+    not interrupted; BudgetError comes at its end. Where memory grows, samples follow each other the faster
+    the nearer the limit is. What takes 5 per cent of the limit in some hundredths of a second passes it for
+    so long.
 
     Args:
         limit: in bytes; 0: there is none, and nothing is sampled.
@@ -99,25 +100,36 @@ class MemoryGuard:
 
     def _too_much(self) -> Memory | None:
         """Return what is held as soon as it is too much; None once the block is over."""
-        pause = SHORTEST_PAUSE
+        pause, before = SHORTEST_PAUSE, 0
         while not self._over.wait(pause):
             began = time.thread_time()
-            found = self._sample()
+            level, found = self._sample()
             took = time.thread_time() - began
             self.samples, self.seconds = self.samples + 1, self.seconds + took
-            if found is not None:
+            if level > self._most:
                 return found
-            pause = min(max(SHORTEST_PAUSE, SHARE * took), LONGEST_PAUSE)
+            growth = (level - before) / pause if before else 0.0
+            pause, before = self._pause(took, self._most - level, growth), level
         return None
 
-    def _sample(self) -> Memory | None:
-        """Return what is held if it is too much."""
-        threshold, pids = self.limit - self.limit // RESERVE, process_tree()
+    @property
+    def _most(self) -> int:
+        return self.limit - self.limit // RESERVE
+
+    @staticmethod
+    def _pause(took: float, left: int, growth: float) -> float:
+        """Return the seconds to the next sample: at most half of those in which growth takes what is left."""
+        pause = min(max(SHORTEST_PAUSE, SHARE * took), LONGEST_PAUSE)
+        return max(min(pause, left / growth / 2), QUICKEST_PAUSE) if growth > 0 else pause
+
+    def _sample(self) -> tuple[int, Memory | None]:
+        """Return how much is held, or a number that it does not exceed as long as that is not too much."""
+        pids = process_tree()
         most = most_held(pids)
-        if most is not None and most <= threshold:
-            return None
+        if most is not None and most <= self._most:
+            return most, None
         found = measure(pids)
-        return found if found.held > threshold else None
+        return found.held, found
 
     def _end_block(self) -> None:
         """Interrupt the main thread until the block has ended."""
