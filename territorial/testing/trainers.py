@@ -57,8 +57,8 @@ TRAINERS = (
         "parallel",
         (),
         {
-            ("action_mask", "obs"): 'it refuses masks in observations: action_mask="info"',
-            ("action_mask", "both"): 'it refuses masks in observations: action_mask="info"',
+            ("action_mask", "obs"): 'it fails on masks in observations: action_mask="info"',
+            ("action_mask", "both"): 'it fails on masks in observations: action_mask="info"',
             ("agent_death", "remove"): 'it fails when an agent has no mask any more: agent_death="keep"',
         },
     ),
