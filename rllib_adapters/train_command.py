@@ -172,9 +172,7 @@ def _about(training: Training) -> str:
 
 
 def _show(row: dict[str, Any], seconds: int) -> None:
-    games = (
-        "no game has ended yet" if not row["games"] else f"{row['games']:,} game{'s' * (row['games'] != 1)}"
-    )
+    games = _count(row["games"], "game") if row["games"] else "no game has ended yet"
     known = {
         "mean place": None if row["place"] is None else f"{row['place']:.1f}",
         "rating": None if row["rating_main"] is None else f"{row['rating_main']:.1f}",
@@ -183,8 +181,12 @@ def _show(row: dict[str, Any], seconds: int) -> None:
     parts = [games, *(f"{name} {text}" for name, text in known.items() if text)]
     _say(
         f"iteration {row['iteration']}, {seconds // 60}:{seconds % 60:02}: {', '.join(parts)}, "
-        f"{row['snapshots']} snapshots, {row['memory_mb']:,} MB"
+        f"{_count(row['snapshots'], 'snapshot')}, {row['memory_mb']:,} MB"
     )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _during(iteration: int) -> AbstractContextManager[None]:
