@@ -11,7 +11,7 @@ help:    ## show this list
 	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
 run:     ## play one whole game of 32 bots (installs the core only)
 	@$(PYTHON) bootstrap.py run $(ARGS)
-test:    ## all core tests, at most ten minutes on two cores
+test:    ## all core tests, some four minutes on two cores
 	@$(PYTHON) bootstrap.py test $(ARGS)
 lint:    ## ruff, mypy and the layers
 	@$(PYTHON) bootstrap.py lint $(ARGS)
