@@ -46,7 +46,8 @@ class MemoryGuard:
     Args:
         limit: in bytes; 0: there is none, and nothing is sampled.
         on_limit: called with what was measured in the thread that samples when the limit is near, before the
-            block is interrupted: what can be ended at once should be.
+            block is interrupted: what can be ended at once should be. If it fails, BudgetError has its error
+            as the cause.
 
     """
 
@@ -81,10 +82,11 @@ class MemoryGuard:
         self._thread.join()
         if self._interrupts:
             signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
+        if self._found is not None:
+            cause = self._error or (None if kind is KeyboardInterrupt else error)
+            raise BudgetError(self._text(self._found)) from cause
         if self._error is not None:
             raise self._error
-        if self._found is not None:
-            raise BudgetError(self._text(self._found)) from (None if kind is KeyboardInterrupt else error)
 
     # ---- the thread -----------------------------------------------------------------------------------
 
@@ -139,11 +141,21 @@ class MemoryGuard:
             self._over.wait(ASK_AGAIN)
 
     def _on_signal(self, number: int, frame: Any) -> None:
-        """Interrupt the main thread for our own signal; others are dealt with as before."""
+        """Interrupt the block for our own signal; others are dealt with as before."""
+        if self._asked and self._is_leaving(frame):
+            return  # the block has ended meanwhile, and BudgetError says why
         if self._asked or self._before is signal.SIG_DFL:
             raise KeyboardInterrupt
         if callable(self._before):
             self._before(number, frame)
+
+    def _is_leaving(self, frame: Any) -> bool:
+        """Return whether the main thread is within ``__exit__``, which must not be interrupted."""
+        while frame is not None:
+            if frame.f_code is MemoryGuard.__exit__.__code__ and frame.f_locals["self"] is self:
+                return True
+            frame = frame.f_back
+        return False
 
     def _text(self, found: Memory) -> str:
         return (

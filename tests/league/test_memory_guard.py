@@ -113,6 +113,30 @@ def test_an_interrupt_of_the_user_stays_one():
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
+    def fails(_):
+        raise ProcessLookupError("no such runner")
+
+    with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught:
+        guarded(MemoryGuard(1 * MB, on_limit=fails), lambda: time.sleep(30))
+    assert isinstance(caught.value.__cause__, ProcessLookupError)
+
+
+def test_a_signal_that_comes_as_the_block_ends_does_not_take_the_place_of_the_error(monkeypatch):
+    monkeypatch.setattr("territorial.league.memory_guard._interrupt", lambda: None)
+    guard = MemoryGuard(1 * MB)
+
+    def end_as_the_signal_comes():
+        while not guard._asked:
+            time.sleep(0.01)
+        join = guard._thread.join
+        guard._thread.join = lambda: (signal.raise_signal(signal.SIGINT), join())
+
+    with pytest.raises(BudgetError):
+        guarded(guard, end_as_the_signal_comes)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_block_in_another_thread_fails_at_its_end():
     found = []
 
