@@ -42,6 +42,8 @@ PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
 STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
 OBJECT_STORE = 200 * MB
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
 
 NETWORKS: dict[str, tuple[type[BoardModule], dict[str, Any]]] = {
     "features": (EncodeOnceModule, {"trunk": {"size": "tables"}}),
@@ -206,7 +208,7 @@ class Run:
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGKILL)
+                    os.kill(process.pid, _KILL)
 
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
