@@ -11,7 +11,11 @@ from pathlib import Path
 if sys.platform == "win32":
     import msvcrt
 
+    _PLACE = 2**30
+    """The byte that is locked, behind all content: what is locked, nobody may read or write."""
+
     def _lock(file: int, *, wait: bool) -> None:
+        os.lseek(file, _PLACE, os.SEEK_SET)
         while True:
             try:
                 return msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
@@ -21,6 +25,7 @@ if sys.platform == "win32":
                 # it gives up after ten seconds
 
     def _unlock(file: int) -> None:
+        os.lseek(file, _PLACE, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
     def sync_folder(path: Path) -> None:
