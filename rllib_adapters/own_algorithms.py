@@ -180,11 +180,10 @@ CONFIGS: dict[type, type[TerritorialConfig]] = {
 def own_config(config: AlgorithmConfig) -> TerritorialConfig:
     """Return a configuration of this package with all settings of ``config``, which stays as it is.
 
-    One that is of this package is returned itself. ValueError for a class of the user's own that is derived
-    from RLlib's.
+    ValueError for a class of the user's own that is derived from RLlib's.
     """
     if isinstance(config, TerritorialConfig):
-        return config
+        return config.copy(copy_frozen=False)
     kind = CONFIGS.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))

@@ -81,7 +81,9 @@ def test_configurations_of_ones_own_are_derived_from_those_of_this_package(tmp_p
     assert made.lr == 0.125
     assert made.algo_class is TerritorialPPO
     assert given.env is None, "what was given stays as it was"
-    assert configure(Ours(), {"config": CONFIG}, module=SmallModule).algo_class.__name__ == "Better"
+    ours = Ours()
+    assert configure(ours, {"config": CONFIG}, module=SmallModule).algo_class.__name__ == "Better"
+    assert ours.env is None, "so does one that is derived from this package's"
     with pytest.raises(
         ValueError, match=r"the configuration is a .*Theirs for .*; derive the one from .*PPOConf"
     ):
