@@ -13,8 +13,8 @@ from PIL import Image
 from territorial import LandMask, landmask
 from territorial.maps import files, generate, load, save
 from tests.hostile.mutate import mutated, outcomes
+from tests.hostile.support import amounts
 
-COPIES = [100, pytest.param(10_000, marks=pytest.mark.verify)]
 MAP = generate("islands", 40, 57, 1)
 
 
@@ -51,13 +51,13 @@ def good_files(folder):
     return made | {f"{mode}.png": picture(mode) for mode in ("P", "RGBA")}
 
 
-@pytest.mark.parametrize("copies", COPIES)
+@amounts
 @pytest.mark.parametrize(
     ("kind", "change"),
     [(".npy", mutated), (".txt", mutated)]
     + [(kind, change) for kind in (".png", "P.png", "RGBA.png") for change in (mutated, forged)],
 )
-def test_a_damaged_file_is_a_map_or_refused_with_the_reason(tmp_path_factory, tmp_path, kind, change, copies):
+def test_a_damaged_file_is_a_map_or_refused_with_the_reason(tmp_path_factory, tmp_path, kind, change, amount):
     good, path = good_files(tmp_path_factory.getbasetemp())[kind], tmp_path / "map"
 
     has_checksums = "png" in kind and change is mutated
@@ -70,8 +70,8 @@ def test_a_damaged_file_is_a_map_or_refused_with_the_reason(tmp_path_factory, tm
 
     path.write_bytes(good)
     assert load(path) == MAP
-    found = outcomes(loaded, (change(good, seed) for seed in range(copies)))
-    assert found["refused"] > copies // 4
+    found = outcomes(loaded, (change(good, seed) for seed in range(amount)))
+    assert found["refused"] > amount // 4
     assert found.keys() <= {"loads", "refused"}, found
 
 

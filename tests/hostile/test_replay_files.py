@@ -13,9 +13,8 @@ from territorial import GameConfig, Replay
 from territorial.replay import Checkpoint, ReplayError, file_format
 from territorial.replay.replay import most_launches
 from tests.hostile.mutate import mutated, mutated_json, outcomes
+from tests.hostile.support import amounts
 from tests.replay.support import body_of, changed, file_of, small_replay, with_header
-
-COPIES = [100, pytest.param(10_000, marks=pytest.mark.verify)]
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +44,17 @@ def forged_columns(data, seed):
     return changed(Replay.from_bytes(data), part, lambda section: mutated(section, seed))
 
 
-@pytest.mark.parametrize("copies", COPIES)
+@amounts
 @pytest.mark.parametrize("change", [mutated, forged_body, forged_header, forged_columns])
-def test_a_damaged_replay_plays_or_is_refused_with_the_reason(data, change, copies):
+def test_a_damaged_replay_plays_or_is_refused_with_the_reason(data, change, amount):
     def played(damaged):
         replay = Replay.from_bytes(damaged)
         if replay.num_ticks <= 1000:
             replay.verify()
 
     played(data)
-    found = outcomes(played, (change(data, seed) for seed in range(copies)), ReplayError)
-    assert found["refused"] > copies // 4
+    found = outcomes(played, (change(data, seed) for seed in range(amount)), ReplayError)
+    assert found["refused"] > amount // 4
     assert found.keys() <= {"loads", "refused"}, found
 
 
