@@ -131,8 +131,11 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     for i, seat in enumerate(seats):
         if not isinstance(seat, PythonBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
-            wanted = ", ".join((AGENT, *bots.ALIASES))
-            raise ValueError(f"seats[{i}] is {seat!r}; it must be one of {wanted}, or a bot in Python")
+            names = (AGENT, *bots.ALIASES)
+            raise ValueError(
+                f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
+                "or a bot in Python"
+            )
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from territorial import bots
-from territorial.arguments import checked_list, finite_number, shown, whole_number
+from territorial.arguments import checked_list, finite_number, hint, shown, whole_number
 from territorial.bots import PythonBot
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.strict_json import check_fields
@@ -157,8 +157,8 @@ class LeagueConfig:
         names = tuple(dict.fromkeys(map(name_of, given)))
         if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
             raise ValueError(
-                f"bots has {unknown[0]!r}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which are "
-                "given as objects"
+                f"bots has {shown(unknown[0])}{hint(unknown[0], bots.ALIASES)}; bots are "
+                f"{', '.join(bots.ALIASES)}, and bots in Python, which are given as objects"
             )
         object.__setattr__(self, "bots", names)
         object.__setattr__(self, "python_bots", tuple(own.values()))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from territorial import bots
-from territorial.arguments import shown, true_or_false, whole_number
+from territorial.arguments import hint, shown, true_or_false, whole_number
 from territorial.bots import PythonBot
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.strict_json import Bounds, check_fields, parse_object
@@ -53,8 +53,8 @@ class Player(NamedTuple):
             )
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
             raise ValueError(
-                f"a player is {shown(text)}; bots are {', '.join(bots.ALIASES)}, and bots in Python, which "
-                "are given as objects"
+                f"a player is {shown(text)}{hint(name, bots.ALIASES)}; bots are {', '.join(bots.ALIASES)}, "
+                "and bots in Python, which are given as objects"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 

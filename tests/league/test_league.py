@@ -305,7 +305,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     [
         (lambda: league_of(main(3, Opponents(seats=4))), "are 7 together; a game has num_players = 8"),
         (lambda: league_of(Learner(name="x", role="main_exploiter", seats=8)), "the role 'main'"),
-        (lambda: league_of(main(), bots=("nobody",)), "bots has 'nobody'"),
+        (lambda: league_of(main(), bots=("nobody",)), "bots has 'nobody'; bots are random"),
+        (lambda: league_of(main(), bots=("bankr",)), r"bots has 'bankr' \(did you mean 'banker'\?\)"),
         (lambda: league_of(main(), eviction="newest"), "oldest, weakest, similar"),
         (lambda: league_of(main(), capacity=1), "capacity is 1"),
         (lambda: league_of(main(), main()), "called main, main"),

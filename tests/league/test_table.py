@@ -111,6 +111,7 @@ def test_players_are_read_from_text_and_written_back():
         ),
         ("bot:", ValueError, "it must be KIND:NAME"),
         ("bot:nobody", ValueError, "a player is 'bot:nobody'; bots are random, "),
+        ("bot:bankr", ValueError, r"a player is 'bot:bankr' \(did you mean 'banker'\?\); bots are random, "),
         (3, TypeError, "a player is 3; it must be a string"),
     ],
 )
