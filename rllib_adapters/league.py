@@ -177,10 +177,11 @@ class LeagueKeeper:
         set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
+        name = self.league.next_name(learner)
+        if name in self.store:  # of what was done after the checkpoint that the run went on from
+            self.store.remove(name)
+        self._keep(algorithm, learner, name)  # first: who is interrupted writes a checkpoint of the league
         frozen = self.league.freeze(learner)
-        if frozen.name in self.store:  # of what was done after the checkpoint that the run went on from
-            self.store.remove(frozen.name)
-        self._keep(algorithm, learner, frozen.name)
         if frozen.starts_anew:
             set_weights(algorithm, learner, self.store, f"{learner}{START}")
         return frozen.name

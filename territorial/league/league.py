@@ -215,13 +215,17 @@ class League:
         text = f"above {names[i]} in {100 * above[i]:.0f} %, all others more; {100 * gate.beats:.0f} % needed"
         return GateView(bool(above[i] >= gate.beats), text)
 
+    def next_name(self, learner: str) -> str:
+        """Return what the next snapshot of ``learner`` will be called."""
+        self._known(learner)
+        return f"{learner}-{self._count[learner]}"
+
     def freeze(self, learner: str) -> Frozen:
         """Take a copy of ``learner`` up as a snapshot; it enters with the learner's rating.
 
         Where the league is full, snapshots are given up for it, see ``LeagueConfig.eviction``.
         """
-        one = self._known(learner)
-        name = f"{learner}-{self._count[learner]}"
+        one, name = self._known(learner), self.next_name(learner)
         self._count[learner] += 1
         self._frozen_at[learner] = self.steps[learner]
         self.snapshots[name] = Snapshot(name, learner, self.steps[learner])

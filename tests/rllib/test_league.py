@@ -19,6 +19,7 @@ from ray.tune.result import TRIAL_INFO  # noqa: E402
 
 from rllib_adapters.configure import league_of, set_league  # noqa: E402
 from rllib_adapters.league import (  # noqa: E402
+    LeagueKeeper,
     add_callback,
     configure_league,
     keeper_of,
@@ -209,6 +210,20 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
     assert found["games"] > games
     assert found["steps"] == {"main": 3}
     assert found["played"], "snapshots of the store where it is now"
+
+
+def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
+    tmp_path, monkeypatch
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    keeper = LeagueKeeper(small_league(), SnapshotStore(tmp_path))
+    before = keeper.league.to_bytes()
+    monkeypatch.setattr(keeper, "_keep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        keeper._freeze(None, "main")
+    assert keeper.league.to_bytes() == before
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path):
