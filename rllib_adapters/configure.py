@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
@@ -122,11 +124,14 @@ def freeze(
         learning = ", ".join(known for known in specs if known != POOL)
         raise ValueError(f"module is {module!r}; those that learn are {learning}")
     spec = specs[module]
+    manifest = spec.module_class.manifest(spec.model_config, **metadata)
+    store_of(store).add(name, weights_of(algorithm, module), manifest)
+
+
+def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the weights of the network of a module that learns, by the names that snapshots have."""
     weights = algorithm.learner_group.get_weights([module])[module]
-    network = {
-        key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")
-    }
-    store_of(store).add(name, network, spec.module_class.manifest(spec.model_config, **metadata))
+    return {key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")}
 
 
 def set_league(algorithm: Algorithm, league: LeagueTable) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters.configure import configure, set_league
+from rllib_adapters.configure import configure, set_league, weights_of
 from rllib_adapters.outcomes import outcomes_of
 from rllib_adapters.pool import MOVED, store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
@@ -191,12 +190,6 @@ class LeagueKeeper:
         about = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
         manifest = spec.module_class.manifest(spec.model_config, **about)
         self.store.add(name, weights_of(algorithm, learner), manifest)
-
-
-def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the weights of the network of a module that learns, by the names that snapshots have."""
-    weights = algorithm.learner_group.get_weights([module])[module]
-    return {key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")}
 
 
 def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:

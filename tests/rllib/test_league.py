@@ -17,7 +17,7 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.tune.result import TRIAL_INFO  # noqa: E402
 
-from rllib_adapters.configure import league_of, set_league  # noqa: E402
+from rllib_adapters.configure import league_of, set_league, weights_of  # noqa: E402
 from rllib_adapters.league import (  # noqa: E402
     LeagueKeeper,
     add_callback,
@@ -25,7 +25,6 @@ from rllib_adapters.league import (  # noqa: E402
     keeper_of,
     league_in,
     set_weights,
-    weights_of,
 )
 from rllib_adapters.outcomes import outcomes_of, taken_from  # noqa: E402
 from territorial.league import (  # noqa: E402
