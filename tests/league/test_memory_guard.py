@@ -23,13 +23,13 @@ pytestmark = pytest.mark.skipif(
 
 GROWS = """
 import time
-kept = []
-for _ in range(600):
+kept = [b"x" * (200 * 2**20)]
+for _ in range(400):
     kept.append(b"x" * 2**20)
-    time.sleep(0.005)
+    time.sleep(0.02)
 time.sleep(60)
 """
-"""A program that takes 600 MB, up to 200 MB a second."""
+"""A program that takes 200 MB at once, and then up to 50 MB a second: a busy machine samples late."""
 
 
 def started(program, *arguments):
