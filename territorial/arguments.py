@@ -33,12 +33,12 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
     TypeError for what is no whole number, True and False included, ValueError for what is out of range.
     """
     wanted = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    if isinstance(value, (bool, np.bool_)):  # indices to Python, and to numpy 2.0
+        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {shown(value)}; it must be {wanted}") from None
-    if isinstance(value, bool):
-        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
     if number < low or (high is not None and number > high):
         raise ValueError(f"{name} is {shown(number)}; it must be {wanted}")
     return number
@@ -82,7 +82,7 @@ def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
 
 def index_of(value: Any) -> int | None:
     """Return the whole number that ``value`` is, or that an array or tensor of size 1 holds; None if none."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return None
     try:
         return operator.index(value)

@@ -51,8 +51,8 @@ def text_of(about: Mapping[str, Any]) -> bytes:
 def pack(about: bytes, tables: Mapping[str, Array]) -> bytes:
     """Return the bytes of a file with the text ``about``."""
     file, text = io.BytesIO(), np.frombuffer(about, np.uint8)
-    arrays = {ABOUT: text, **tables}
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    arrays: dict[str, Any] = {ABOUT: text, **tables}
+    np.savez_compressed(file, **arrays)  # numpy 2.0 takes allow_pickle for the name of an array
     return file.getvalue()
 
 
