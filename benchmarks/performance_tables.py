@@ -99,7 +99,7 @@ def mechanisms() -> str:
     for played in dict.fromkeys(name.partition(", ")[2] for name in rows):
         found = [rows.get(f"{kind}, {played}") for kind in kinds]
         cells = [f"{one['median']:.2f}" if one else "" for one in found]
-        lines.append(f"| {played} | " + " | ".join(cells) + " |")
+        lines.append(f"| {played.replace(' 1 games', ' 1 game')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
