@@ -30,7 +30,7 @@ def only_writer(path: Path) -> Iterator[None]:
         except BlockingIOError:
             raise StoreInUseError(
                 f"another run writes to the store {path} ({_holder(file)}); give every run a folder of its "
-                "own, or end the other run first"
+                "own, or end the other run first: algorithm.stop(), if it is one of this process"
             ) from None
         file.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
         yield
