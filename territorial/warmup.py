@@ -52,7 +52,7 @@ class _Announcer(event.Listener):
         name, now = _kernel_of(event), time.perf_counter()
         if name not in _FIRST_STEP:
             if ESTIMATES.get(name or "", 0) > 1:
-                _say(f"{name}, for what is done now", ESTIMATES[str(name)])
+                _say(f"the kernel {name}", ESTIMATES[str(name)])
         elif now - self._said_at > SAID_FOR_S:
             _say("the engine, for steps and resets", sum(ESTIMATES[kernel] for kernel in _FIRST_STEP))
             self._said_at = now

@@ -346,7 +346,7 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
     now[0] += 1000  # another size of board
     assert said(stepping.step_games) != ""
     assert said(stepping.play_launches) == (
-        "territorial: compiling play_launches, for what is done now: once on this machine, about 2 s, "
+        "territorial: compiling the kernel play_launches: once on this machine, about 2 s, "
         "minutes if it is busy ...\n"
     )
 
