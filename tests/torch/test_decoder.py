@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import sysconfig
 import warnings
 
 import numpy as np
@@ -198,6 +199,10 @@ def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device
 
 
 @pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler")
+@pytest.mark.skipif(
+    not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")),
+    reason="needs Python's headers",
+)
 def test_the_default_compiler_gives_the_same_bits_of_several_methods_in_one_graph():
     torch.compiler.reset()
     decoder, right, given_ = Decoder(SMALL, CONFIG), NumpyDecoder(SMALL, CONFIG), arguments()
