@@ -19,25 +19,21 @@ from numba.core.serialize import dumps
 
 from territorial.files.atomic import write_file
 
+PACKAGES_WITH_KERNELS = ("", "bots", "decode", "nets")
+"""The packages below this one whose files take part in compiled code, by kernels or constants in them."""
 
-def source_digest() -> str:
-    """Name the state of all sources that compiled code depends on.
 
-    Numba notices a change only in the file of the cached function itself, not in the functions and
-    constants that it takes from other files, and would run stale code. So every file that takes part
-    (it imports the module of the decorators or numba, or it is one of the pure-data modules that the kernels
-    read, such as those of the bots) goes into the name of the cache directory. So does where the package
-    lies: numba also compares the time of the file, and two installations of one release would throw out each
-    other's code.
+def source_digest(package: Path = Path(__file__).parent) -> str:
+    """Return a name of the state of all sources that compiled code depends on.
+
+    Numba notices a change only in the file of the cached function itself. Functions and constants that it
+    takes from other files may change, and numba would run stale code. So every file of every package with
+    kernels is part of the name of the cache's folder. So is the place of ``package``: numba also compares the
+    time of the file, and two installations of one release would remove each other's code.
     """
-    package = Path(__file__).parent
     digest = hashlib.blake2b(str(package.resolve()).encode() + b"\0", digest_size=8)
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        is_data = path.parent == package and path.name in ("constants.py", "config.py", "obs_layout.py")
-        is_data |= path.parent == package / "bots"
-        if is_data or b"territorial._jit" in source or b"from numba" in source:
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
+    for path in sorted(path for name in PACKAGES_WITH_KERNELS for path in (package / name).glob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 

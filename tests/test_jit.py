@@ -1,5 +1,6 @@
 """Where compiled kernels are kept: by the state of all sources, and never in a folder others could write."""
 
+import ast
 import errno
 import importlib.util
 import os
@@ -75,16 +76,46 @@ def test_without_a_place_to_write_the_cache_is_private_to_the_process_and_still_
     assert not first.parent.exists()
 
 
-def test_the_digest_of_the_sources_covers_every_module_that_a_kernel_reads():
+def kernel_files(package):
+    """Return the files of ``package`` in which kernels are defined."""
+    return [
+        path for path in package.rglob("*.py") if any(map(is_kernel, ast.walk(ast.parse(path.read_text()))))
+    ]
+
+
+def is_kernel(node):
+    decorators = getattr(node, "decorator_list", [])
+    return bool({ast.unparse(decorator) for decorator in decorators} & {"njit", "kernel", "intrinsic"})
+
+
+def test_all_kernels_lie_in_packages_that_the_digest_of_the_sources_covers():
     package = Path(_jit.__file__).parent
-    kernels = [path for path in package.rglob("*.py") if b"territorial._jit" in path.read_bytes()]
-    assert {path.name for path in kernels} >= {
-        "rules.py",
-        "board.py",
-        "stepping.py",
-        "observe.py",
-        "decide.py",
+    files = kernel_files(package)
+    assert {path.name for path in files} >= {"rules.py", "board.py", "stepping.py", "observe.py", "decide.py"}
+    covered = {package / name for name in _cache.PACKAGES_WITH_KERNELS}
+    assert [path for path in files if path.parent not in covered] == []
+
+
+def test_an_edit_in_any_file_of_the_packages_with_kernels_is_another_digest(tmp_path):
+    package = copied_package(tmp_path) / "territorial"
+    files = [path for name in _cache.PACKAGES_WITH_KERNELS for path in (package / name).glob("*.py")]
+    assert {path.relative_to(package) for path in kernel_files(package)} <= {
+        path.relative_to(package) for path in files
     }
+    before = _cache.source_digest(package)
+    for path in files:
+        source = path.read_bytes()
+        path.write_bytes(source + b"# edited\n")
+        assert _cache.source_digest(package) != before, path
+        path.write_bytes(source)
+    assert _cache.source_digest(package) == before
+
+
+def test_a_kernel_file_under_another_name_is_another_digest(tmp_path):
+    package = copied_package(tmp_path) / "territorial"
+    before = _cache.source_digest(package)
+    (package / "rules.py").rename(package / "laws.py")
+    assert _cache.source_digest(package) != before
 
 
 def test_another_setting_of_a_bot_is_another_version_of_the_sources(tmp_path):
