@@ -14,12 +14,14 @@ from pathlib import Path
 import numba
 import pytest
 
+import territorial
 from territorial import GameConfig, VecGame, _cache, _jit
 from territorial.config import make_params
 from territorial.rules import attack_step
 from territorial.state import game_of
 from territorial.work import make_work
 
+PACKAGE = Path(territorial.__file__).parent
 PRINT_CACHE = "from territorial._jit import CACHE_DIR; print(CACHE_DIR)"
 
 
@@ -89,10 +91,9 @@ def is_kernel(node):
 
 
 def test_all_kernels_lie_in_packages_that_the_digest_of_the_sources_covers():
-    package = Path(_jit.__file__).parent
-    files = kernel_files(package)
-    assert {path.name for path in files} >= {"rules.py", "board.py", "stepping.py", "observe.py", "decide.py"}
-    covered = {package / name for name in _cache.PACKAGES_WITH_KERNELS}
+    files = kernel_files(PACKAGE)
+    assert {path.name for path in files} >= {"rules.py", "board.py", "fronts.py", "decide.py", "blocks.py"}
+    covered = {PACKAGE / name for name in _cache.PACKAGES_WITH_KERNELS}
     assert [path for path in files if path.parent not in covered] == []
 
 
@@ -114,7 +115,8 @@ def test_an_edit_in_any_file_of_the_packages_with_kernels_is_another_digest(tmp_
 def test_a_kernel_file_under_another_name_is_another_digest(tmp_path):
     package = copied_package(tmp_path) / "territorial"
     before = _cache.source_digest(package)
-    (package / "rules.py").rename(package / "laws.py")
+    rules = next(package.rglob("rules.py"))
+    rules.rename(rules.with_name("laws.py"))
     assert _cache.source_digest(package) != before
 
 
@@ -130,9 +132,7 @@ def test_another_setting_of_a_bot_is_another_version_of_the_sources(tmp_path):
 def copied_package(folder):
     """Return ``folder`` with a copy of the package in it."""
     target = folder / "territorial"
-    shutil.copytree(
-        Path(_jit.__file__).parent, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
-    )
+    shutil.copytree(PACKAGE, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     return folder
 
 
@@ -163,7 +163,7 @@ def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
     (tmp_path / "slow_kernel.py").write_text(SLOW_KERNEL)
     command = [sys.executable, "-c", COUNT_COMPILATIONS, str(tmp_path)]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+    environment["PYTHONPATH"] = str(PACKAGE.parent)
     workers = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
@@ -194,7 +194,7 @@ print(is_ready(add_one, (types.float64,)), *(add_one(eval(number)) for number in
 def test_code_that_is_missing_is_compiled_and_code_for_other_arguments_never_run(tmp_path):
     (tmp_path / "twice.py").write_text(ADD_ONE)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+    environment["PYTHONPATH"] = str(PACKAGE.parent)
 
     def call(*numbers):
         command = [sys.executable, "-c", CALL, str(tmp_path), *numbers]
@@ -272,7 +272,7 @@ def test_without_any_folder_to_write_to_kernels_work(tmp_path):
     if not hasattr(os, "geteuid") or not Path("/dev/null").exists():
         pytest.skip("this system has no /dev/null")
     environment = os.environ | dict.fromkeys(("NUMBA_CACHE_DIR", "TMPDIR", "HOME"), "/dev/null")
-    environment["PYTHONPATH"] = str(Path(_jit.__file__).parents[1])
+    environment["PYTHONPATH"] = str(PACKAGE.parent)
     program = """
 import tempfile
 def mkdtemp(*args, **keywords): raise FileNotFoundError(2, "No usable temporary directory found")

@@ -105,7 +105,7 @@ def play(game: Any, steps: int) -> str:
 
 
 def step(game: Any) -> Any:
-    """Return what a step in which all agents hold returns, less the infos; a reset's where a game has ended."""
+    """Return what a step shows in which all agents hold; what a reset shows where a game has ended."""
     if isinstance(game, VecGame):
         return game.step()[:4]
     if isinstance(game, territorial.TerritorialVec):
