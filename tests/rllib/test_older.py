@@ -1,0 +1,56 @@
+"""A checkpoint that an older revision of the project wrote is loaded by this one, and trains on.
+
+Those in ``tests/older/before_rooms`` were made by the revision before the modules moved into packages. To make
+them anew, at the root of a checkout of it: ``python -m tests.rllib.test_older FILE.zip``.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import ray
+
+from tests.rllib.support import fill, league, small_config, start_ray
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* has moved:DeprecationWarning")
+CHECKPOINT = Path(__file__).parents[1] / "older" / "before_rooms" / f"ray-{ray.__version__}.zip"
+
+
+@pytest.mark.skipif(not CHECKPOINT.exists(), reason=f"there is no older checkpoint of Ray {ray.__version__}")
+def test_an_older_checkpoint_trains_on(tmp_path, monkeypatch):
+    from ray.rllib.algorithms.algorithm import Algorithm
+
+    monkeypatch.chdir(tmp_path)  # where its store lies, which it names by a relative path
+    shutil.unpack_archive(CHECKPOINT, tmp_path)
+    start_ray()
+    try:
+        algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"))
+        assert algorithm.iteration == 1
+        algorithm.train()
+        assert algorithm.iteration == 2
+        algorithm.stop()
+    finally:
+        ray.shutdown()
+
+
+def main(archive: Path) -> None:
+    """Write ``archive``: a store with a snapshot, and a checkpoint after one iteration."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        start_ray()
+        fill("store").remove("second")
+        table = league("snapshot:first", "bot:banker")
+        algorithm = small_config("store", env={"league": table}).build_algo()
+        algorithm.train()
+        algorithm.save_to_path(f"{folder}/checkpoint")
+        algorithm.stop()
+        ray.shutdown()
+        Path("store/.lock").unlink(missing_ok=True)
+        shutil.make_archive(str(archive.with_suffix("")), "zip", folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute())
