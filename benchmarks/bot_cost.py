@@ -21,16 +21,16 @@ import numpy as np
 
 import territorial
 from territorial import bots
-from territorial._jit import kernel, njit
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.constants import AGENT_CODE
-from territorial.engine import VecGame
-from territorial.rules import launch
-from territorial.seats import LINEUPS
-from territorial.state import OVER, game_of
-from territorial.stepping import decide_launches, play
-from territorial.work import make_work
+from territorial.engine.seats import LINEUPS
+from territorial.engine.step import decide_launches, play
+from territorial.engine.vec_game import VecGame
+from territorial.game.rules import launch
+from territorial.game.scratch import make_work
+from territorial.game.state import OVER, game_of
+from territorial.jit.decorators import kernel, njit
 
 RESULT = Path(__file__).parent / "results" / "bot_cost.json"
 GOAL_US = 3.0

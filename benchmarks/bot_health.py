@@ -27,11 +27,11 @@ import territorial
 from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.cores import usable_cores
-from territorial.league.contest import Fixture
-from territorial.league.playing import play_on_all_cores
-from territorial.league.statistics import Tally, chi_square_tail
-from territorial.seats import LINEUPS
+from territorial.engine.seats import LINEUPS
+from territorial.evaluation.play import play_on_all_cores
+from territorial.evaluation.schedule import Fixture
+from territorial.evaluation.statistics import Tally, chi_square_tail
+from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parent / "results" / "bot_health.json"
 OPEN = territorial.GameConfig(map="open")

@@ -13,7 +13,7 @@ from territorial import bots
 from territorial.bots.style import Range, Style
 from territorial.bots.targets import BY_FORCE
 from territorial.cli.obs_tables import markdown
-from territorial.seats import LINEUPS
+from territorial.engine.seats import LINEUPS
 
 LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
 INTERVALS = (

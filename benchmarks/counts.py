@@ -28,11 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 import territorial
-from territorial._jit import ONE, ZERO, kernel, lowest_bit
-from territorial._words import EIGHT, eight, no_cells, put, rows_in, total, with_counts
-from territorial.board import beside, place_of
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
+from territorial.game.board import beside, place_of
+from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit
+from territorial.jit.simd import EIGHT, eight, no_cells, put, rows_in, total, with_counts
 
 RESULT = Path(__file__).parent / "results" / "counts.json"
 CONFIG = territorial.GameConfig()

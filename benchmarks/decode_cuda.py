@@ -30,7 +30,7 @@ from territorial.cli.machine import machine, versions
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.decode.torch import Decoder
 from territorial.nets import OwnerConv2d
-from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
 RESULT = Path(__file__).parent / "results" / "decode_cuda.json"
 DEVICE = "cuda"

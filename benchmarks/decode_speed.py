@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 import territorial
-from territorial.actions import ego_owners
+from territorial.actions.encoding import ego_owners
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.decode.numpy import Decoder
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 CONFIG = territorial.GameConfig()
 LAYOUT = ObsLayout(height=CONFIG.height, width=CONFIG.width, num_players=CONFIG.num_players, frames=4)

@@ -30,7 +30,7 @@ from typing import Any
 from territorial import GameConfig, Setting, evaluate
 from territorial.cli.machine import machine, versions
 from territorial.league import SnapshotStore
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 RESULT = Path(__file__).parent / "results" / "evaluation_cost.json"
 MB = 2**20

@@ -26,7 +26,7 @@ from territorial.cli import options
 from territorial.cli.machine import machine, resident_memory, versions
 from territorial.decode.blocks import key_bytes
 from territorial.decode.store import FrameStore
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 NUM_GAMES = 16
 LIMIT = 3000

@@ -32,10 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import parts
 
 import territorial
-from territorial import _crew, stepping
-from territorial._jit import entry_of, kernel
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
+from territorial.engine import step as stepping
+from territorial.jit import thread_pool as _crew
+from territorial.jit.decorators import entry_of, kernel
 
 RESULT = Path(__file__).parent / "results" / "instructions.json"
 PARTS = (

@@ -36,12 +36,12 @@ import territorial
 from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.cores import usable_cores
-from territorial.league.charts import check_matplotlib
-from territorial.league.contest import Fixture
-from territorial.league.playing import play_on_all_cores
-from territorial.league.record import GameRecord
-from territorial.league.statistics import Tally, Z
+from territorial.evaluation.charts import check_matplotlib
+from territorial.evaluation.play import play_on_all_cores
+from territorial.evaluation.record import GameRecord
+from territorial.evaluation.schedule import Fixture
+from territorial.evaluation.statistics import Tally, Z
+from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parent / "results" / "invasion.json"
 PICTURE = Path(__file__).parents[1] / "docs/images/invasion.png"

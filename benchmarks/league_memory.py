@@ -35,10 +35,10 @@ from typing import Any
 from benchmarks.where_memory_goes import Case, configuration
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.league.memory import PSS, Memory, measure, process_tree
-from territorial.league.plan import MB, Plan
-from territorial.league.predict import predict
-from territorial.league.setup import Setup
+from territorial.memory.measure import PSS, Memory, measure, process_tree
+from territorial.memory.plan import MB, Plan
+from territorial.memory.predict import predict
+from territorial.memory.setup import Setup
 
 RESULT = Path(__file__).parent / "results" / "league_memory.json"
 
@@ -84,7 +84,7 @@ SYNCS = 7
 COMPILE = """
 import torch
 from territorial.nets import OwnerConv2d
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 layer = OwnerConv2d(ObsLayout(height=16, width=16, num_players=2, frames=1), 2, 2)
 layer(torch.zeros((1, 1, 16, 16), dtype=torch.uint8)).sum().backward()

@@ -25,9 +25,9 @@ from rllib_adapters.training import BOTS, Training
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
 from territorial.cli.machine import machine, versions
+from territorial.evaluation.charts import check_matplotlib
 from territorial.league import SnapshotStore
-from territorial.league.charts import check_matplotlib
-from territorial.league.league_charts import draw_league
+from territorial.league.charts import draw_league
 from territorial.nets.players import SnapshotPolicy
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli import obs_tables
-from territorial.league.plan import in_mb
+from territorial.memory.plan import in_mb
 
 RESULTS = Path(__file__).parent / "results"
 

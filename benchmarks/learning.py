@@ -36,7 +36,7 @@ from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
-from territorial.league.charts import check_matplotlib
+from territorial.evaluation.charts import check_matplotlib
 from territorial.nets import EncodeOncePolicy, Policy
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.models.torch.torch_modelv2 import TorchModelV2
 from ray.rllib.policy.policy import Policy
 
-from territorial.actions import num_targets
+from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 
 EPISODE = 1000

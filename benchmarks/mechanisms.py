@@ -32,12 +32,12 @@ import numpy as np
 
 import territorial
 from benchmarks.scaling import LIFE, spread_out
-from territorial import stepping
-from territorial._crew import refill, take
-from territorial._held import Held, arguments_of
-from territorial._jit import kernel
 from territorial.cli.machine import machine, versions
-from territorial.stepping import Batch, step_game
+from territorial.engine.step import Batch, step_game
+from territorial.engine.vec_game import step as stepping
+from territorial.jit.bound_arguments import Held, arguments_of
+from territorial.jit.decorators import kernel
+from territorial.jit.thread_pool import refill, take
 
 RESULT = Path(__file__).parent / "results" / "mechanisms.json"
 LINE_UP = territorial.LINEUPS["mixed-1"].seats

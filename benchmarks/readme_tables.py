@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
 docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and docs/where-40-gb-went.md from
-benchmarks/results/*.json, and those of docs/observation.md from territorial.obs_layout. Those about bots are
-in benchmarks/bot_tables.py, those of docs/performance.md and docs/league.md in performance_tables.py and
-league_tables.py.
+benchmarks/results/*.json, and those of docs/observation.md from territorial.observation.layout. Those about
+bots are in benchmarks/bot_tables.py, those of docs/performance.md and docs/league.md in
+performance_tables.py and league_tables.py.
 
     python benchmarks/readme_tables.py            fill in what stands between the markers
     python benchmarks/readme_tables.py --check    exit code 1 if that would change anything
@@ -68,10 +68,10 @@ from benchmarks import (
     where_memory_goes,
 )
 from territorial.cli import obs_tables
-from territorial.league.plan import Item, Place, Plan, in_mb
-from territorial.league.predict import flat_size, predict
-from territorial.league.setup import Setup
-from territorial.obs_layout import OBS_VERSION, Column, ObsLayout
+from territorial.memory.plan import Item, Place, Plan, in_mb
+from territorial.memory.predict import flat_size, predict
+from territorial.memory.setup import Setup
+from territorial.observation.layout import OBS_VERSION, Column, ObsLayout
 from territorial.render import player_colors
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
 from tests.render.color_vision import least_distance

@@ -28,7 +28,7 @@ from rllib_adapters.modules import BoardModule
 from territorial import GameConfig
 from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 GOAL = 15
 ROUNDS = 9

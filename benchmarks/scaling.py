@@ -25,8 +25,8 @@ from typing import Any
 
 import territorial
 from territorial.cli.machine import machine, versions
-from territorial.cores import usable_cores
-from territorial.league.charts import check_matplotlib
+from territorial.evaluation.charts import check_matplotlib
+from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parent / "results" / "scaling.json"
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "scaling.png"

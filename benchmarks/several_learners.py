@@ -42,7 +42,7 @@ from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.decode.layout import feature_names
 from territorial.league import Group, LeagueTable, PayoffMatrix, SnapshotStore
-from territorial.league.memory import measure
+from territorial.memory.measure import measure
 
 RESULT = Path(__file__).parent / "results" / "several_learners.json"
 SIZES = {"full": (20, 100), "small": (5, 10)}

@@ -32,7 +32,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.cli.machine import machine, versions
 from territorial.league import SnapshotStore
-from territorial.league.store import MANIFEST, WEIGHTS
+from territorial.snapshots.store import MANIFEST, WEIGHTS
 
 RESULT = Path(__file__).parent / "results" / "snapshots_at_scale.json"
 MB, WIDTH = 2**20, 2048
@@ -70,7 +70,7 @@ def play(folder: str, count: int, end: Any) -> None:
     """Open ``count`` snapshots, let each act, say so, and wait."""
     import torch
 
-    from territorial.actions import pair_mask
+    from territorial.actions.encoding import pair_mask
     from territorial.decode.numpy import Decoder
     from territorial.nets.features import FeatureTrunk
     from territorial.nets.frozen import FrozenPolicies

@@ -35,7 +35,7 @@ from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.league import Group, LeagueTable, SnapshotStore
-from territorial.league.memory import measure
+from territorial.memory.measure import measure
 
 RESULT = Path(__file__).parent / "results" / "soak.json"
 KEPT = 10

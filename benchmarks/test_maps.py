@@ -9,7 +9,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import territorial
-from territorial.map_names import KINDS
+from territorial.config.map_names import KINDS
 
 SEATS = territorial.LINEUPS["mixed-1"].seats
 

@@ -27,8 +27,8 @@ import numpy as np
 
 import territorial
 from benchmarks.scaling import CONFIG, CORES, FORMS, LIFE, LINE_UP, spread_out
-from territorial._jit import ONE, kernel
 from territorial.cli.machine import machine, versions
+from territorial.jit.decorators import ONE, kernel
 
 RESULT = Path(__file__).parent / "results" / "threads.json"
 GAMES = 256

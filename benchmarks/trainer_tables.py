@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from territorial.cli import obs_tables
-from territorial.env_options import CHOICES
+from territorial.envs.options import CHOICES
 from territorial.testing.trainers import TRAINERS, Trainer
 
 ADAPTERS = {

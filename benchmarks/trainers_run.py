@@ -29,7 +29,7 @@ from pettingzoo.utils import parallel_to_aec
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 import territorial
-from territorial.env_options import CHOICES
+from territorial.envs.options import CHOICES
 from territorial.testing.trainers import TRAINERS, Trainer
 
 ROOT = Path(__file__).resolve().parents[1]

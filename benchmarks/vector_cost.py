@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import territorial
-from territorial.actions import unflatten
+from territorial.actions.encoding import unflatten
 from territorial.cli.machine import machine, versions
 
 NUM_GAMES = 64

@@ -28,10 +28,10 @@ import numpy as np
 
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.league.memory import PSS, measure
-from territorial.league.plan import MB, Place
-from territorial.league.predict import predict
-from territorial.league.setup import Setup
+from territorial.memory.measure import PSS, measure
+from territorial.memory.plan import MB, Place
+from territorial.memory.predict import predict
+from territorial.memory.setup import Setup
 
 RESULT = Path(__file__).parent / "results" / "where_memory_goes.json"
 SIDES = {"full": 128, "small": 32}

@@ -29,7 +29,7 @@ from rllib_adapters.pool import opponents_of, pool_settings
 from rllib_adapters.spaces import SHARED
 from territorial import GameConfig
 from territorial.league import Group, LeagueTable, SnapshotStore
-from territorial.league.memory import measure
+from territorial.memory.measure import measure
 
 BOTS = {"bot:metronome": 3, "bot:banker": 3, "bot:turtle": 2, "bot:novice": 3, "bot:random": 1}
 UNTRAINED = "untrained"

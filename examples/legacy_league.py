@@ -27,7 +27,7 @@ from rllib_adapters.modules import ReferenceModule, settings_of
 from rllib_adapters.pool import pool_settings
 from territorial import GameConfig
 from territorial.league import SnapshotStore
-from territorial.league.memory import measure
+from territorial.memory.measure import measure
 
 NUM_BOTS = NUM_FROZEN = 32
 FIRST = "first"

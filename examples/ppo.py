@@ -24,7 +24,7 @@ from territorial.config import GameConfig
 from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
 from territorial.nets import BoardPolicy, EncodeOncePolicy, Policy
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 
 @dataclasses.dataclass

@@ -22,9 +22,9 @@ from ppo import Args, Trunk, advantages_of, log_probs, to_rows, update
 
 import territorial
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
-from territorial.league.checkpoints import Checkpoints
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.snapshots.checkpoints import Checkpoints
 
 LEARN, FROZEN, BOTS = 2, 2, 2
 """Seats of a game: those that are learned from, frozen copies, bots."""

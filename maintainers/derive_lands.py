@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.map_names import LANDS
+from territorial.config.map_names import LANDS
+from territorial.files.png import mask_png
 from territorial.maps.lands import LAND_SIDE
 from territorial.maps.regions import keep_largest, label_regions
-from territorial.png import mask_png
 
 FOLDER = Path(__file__).resolve().parents[1] / "territorial/maps/lands"
 TABLE = "lands.json"

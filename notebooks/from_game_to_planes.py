@@ -14,7 +14,7 @@ import territorial
 from territorial.constants import BLOCKED
 from territorial.decode import feature_names
 from territorial.decode.numpy import Decoder
-from territorial.obs_layout import PLAYERS, ObsLayout, index
+from territorial.observation.layout import PLAYERS, ObsLayout, index
 from territorial.render import render_board, write_png
 
 

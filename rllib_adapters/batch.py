@@ -14,7 +14,7 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.env import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
-from territorial.engine import VecGame, compile_steps, seed_of_episode
+from territorial.engine.vec_game import VecGame, compile_steps, seed_of_episode
 from territorial.league import LeagueTable, Player
 
 Bools = npt.NDArray[np.bool_]

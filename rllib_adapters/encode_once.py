@@ -19,7 +19,7 @@ from rllib_adapters.modules import BoardModule
 from territorial.config import GameConfig
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.policy import Policy
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 
 class EncodeOnceModule(BoardModule):

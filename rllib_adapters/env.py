@@ -14,12 +14,12 @@ from rllib_adapters.agents import MAIN, POOL, frozen_name, learner_name, module_
 from rllib_adapters.options import EnvOptions, roles_by_seat
 from rllib_adapters.outcomes import Outcomes
 from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
-from territorial.actions import pair_mask
+from territorial.actions.encoding import pair_mask
 from territorial.bots import PythonBot
 from territorial.decode.numpy import Decoder
-from territorial.engine import VecGame, compile_steps
+from territorial.engine.seats import AGENT, Seat
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player
-from territorial.seats import AGENT, Seat
 
 Observation = dict[str, npt.NDArray[Any]]
 
@@ -53,7 +53,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     docs/observation.md has the bits and the columns. All agents of a kind have one space object.
 
     **Actions.** ``MultiDiscrete([P + 2, 10])``: what (0 holds, 1 neutral land, 2 oneself, 3.. the others in
-    ego order) and how much, see ``territorial.actions``. What is not legal holds.
+    ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds.
 
     **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
     when the last learning agent is out; frozen seats that are left are truncated then.

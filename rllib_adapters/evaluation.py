@@ -7,7 +7,7 @@ from typing import Any
 
 import ray
 
-from territorial.league.trials import Portion, TrialRecord, Tryout
+from territorial.evaluation.trials import Portion, TrialRecord, Tryout
 
 
 class OnRay:

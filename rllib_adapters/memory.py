@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from territorial.arguments import finite_number, shown, whole_number
+from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import draft_of
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.league.memory import MEANINGS, Memory, measure
+from territorial.memory.measure import MEANINGS, Memory, measure
 
 MB = 2**20
 BOUNDS = Bounds(nbytes=2**20, values=10_000)

@@ -22,7 +22,7 @@ from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.policy import Policy
 from territorial.nets.reference import ReferenceTrunk
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 HOLD_PROBABILITY = 0.9
 VALUE_CHUNK = 64

@@ -14,7 +14,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from territorial.league import Manifest, SnapshotStore, UnknownSnapshotError, Weights
-from territorial.league.store import Packed
+from territorial.snapshots.store import Packed
 
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, if nobody says otherwise."""

@@ -11,13 +11,13 @@ from typing import Any
 
 from rllib_adapters.agents import MAIN, POOL
 from territorial import bots
-from territorial.arguments import hint
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
+from territorial.config.validation import hint
+from territorial.engine.seats import AGENT, Seat, name_of
+from territorial.evaluation.players import python_bot
 from territorial.league import Group, LeagueTable
-from territorial.league.field import python_bot
-from territorial.obs_layout import MAX_FRAMES, ObsLayout
-from territorial.seats import AGENT, Seat, name_of
+from territorial.observation.layout import MAX_FRAMES, ObsLayout
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from territorial.engine import GameArrays
+from territorial.engine.vec_game import GameArrays
+from territorial.evaluation.outcome import known_places, places_now
 from territorial.league import Outcome, Player
-from territorial.league.outcome import known_places, places_now
 
 MOST = 2_000
 """Outcomes that an environment keeps; older ones are dropped, where nobody asks."""

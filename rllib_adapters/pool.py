@@ -14,7 +14,7 @@ from rllib_adapters.modules import BoardModule
 from rllib_adapters.spaces import decode_name
 from territorial.league import SnapshotStore
 from territorial.nets.frozen import FrozenPolicies
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 OPPONENT = "opponent"
 MOVED = "if it was moved, say where it is: Algorithm.from_checkpoint(path, store=folder)"

@@ -12,7 +12,7 @@ from rllib_adapters.choice import Legal
 from rllib_adapters.spaces import SHARED
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
-from territorial.obs_layout import NEW_GAME, ObsLayout
+from territorial.observation.layout import NEW_GAME, ObsLayout
 
 TABLES = tuple(name for name in SHARED if name != "observations")
 KEY_EVERY = 256

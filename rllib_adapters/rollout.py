@@ -19,7 +19,7 @@ from rllib_adapters.batch import GameView, Step
 from rllib_adapters.record import Record
 from rllib_adapters.roster import Roster
 from rllib_adapters.shared_observations import SharedObservations
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]

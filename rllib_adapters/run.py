@@ -27,16 +27,16 @@ from rllib_adapters.league import configure_league, keeper_of, league_in
 from rllib_adapters.memory import DRIVER, RAY, kind_of
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import OPTIONS, Training
-from territorial.arguments import finite_number, whole_number
+from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import League, SnapshotStore
-from territorial.league.checkpoints import Checkpoints
-from territorial.league.memory import Memory, measure
-from territorial.league.memory_guard import MemoryGuard
-from territorial.league.plan import MB, BudgetError
-from territorial.league.predict import predict
+from territorial.memory.guard import MemoryGuard
+from territorial.memory.measure import Memory, measure
+from territorial.memory.plan import MB, BudgetError
+from territorial.memory.predict import predict
+from territorial.snapshots.checkpoints import Checkpoints
 
 PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"

@@ -39,7 +39,7 @@ from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
 from rllib_adapters.roster import Roster
 from rllib_adapters.rows import drop_untrained
 from rllib_adapters.tally import Tally
-from territorial.actions import num_targets
+from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 
 Bools = npt.NDArray[np.bool_]

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions import num_targets
+from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
-from territorial.engine import VecGame
-from territorial.modes import Packed
+from territorial.engine.vec_game import VecGame
+from territorial.envs.observation_modes import Packed
 
 SHARED = ("observations", "players", "borders", "globals")
 """The keys of an observation whose arrays are the same for all agents of a game."""
@@ -62,7 +62,7 @@ def frozen_space(agents: spaces.Dict) -> spaces.Dict:
 
 
 def action_space(num_players: int) -> spaces.MultiDiscrete:
-    """Return ``MultiDiscrete([P + 2, 10])``: what and how much, see ``territorial.actions``."""
+    """Return ``MultiDiscrete([P + 2, 10])``: what and how much, see ``territorial.actions.encoding``."""
     return spaces.MultiDiscrete([num_targets(num_players), NUM_FRACTIONS])
 
 

@@ -18,11 +18,11 @@ from rllib_adapters.training import OPTIONS, PRESETS, Training
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
-from territorial.engine import compile_steps, is_compiled
-from territorial.league.checkpoints import CheckpointError
-from territorial.league.errors import StoreInUseError
-from territorial.league.plan import BudgetError
-from territorial.warmup import progress
+from territorial.engine.vec_game import compile_steps, is_compiled
+from territorial.jit.warmup import progress
+from territorial.memory.plan import BudgetError
+from territorial.snapshots.checkpoints import CheckpointError
+from territorial.snapshots.errors import StoreInUseError
 
 EXAMPLES = """\
   territorial train RUN --preset quick            a small league, in some minutes

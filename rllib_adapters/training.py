@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from territorial.arguments import finite_number, shown, whole_number
 from territorial.config import GameConfig
+from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
-from territorial.league.setup import Setup
+from territorial.memory.setup import Setup
 
 Network = Literal["features", "boards"]
 Log = Literal["csv", "tensorboard"]

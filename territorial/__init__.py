@@ -1,6 +1,7 @@
 """territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
 
-import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
+import territorial._interrupts  # first of all: the rest takes time
+import territorial._moved  # noqa: F401  # former names of modules are found from now on
 
 # isort: split
 from typing import TYPE_CHECKING
@@ -8,17 +9,17 @@ from typing import TYPE_CHECKING
 from territorial import bots, maps
 from territorial._version import __version__
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
 from territorial.constants import RULES_VERSION
-from territorial.engine import Snapshot, VecGame
+from territorial.engine.seats import LINEUPS, LineUp
+from territorial.engine.vec_game import Snapshot, VecGame
+from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
-from territorial.gymnasium_envs import SeatEnv, SeatVectorEnv
-from territorial.landmask import LandMask
-from territorial.league.evaluation import Evaluation, evaluate
-from territorial.league.trials import Setting
-from territorial.obs_layout import OBS_VERSION
+from territorial.envs.vector import TerritorialVec, VecSnapshot, make_vec
+from territorial.evaluation.evaluate import Evaluation, evaluate
+from territorial.evaluation.trials import Setting
+from territorial.observation.layout import OBS_VERSION
 from territorial.replay import Recorder, Replay
-from territorial.seats import LINEUPS, LineUp
-from territorial.vector import TerritorialVec, VecSnapshot, make_vec
 
 if TYPE_CHECKING:  # type checkers do not know that the module can be called
     from territorial.envs.pettingzoo import env

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.actions import (
+from territorial.actions.encoding import (
     NO_TARGET,
     ego_owners,
     flat_mask,

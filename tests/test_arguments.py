@@ -5,7 +5,7 @@ from inspect import signature
 import numpy as np
 import pytest
 
-from territorial.arguments import (
+from territorial.config.validation import (
     check_keywords,
     checked_list,
     finite_number,

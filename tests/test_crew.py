@@ -11,8 +11,10 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from territorial import GameConfig, VecGame, _crew
-from territorial._crew import (
+from territorial import GameConfig, VecGame
+from territorial.jit import thread_pool as _crew
+from territorial.jit.decorators import JIT_ENABLED, kernel
+from territorial.jit.thread_pool import (
     ASLEEP,
     CALLED,
     END,
@@ -31,7 +33,6 @@ from territorial._crew import (
     refill,
     take,
 )
-from territorial._jit import JIT_ENABLED, kernel
 from territorial.replay import Recorder
 
 AWAKE = 10**8 if JIT_ENABLED else 0

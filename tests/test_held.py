@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial._held import Held, arguments_of, keep
-from territorial._jit import kernel
+from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.decorators import kernel
 
 
 class Part(NamedTuple):

@@ -15,14 +15,16 @@ import numba
 import pytest
 
 import territorial
-from territorial import GameConfig, VecGame, _cache, _jit
+from territorial import GameConfig, VecGame
 from territorial.config import make_params
-from territorial.rules import attack_step
-from territorial.state import game_of
-from territorial.work import make_work
+from territorial.game.rules import attack_step
+from territorial.game.scratch import make_work
+from territorial.game.state import game_of
+from territorial.jit import cache as _cache
+from territorial.jit import decorators as _jit
 
 PACKAGE = Path(territorial.__file__).parent
-PRINT_CACHE = "from territorial._jit import CACHE_DIR; print(CACHE_DIR)"
+PRINT_CACHE = "from territorial.jit.decorators import CACHE_DIR; print(CACHE_DIR)"
 
 
 def cache_of(**environment):
@@ -41,7 +43,10 @@ def cache_of(**environment):
 
 
 def test_a_numba_that_lacks_what_is_extended_is_named_with_what_to_install():
-    program = "import numba.core.registry as registry; del registry.CPUDispatcher; import territorial._jit"
+    program = (
+        "import numba.core.registry as registry; del registry.CPUDispatcher; "
+        "import territorial.jit.decorators"
+    )
     done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
@@ -147,7 +152,7 @@ result = slow_kernel.add_up(3)
 print(sum(slow_kernel.add_up.stats.cache_misses.values()), result)
 """
 SLOW_KERNEL = """
-from territorial._jit import kernel
+from territorial.jit.decorators import kernel
 
 @kernel
 def add_up(n):
@@ -172,7 +177,7 @@ def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
 
 
 ADD_ONE = """
-from territorial._jit import kernel
+from territorial.jit.decorators import kernel
 
 @kernel
 def add_one(number):
@@ -181,7 +186,7 @@ def add_one(number):
 CALL = """
 import sys
 from numba import types
-from territorial._jit import is_ready
+from territorial.jit.decorators import is_ready
 
 sys.path.insert(0, sys.argv[1])
 from twice import add_one
@@ -279,7 +284,7 @@ def mkdtemp(*args, **keywords): raise FileNotFoundError(2, "No usable temporary 
 tempfile.mkdtemp = mkdtemp
 from numba.core import caching
 caching.CompileResultCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes[:1]
-from territorial._jit import kernel
+from territorial.jit.decorators import kernel
 namespace = {}
 print(kernel(eval("lambda number: number + 1"))(1))
 """

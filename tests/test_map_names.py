@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 from territorial import GameConfig, LandMask
-from territorial.map_mix import MapMix, entries_of, text_of
-from territorial.map_names import ALL_MAPS, KINDS, LANDS, parse_map_name
+from territorial.config.map_mix import MapMix, entries_of, text_of
+from territorial.config.map_names import ALL_MAPS, KINDS, LANDS, parse_map_name
 
 MASK = LandMask.from_text("\n".join(["." * 16] * 16))
 

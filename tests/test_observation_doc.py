@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import territorial
-from territorial.actions import ego_owners, owner_of_target, target_mask
+from territorial.actions.encoding import ego_owners, owner_of_target, target_mask
 from territorial.constants import BLOCKED
-from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout
 from territorial.reference import pack_delta, pack_planes, pack_terrain
 from tests.reference.support import histories
 

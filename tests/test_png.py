@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from territorial import png
-from territorial.png import SIGNATURE, PngError, mask_png, read_png
+from territorial.files import png
+from territorial.files.png import SIGNATURE, PngError, mask_png, read_png
 
 GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
 CHANNELS = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGB_ALPHA: 4}

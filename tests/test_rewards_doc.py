@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial.reward_parts import PARTS, ZERO_SUM
+from territorial.config.rewards import PARTS, ZERO_SUM
 
 PAGE = (Path(__file__).parents[1] / "docs" / "rewards.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

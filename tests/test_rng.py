@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from territorial.game.rng import draw, draw_below, mix
 from territorial.reference import rng as slow
-from territorial.rng import draw, draw_below, mix
 
 WORDS = st.integers(0, 2**64 - 1)
 COUNTS = st.integers(0, 2**63 - 1)

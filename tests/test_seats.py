@@ -8,7 +8,7 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.constants import AGENT_CODE
-from territorial.seats import SEAT_NAMES, LineUp, seat_codes
+from territorial.engine.seats import SEAT_NAMES, LineUp, seat_codes
 
 NAMES = ("agent", "external", "random", "agent")
 CODES = [SEAT_NAMES.index(name) for name in ("agent", "external", "random-1", "agent")]

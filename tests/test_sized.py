@@ -8,9 +8,9 @@ import numba
 import numpy as np
 import pytest
 
-from territorial._held import Held, arguments_of, keep
-from territorial._jit import JIT_ENABLED, kernel
-from territorial._words import at, eight, fill, put, put_at
+from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.decorators import JIT_ENABLED, kernel
+from territorial.jit.simd import at, eight, fill, put, put_at
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
 

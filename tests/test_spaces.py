@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from territorial.spaces import batch_of, from_zero_to, observation_of, space_of
+from territorial.envs.spaces import batch_of, from_zero_to, observation_of, space_of
 
 
 def test_an_observation_of_one_array_is_that_array():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial.env_options import CHOICES, OPTION_NAMES
+from territorial.envs.options import CHOICES, OPTION_NAMES
 from territorial.testing import TRAINERS
 
 ROOT = Path(__file__).parents[1]

@@ -22,8 +22,8 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import territorial
-from territorial import board
-from territorial._jit import ONE, TOP_BIT, kernel, popcount
+from territorial.game import board
+from territorial.jit.decorators import ONE, TOP_BIT, kernel, popcount
 from territorial.reference import ReferenceGame
 
 ROUNDS = 15

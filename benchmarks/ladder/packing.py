@@ -24,17 +24,17 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import territorial
-from territorial import packing
-from territorial._held import Held, arguments_of, keep
-from territorial._jit import ONE, ZERO, entry_of, kernel
-from territorial._words import EIGHT
-from territorial.board import block_of, num_groups, num_rows, num_strips, zeroed_words
-from territorial.changes import forget_entries
 from territorial.constants import BLOCKED
-from territorial.obs_layout import ObsLayout
-from territorial.observe import allocate_buffers
+from territorial.game.board import block_of, num_groups, num_rows, num_strips, zeroed_words
+from territorial.game.change_log import forget_entries
+from territorial.game.scratch import Work, make_work
+from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.decorators import ONE, ZERO, entry_of, kernel
+from territorial.jit.simd import EIGHT
+from territorial.observation import packing
+from territorial.observation.layout import ObsLayout
+from territorial.observation.tables import allocate_buffers
 from territorial.reference import pack_planes
-from territorial.work import Work, make_work
 
 FRAMES = 4
 STEPS = 60
@@ -203,7 +203,7 @@ def load(stack: Stack, change: Change, *, by_block: bool) -> None:
 
 
 def log_of(planes: npt.NDArray[np.uint64], touched: npt.NDArray[np.uint64], empty: Work) -> dict[str, Any]:
-    """Return the log of a change, by the names of ``territorial.work.Work``; ``empty`` has an empty one."""
+    """Return the log of a change, named as in ``game.scratch.Work``; ``empty`` has an empty one."""
     names = ("log_entries", "log_length", "log_blocks", "log_bits", "log_changes", "log_planes", "log_counts")
     log = {name: getattr(empty, name).copy() for name in names}
     flags = np.unpackbits(touched.view(np.uint8), axis=-1, bitorder="little")

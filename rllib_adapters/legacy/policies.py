@@ -15,7 +15,7 @@ from ray.rllib.policy.sample_batch import SampleBatch
 from rllib_adapters.legacy.record import Record
 from rllib_adapters.pool import opponents_of
 from territorial.nets.frozen import FrozenPolicies
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 DUMMY_ROWS = 2
 """Rows of the batch with which a policy of the old stack finds out what its loss needs: 32, stock."""

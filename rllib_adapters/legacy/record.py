@@ -14,9 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from territorial.actions import num_targets
+from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 TORCH_DTYPES = {"float32": torch.float32, "int32": torch.int32, "uint8": torch.uint8, "int8": torch.int8}
 

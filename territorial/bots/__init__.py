@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import njit
-from territorial.arguments import hint
 from territorial.bots.decide import decide
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
 from territorial.bots.style import Style
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import HOLD_ALL
-from territorial.state import BOT_MEMORY
+from territorial.config.validation import hint
+from territorial.game.state import BOT_MEMORY
+from territorial.jit.decorators import njit
 
 __all__ = [
     "ALIASES",

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import int64, njit
 from territorial.bots.settings import (
     AS_FREE,
     FALL,
@@ -41,8 +40,9 @@ from territorial.bots.settings import (
 from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw, choose, is_open, kill_price, leader_of
 from territorial.config import Params
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
-from territorial.rules import need_for
-from territorial.state import TICK, Game
+from territorial.game.rules import need_for
+from territorial.game.state import TICK, Game
+from territorial.jit.decorators import int64, njit
 
 HOLD_ONE_IN = 10
 CHOICES = np.array(FRACTIONS, np.int64)

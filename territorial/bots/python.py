@@ -17,7 +17,7 @@ from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
-from territorial.state import State, view
+from territorial.game.state import State, view
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -192,7 +192,7 @@ class View:
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return territorial.rng.mix of every word."""
+    """Return territorial.game.rng.mix of every word."""
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

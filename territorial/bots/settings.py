@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from territorial._jit import njit
-from territorial._words import fill
 from territorial.constants import STREAM_BOT_SETUP
-from territorial.rng import draw_below
-from territorial.state import BOT_MEMORY
+from territorial.game.rng import draw_below
+from territorial.game.state import BOT_MEMORY
+from territorial.jit.decorators import njit
+from territorial.jit.simd import fill
 
 INTERVAL = 0
 """Ticks from one decision to the next."""

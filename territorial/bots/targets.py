@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from territorial._jit import ONE, ZERO, lowest_bit, njit
-from territorial.board import bounding_box
 from territorial.bots.settings import (
     BY,
     BY_PERCENT,
@@ -23,9 +21,11 @@ from territorial.bots.settings import (
 )
 from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
-from territorial.rng import draw
-from territorial.rules import need_for
-from territorial.state import NUM_LAND, TICK, Game
+from territorial.game.board import bounding_box
+from territorial.game.rng import draw
+from territorial.game.rules import need_for
+from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 
 HOLD_ALL = -1
 """The target of a bot that does not launch."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from territorial.cli.options import UsageError, check_writable
 from territorial.config import GameConfig
-from territorial.map_names import Terrain
+from territorial.config.map_names import Terrain
 from territorial.render import Renderer, write_video
 from territorial.render.renderer import fitting_scale
 from territorial.render.video import check_video

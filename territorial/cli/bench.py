@@ -42,16 +42,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import territorial
-from territorial import warmup
-from territorial._cache import CACHE_DIR
-from territorial._jit import JIT_ENABLED
 from territorial.cli import options
 from territorial.cli.machine import machine, resident_memory, versions
 from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
-from territorial.engine import VecGame
-from territorial.obs_layout import MAX_FRAMES
+from territorial.engine.vec_game import VecGame
+from territorial.jit import warmup
+from territorial.jit.cache import CACHE_DIR
+from territorial.jit.decorators import JIT_ENABLED
+from territorial.observation.layout import MAX_FRAMES
 
 EXAMPLES = """\
   territorial bench

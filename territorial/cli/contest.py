@@ -12,26 +12,26 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from territorial import warmup
 from territorial.bots import short
 from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, versions
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
-from territorial.cores import usable_cores
-from territorial.engine import VecGame, compile_steps
+from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.evaluation.charts import check_matplotlib, draw_charts
+from territorial.evaluation.play import PlayingError, cause, play_games, play_on_all_cores, side_by_side
+from territorial.evaluation.players import Field
+from territorial.evaluation.policies import MakePolicies
+from territorial.evaluation.ratings import Rating, rate
+from territorial.evaluation.record import GameRecord
+from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.schedule import MOST_GAMES, Contest, Draw
+from territorial.evaluation.statistics import Estimate, Line, Tally
+from territorial.evaluation.time_left import time_left
+from territorial.files.cores import usable_cores
+from territorial.files.locks import locked
+from territorial.jit import warmup
 from territorial.league import SnapshotError
-from territorial.league.charts import check_matplotlib, draw_charts
-from territorial.league.contest import MOST_GAMES, Contest, Draw
-from territorial.league.field import Field
-from territorial.league.playing import PlayingError, cause, play_games, play_on_all_cores, side_by_side
-from territorial.league.policies import MakePolicies
-from territorial.league.ratings import Rating, rate
-from territorial.league.record import GameRecord
-from territorial.league.results import Results, ResultsError
-from territorial.league.statistics import Estimate, Line, Tally
-from territorial.league.time_left import time_left
-from territorial.locking import locked
 
 MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""

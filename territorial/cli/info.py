@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from territorial import bots
-from territorial._cache import CACHE_DIR
-from territorial._jit import JIT_ENABLED
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig
+from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
-from territorial.engine import is_compiled
-from territorial.map_names import LANDS
-from territorial.obs_layout import OBS_VERSION
-from territorial.seats import LINEUPS
+from territorial.engine.seats import LINEUPS
+from territorial.engine.vec_game import is_compiled
+from territorial.jit.cache import CACHE_DIR
+from territorial.jit.decorators import JIT_ENABLED
+from territorial.observation.layout import OBS_VERSION
 
 EXAMPLES = """\
   territorial info

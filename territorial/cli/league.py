@@ -8,9 +8,9 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
-from territorial.league.checkpoints import Checkpoints
+from territorial.league.charts import draw_league, label, order_of
 from territorial.league.league import League, named
-from territorial.league.league_charts import draw_league, label, order_of
+from territorial.snapshots.checkpoints import Checkpoints
 
 EXAMPLES = """\
   territorial league show RUN                    ratings, and whom the main agent is above

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial._version import __version__
-from territorial.cores import usable_cores
+from territorial.files.cores import usable_cores
 
 PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from territorial import maps
-from territorial.map_names import KINDS, LANDS, MapKind
+from territorial.config.map_names import KINDS, LANDS, MapKind
 from territorial.maps.lands import LAND_SIDE
 from territorial.render.figures import percent
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.landmask import LandMask
-from territorial.map_names import Terrain
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import Terrain
 from territorial.maps.resizing import resized
 from territorial.render import owner_colors
 from territorial.render.font import ADVANCE, GLYPH_HEIGHT, text_mask

@@ -15,9 +15,9 @@ from territorial.cli.map_catalogue import catalogue, catalogue_text
 from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
-from territorial.landmask import LandMask
-from territorial.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
 from territorial.maps.regions import label_regions
 from territorial.render import write_png
 from territorial.render.figures import percent

@@ -8,7 +8,7 @@ from typing import Any
 
 from territorial import bots
 from territorial.cli import contest, options
-from territorial.seats import LINEUPS
+from territorial.engine.seats import LINEUPS
 
 DEFAULT = "mixed-2"
 EXAMPLES = """\

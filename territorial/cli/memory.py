@@ -10,9 +10,9 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.obs_tables import aligned
-from territorial.league.plan import PHASES, BudgetError, Item, Plan, in_mb
-from territorial.league.predict import FORMS, predict
-from territorial.league.setup import Setup
+from territorial.memory.plan import PHASES, BudgetError, Item, Plan, in_mb
+from territorial.memory.predict import FORMS, predict
+from territorial.memory.setup import Setup
 
 EXAMPLES = """\
   territorial memory                                  32 bots, 32 frozen copies, 256 x 256, 32 players

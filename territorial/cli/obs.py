@@ -22,7 +22,7 @@ from territorial.cli.obs_tables import (
     letters,
 )
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
-from territorial.obs_layout import ARRAYS, MAX_FRAMES, ObsLayout
+from territorial.observation.layout import ARRAYS, MAX_FRAMES, ObsLayout
 
 EXAMPLES = """\
   territorial obs                                          what one game shows its agents

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import REVERSE
-from territorial.obs_layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
+from territorial.observation.layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
 
 Rows = list[tuple[str, ...]]
 

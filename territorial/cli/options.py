@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial import bots, maps, reward_parts
-from territorial.arguments import hint
-from territorial.config import GameConfig
+from territorial import bots, maps
+from territorial.config import GameConfig, rewards
+from territorial.config.land_mask import LandMask
+from territorial.config.map_mix import MapMix, checked_map
+from territorial.config.validation import hint
 from territorial.constants import MAX_SIDE
+from territorial.engine.seats import LINEUPS
 from territorial.files import writable
 from territorial.files.atomic import write_file
-from territorial.landmask import LandMask
-from territorial.map_mix import MapMix, checked_map
 from territorial.render import write_png
-from territorial.seats import LINEUPS
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
 """Fields with an option of their own; ``--set`` reaches all."""
@@ -141,7 +141,7 @@ def describe_field(name: str) -> str:
     """Return what the field of a GameConfig means, and its range."""
     spec = _FIELDS[name]
     if name == "rewards":
-        return f"{spec.metadata['help']}; the parts are {', '.join(reward_parts.NAMES)}"
+        return f"{spec.metadata['help']}; the parts are {', '.join(rewards.NAMES)}"
     if isinstance(spec.default, tuple):
         return f"{spec.metadata['help']}; {len(spec.default)} numbers from 1 to {MAX_SIDE**2}"
     if "low" not in spec.metadata:
@@ -196,9 +196,9 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     return text
 
 
-def _reward_weights(text: str) -> reward_parts.Weights:
+def _reward_weights(text: str) -> rewards.Weights:
     try:
-        return reward_parts.checked_rewards(text)
+        return rewards.checked_rewards(text)
     except (TypeError, ValueError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

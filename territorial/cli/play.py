@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
-from territorial import warmup
 from territorial.cli import options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
@@ -17,12 +16,13 @@ from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
 from territorial.cli.standings import Standing, standings_of, standings_table
 from territorial.config import GameConfig
-from territorial.engine import VecGame
+from territorial.engine.seats import shown_names
+from territorial.engine.vec_game import VecGame
+from territorial.jit import warmup
 from territorial.render.figures import percent
 from territorial.render.film import write_film
 from territorial.replay import Recorder, Replay
 from territorial.replay.replay import SUFFIX
-from territorial.seats import shown_names
 
 EXAMPLES = """\
   territorial play

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
-from territorial.engine import VecGame
-from territorial.map_names import Terrain
+from territorial.engine.vec_game import VecGame
 from territorial.render import Renderer, owner_colors, player_colors
 from territorial.render.figures import short
 from territorial.render.font import ADVANCE, GLYPH_HEIGHT, draw_text

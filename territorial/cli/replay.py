@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial import warmup
 from territorial.cli import options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.standings import standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.jit import warmup
 from territorial.render import Renderer
 from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from territorial.cli import options
 from territorial.cli.options import UsageError
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.render import web
 from territorial.render.film import film_header, usual_distance
 from territorial.replay import Frame, FrameSource, LiveGame, Replay

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli.options import UsageError
+from territorial.evaluation.players import code_digest, load, snapshots_of
+from territorial.evaluation.policies import SNAPSHOT, MakePolicies
 from territorial.league import SnapshotStore
-from territorial.league.field import code_digest, load, snapshots_of
-from territorial.league.policies import SNAPSHOT, MakePolicies
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

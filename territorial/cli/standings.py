@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.render.figures import percent
 
 LONGEST_TABLE = 40

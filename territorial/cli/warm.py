@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from territorial import warmup
-from territorial._cache import CACHE_DIR
-from territorial._jit import JIT_ENABLED
 from territorial.cli import options
 from territorial.config import GameConfig
-from territorial.engine import VecGame, compile_steps
+from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.jit import warmup
+from territorial.jit.cache import CACHE_DIR
+from territorial.jit.decorators import JIT_ENABLED
 
 EXAMPLES = """\
   territorial warmup

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import kernel, njit
-from territorial.obs_layout import MAX_FRAMES, ObsLayout
-from territorial.unpickling import WritableArrays
+from territorial.files.unpickling import WritableArrays
+from territorial.jit.decorators import kernel, njit
+from territorial.observation.layout import MAX_FRAMES, ObsLayout
 
 KEY_FRAME = -1
 """The count of a key frame in a block, of a new game or not."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.decode import kernels
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

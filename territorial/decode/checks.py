@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from territorial.arguments import whole_number
 from territorial.config import GameConfig
+from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE
-from territorial.obs_layout import OBS_VERSION, ObsLayout, array_called
+from territorial.observation.layout import OBS_VERSION, ObsLayout, array_called
 
 
 def check_layout(layout: Any, config: Any) -> None:

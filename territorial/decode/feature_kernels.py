@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import kernel, njit
+from territorial.jit.decorators import kernel, njit
 
 
 def read_only(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

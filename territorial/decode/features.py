@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions import ego_owners
+from territorial.actions.encoding import ego_owners
 from territorial.config import GameConfig
 from territorial.decode.layout import (
     REVERSE,
@@ -18,8 +18,8 @@ from territorial.decode.layout import (
     per_number,
     scales,
 )
-from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS
-from territorial.unpickling import WritableArrays
+from territorial.files.unpickling import WritableArrays
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS
 
 Floats = npt.NDArray[np.float32]
 

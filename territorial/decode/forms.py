@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 Shape = tuple[int, int, int]
 

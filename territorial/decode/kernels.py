@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import ONE, ZERO, kernel, lowest_bit, njit
 from territorial.constants import NEUTRAL
-from territorial.obs_layout import ObsLayout
+from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
+from territorial.observation.layout import ObsLayout
 
 TOP_LEVEL = 255
 """Densities of the semantic planes are whole 255ths of the hard cap."""

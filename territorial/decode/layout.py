@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig, interest_rates
-from territorial.obs_layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, Column, index
+from territorial.observation.layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, Column, index
 
 REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
 """Columns of the borders table of which an agent also sees the other direction."""

@@ -13,7 +13,7 @@ from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
-from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.validation import whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
@@ -24,7 +24,7 @@ from territorial.decode.blocks import (
     key_bytes,
     rebuild,
 )
-from territorial.obs_layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
+from territorial.observation.layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {
     name: np.dtype(array_called(name).dtype)
@@ -67,7 +67,7 @@ class FrameStore:
         capacity: int | None = None,
     ) -> None:
         if not isinstance(layout, ObsLayout):
-            raise TypeError(f"layout is {layout!r}; it must be a territorial.obs_layout.ObsLayout")
+            raise TypeError(f"layout is {layout!r}; it must be a territorial.observation.layout.ObsLayout")
         if layout.frames < 1:
             raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
         self.layout = layout

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._jit import kernel, njit
-from territorial.arguments import whole_number
+from territorial.config.validation import whole_number
+from territorial.jit.decorators import kernel, njit
 
 Floats = npt.NDArray[np.float32]
 

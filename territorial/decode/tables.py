@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions import NO_TARGET, ego_owners
+from territorial.actions.encoding import NO_TARGET, ego_owners
 from territorial.decode.kernels import TOP_LEVEL
 
 

@@ -14,7 +14,7 @@ from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
-from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
 ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
 FRACTION_DTYPES = ("bfloat16", "float16", "float32")

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 BLOCK = 1024
 """Cells that one program of the kernel decodes, in all frames and for all owners."""

@@ -12,18 +12,18 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
-from territorial.action_formats import FORMATS
-from territorial.agent_info import INFO_NAMES, agent_info
-from territorial.arguments import suggests_keywords
+from territorial.actions.formats import FORMATS
 from territorial.config import GameConfig
+from territorial.config.validation import suggests_keywords
 from territorial.decode import FeatureDecoder
-from territorial.engine import VecGame
-from territorial.env_options import EnvOptions, agent_seats, check_choice, config_from
-from territorial.obs_layout import ObsLayout
+from territorial.engine.seats import Seat
+from territorial.engine.vec_game import VecGame
+from territorial.envs.custom_rewards import RewardFunction, Rewarding
+from territorial.envs.infos import INFO_NAMES, agent_info
+from territorial.envs.options import EnvOptions, agent_seats, check_choice, config_from
+from territorial.envs.spaces import Arrays, Observation, from_zero_to, observation_of, space_of
+from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES, Drawers
-from territorial.rewarding import RewardFunction, Rewarding
-from territorial.seats import Seat
-from territorial.spaces import Arrays, Observation, from_zero_to, observation_of, space_of
 
 AgentID = str
 Info = dict[str, Any]
@@ -91,7 +91,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
     game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
     players. Equal players share the mean of their places. The reward of a step lies between -2 and 2.
-    ``rewards`` of the config weighs these and other parts differently, ``territorial.reward_parts`` lists
+    ``rewards`` of the config weighs these and other parts differently, ``territorial.config.rewards`` lists
     them; ``reward_fn`` adds a function of one's own.
 
     **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
@@ -134,7 +134,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         end_when: when dead agents that are kept are terminated: "game": with the game; "no_agents": when the
             last of them dies, whoever else plays on.
         reward_fn: a function ``(previous, state, info) -> (1, P)`` whose rewards are added:
-            ``territorial.rewarding.RewardFunction``.
+            ``territorial.envs.custom_rewards.RewardFunction``.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
             text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
             there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.

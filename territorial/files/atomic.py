@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from territorial.locking import sync_folder
+from territorial.files.locks import sync_folder
 
 _numbers = count()
 _KEPT_OF_NAME = 40

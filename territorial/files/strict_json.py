@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from territorial.arguments import shown
+from territorial.config.validation import shown
 
 MAX_DEPTH = 32
 """Lists and objects within one another."""

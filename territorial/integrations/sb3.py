@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError('MaskableVecEnv needs Stable-Baselines3: pip install "territorial-env[sb3]"') from error
 
-from territorial.vector import make_vec
+from territorial.envs.vector import make_vec
 
 
 class MaskableVecEnv(VecEnv):

@@ -18,7 +18,7 @@ from territorial.decode.forms import pooled_shape
 from territorial.decode.layout import feature_names
 from territorial.decode.torch import Decoder
 from territorial.integrations.sb3 import MaskableVecEnv
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 
 class BoardExtractor(BaseFeaturesExtractor):

@@ -1,20 +1,20 @@
 """Leagues, without any framework: frozen opponents, who plays which seat, and what it takes of memory."""
 
-from territorial.league.errors import (
+from territorial.evaluation.outcome import Outcome
+from territorial.evaluation.payoff import Payoff, PayoffMatrix
+from territorial.league.config import Gate, LeagueConfig, Learner
+from territorial.league.league import Frozen, GateView, League
+from territorial.league.matchmaking import Opponents
+from territorial.league.seating import Group, LeagueTable, Player
+from territorial.snapshots.errors import (
     DamagedSnapshotError,
     MismatchError,
     SnapshotError,
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.league.league import Frozen, GateView, League
-from territorial.league.manifest import Manifest
-from territorial.league.matchmaking import Opponents
-from territorial.league.members import Gate, LeagueConfig, Learner
-from territorial.league.outcome import Outcome
-from territorial.league.payoff_matrix import Payoff, PayoffMatrix
-from territorial.league.store import Packed, SnapshotStore, Weights
-from territorial.league.table import Group, LeagueTable, Player
+from territorial.snapshots.manifest import Manifest
+from territorial.snapshots.store import Packed, SnapshotStore, Weights
 
 __all__ = [
     "DamagedSnapshotError",

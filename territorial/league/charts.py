@@ -1,4 +1,4 @@
-"""Plots of a contest, as PNG files: who stands where, who beats whom, survival, land, lengths."""
+"""Plots of a league, as PNG files: ratings over time, and who is placed above whom."""
 
 from __future__ import annotations
 
@@ -7,37 +7,41 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.bots import short
+from territorial.evaluation.charts import Floats, check_matplotlib, draw_shares
+from territorial.evaluation.ratings import Ratings
 from territorial.files.atomic import draft_of
-from territorial.league.ratings import Rating
-from territorial.league.statistics import Line, Tally
+from territorial.league.league import League
 
-Floats = npt.NDArray[np.float64]
-
-NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
+NAMES = ("ratings", "above", "payoff")
 """The plots there are; each is written to a file of its name, .png."""
+MOST_ROWS = 40
+"""Players in the payoff plot: learners, bots, and as many snapshots as there is room for."""
+ENOUGH_GAMES = 30
+"""Games from which a share is drawn in full; with fewer it is faded."""
+SURE = 5.0
+"""Sigma up to which a rating is drawn in full; it is 8.3 at first, and 3 at last."""
+FAINT = 0.3
+"""How much of its colour remains of what rests on few games."""
 _DPI = 110
 
 
-def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
-    """Write all plots into ``folder``, which is made, and return their files.
+def draw_league(league: League, folder: Path) -> list[Path]:
+    """Write the plots for which there are data into ``folder``, which is made, and return their files.
 
-    Where nobody has a rating, that plot is left out. ImportError without the extra "league".
+    ImportError without the extra "league".
     """
-    plt = check_matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = tally.table()
-    drawn = {
-        "places": lambda: _places(plt, lines),
-        "beats": lambda: _beats(plt, tally, [line.player for line in lines]),
-        "survival": lambda: _curves(plt, tally, lines, "survival"),
-        "land": lambda: _curves(plt, tally, lines, "land"),
-        "lengths": lambda: _lengths(plt, tally),
-    }
-    if ratings:
-        drawn["ratings"] = lambda: _ratings(plt, ratings)
+    plt, rows = check_matplotlib(), league.history
+    drawn = {}
+    if any(_pairs(row) for row in rows):
+        drawn["ratings"] = lambda: _ratings(plt, league)
+    if any(row.get("above") for row in rows):
+        drawn["above"] = lambda: _above(plt, league)
+    if met := _rows(league):
+        drawn["payoff"] = lambda: _payoff(plt, league, met)
+    if drawn:
+        folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name in NAMES:
         if name in drawn:
@@ -49,106 +53,102 @@ def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path
     return files
 
 
-def check_matplotlib() -> Any:
-    """Return matplotlib's pyplot, which draws into files alone; ImportError without the extra "league"."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
-        ) from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
+def label(player: str) -> str:
+    """Return what a player is called in plots and tables."""
+    kind, _, name = player.partition(":")
+    return short(name) if kind == "bot" else f"{name} (learns)" if kind == "trainable" else name
 
 
-def _rows(plt: Any, count: int, title: str, label: str) -> tuple[Any, Any]:
-    """Return a figure with room for ``count`` named rows, and its axes."""
-    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * count), layout="constrained")
-    axes.set_title(title)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", alpha=0.3)
-    return figure, axes
+def order_of(league: League) -> list[str]:
+    """Return all players by rating, the best first."""
+    return sorted(league.payoff.names, key=lambda name: -league.rating(name).mu)
 
 
-def _places(plt: Any, lines: Sequence[Line]) -> Any:
-    figure, axes = _rows(plt, len(lines), "mean place, 95 % interval over games", "place")
-    rows = np.arange(len(lines))[::-1]
-    mean = np.array([line.place.value for line in lines])
-    ends = np.array(
-        [(line.place.value - line.place.low, line.place.high - line.place.value) for line in lines]
-    )
-    axes.errorbar(mean, rows, xerr=np.maximum(ends.T, 0), fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, [short(line.player) for line in lines])
-    return figure
+def _pairs(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the ratings in a line of the history that any game speaks for."""
+    pairs = {name: (float(mu), float(sigma)) for name, (mu, sigma) in row["ratings"].items()}
+    return {name: pair for name, pair in pairs.items() if pair != Ratings.START}
 
 
-def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
-    figure, axes = _rows(plt, len(ratings), "rating (Plackett-Luce), mu and 1.96 sigma", "rating")
-    ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
-    rows = np.arange(len(ordered))
-    mus, sigmas = np.array([rating for _, rating in ordered]).T
-    axes.errorbar(mus, rows, xerr=1.96 * sigmas, fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, [short(name) for name, _ in ordered])
-    return figure
-
-
-def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
-    index = [tally.players.index(name) for name in order]
-    title = "how often a seat of the row comes in before one of the column, per cent"
-    return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
-
-
-def draw_shares(
-    plt: Any, share: Floats, names: Sequence[str], title: str, *, weight: Floats | None = None
-) -> Any:
-    """Return a figure of the shares (N, N), NaN where two never met: those cells are hatched.
-
-    ``weight``: (N, N), how firm each share is; what is below 1 is faded.
-    """
-    side = 3 + 0.36 * len(names)
-    figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
-    firm = np.ones(share.shape) if weight is None else weight
-    axes.patch.set(hatch="//////", facecolor="0.97", edgecolor="0.8")  # shows where a cell has no colour
-    axes.imshow(np.where(np.isnan(share), np.nan, 1.0), cmap="gray", vmin=0, vmax=1)  # white under what fades
-    axes.imshow(100 * share, cmap="RdBu", vmin=0, vmax=100, alpha=firm)
-    axes.set_title(title)
-    axes.set_xticks(range(len(names)), names, rotation=90)
-    axes.set_yticks(range(len(names)), names)
-    for row, column in np.argwhere(~np.isnan(share)):
-        value, alpha = 100 * share[row, column], firm[row, column]
-        color = "white" if abs(value - 50) > 35 and alpha > 0.6 else "black"
-        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6, color=color)
-    colors = plt.cm.ScalarMappable(plt.Normalize(0, 100), "RdBu")
-    figure.colorbar(colors, ax=axes, shrink=0.8)
-    return figure
-
-
-def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
-    """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
-    ticks = tally.ticks
-    values = 100 * getattr(tally, what)(ticks)
-    titles = {"survival": "seats alive, per cent", "land": "land of a seat, per cent of the map"}
-    figure, axes = plt.subplots(figsize=(10, 6), layout="constrained")
+def _ratings(plt: Any, league: League) -> Any:
+    figure, axes = plt.subplots(figsize=(10, 5.5), layout="constrained")
+    steps, rows = [row["step"] for row in league.history], [_pairs(row) for row in league.history]
     styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
-    for line, (color, style) in zip(lines, styles * (1 + len(lines) // len(styles)), strict=False):
-        row = values[tally.players.index(line.player)]
-        axes.plot(ticks, row, color=color, linestyle=style, linewidth=1.4, label=short(line.player))
-    axes.set_title(titles[what])
-    axes.set_xlabel("tick")
-    axes.set_xlim(0, ticks[-1])
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name, (color, style) in zip(names, styles * (1 + len(names) // len(styles)), strict=False):
+        mus, sigmas = np.array([row.get(name, (np.nan, np.nan)) for row in rows]).T
+        is_learner = name.startswith("trainable:")
+        look = {"color": color, "linestyle": style, "linewidth": 2 if is_learner else 1}
+        _curve(axes, steps, mus, sigmas <= SURE, label=label(name), **look)
+        if is_learner:
+            axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
+    _mark_snapshots(axes, league)
+    _name_axes(axes, "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots")
+    axes.set_ylabel(f"rating; faint: sigma over {SURE:.0f}")
     figure.legend(loc="outside right upper", fontsize=8)
     return figure
 
 
-def _lengths(plt: Any, tally: Tally) -> Any:
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    axes.hist(tally.lengths, bins=40)
-    stalls = np.mean([record.is_stopped for record in tally.records])
-    axes.set_title(f"length of {len(tally.lengths):,} games; the time limit stops {100 * stalls:.0f} %")
-    axes.set_xlabel("ticks")
-    axes.set_ylabel("games")
+def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: Any) -> None:
+    """Draw a curve, faint where it is not ``firm``, with dots where it has few points."""
+    look["marker"] = "o" if np.isfinite(values).sum() < 30 else ""
+    text = look.pop("label")
+    axes.plot(steps, values, alpha=FAINT, markersize=3, **look)
+    axes.plot(steps, np.where(firm, values, np.nan), markersize=3, label=text, **look)
+
+
+def _name_axes(axes: Any, title: str) -> None:
+    """Give a plot over iterations its title, and whole numbers below."""
+    axes.set_title(title)
+    axes.set_xlabel("iteration")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(alpha=0.3)
+
+
+def _mark_snapshots(axes: Any, league: League) -> None:
+    """Draw a dot for every snapshot that has played where it was frozen, as high as it is rated now."""
+    ones = [one for one in league.snapshots.values() if league.payoff.opponents(f"snapshot:{one.name}")]
+    for one in ones:
+        mu, sigma = league.rating(f"snapshot:{one.name}")
+        axes.plot(one.step, mu, "o", color="0.35", markersize=3.5, alpha=1 if sigma <= SURE else FAINT)
+
+
+def _above(plt: Any, league: League) -> Any:
+    figure, axes = plt.subplots(figsize=(10, 5), layout="constrained")
+    rows = league.history
+    steps = [row["step"] for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row.get("above", {}))
+    for i, name in enumerate(names):
+        values = 100 * np.array([row.get("above", {}).get(name) for row in rows], float)  # None is NaN
+        games = np.array([row.get("met", {}).get(name, ENOUGH_GAMES) for row in rows])
+        _curve(
+            axes, steps, values, games >= ENOUGH_GAMES, color=f"C{i % 10}", linewidth=1.4, label=label(name)
+        )
+    axes.axhline(50, color="0.5", linewidth=0.8)
+    axes.set_ylim(-2, 102)
+    _name_axes(axes, "how often the main agent is placed above a bot in the same game")
+    axes.set_ylabel(f"per cent; faint: fewer than {ENOUGH_GAMES} games")
+    figure.legend(loc="outside right upper", fontsize=8)
     return figure
+
+
+def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:
+    share, games = league.payoff.matrix(names)
+    title = (
+        "how often the row is placed above the column in the same game, per cent\n"
+        f"faint: fewer than {ENOUGH_GAMES} games; hatched: never met"
+    )
+    weight = np.where(games < ENOUGH_GAMES, FAINT + (1 - FAINT) * games / ENOUGH_GAMES, 1.0)
+    return draw_shares(plt, share, [label(name) for name in names], title, weight=weight)
+
+
+def _rows(league: League) -> list[str]:
+    """Return those in the plot, by rating: who met somebody, not all snapshots where there are too many."""
+    names = [name for name in order_of(league) if league.payoff.opponents(name)]
+    snapshots = [name for name in names if name.startswith("snapshot:")]
+    room = max(2, MOST_ROWS - (len(names) - len(snapshots)))
+    if len(snapshots) > room:
+        picked = np.unique(np.linspace(0, len(snapshots) - 1, room).astype(int))
+        kept = {snapshots[i] for i in picked}
+        names = [name for name in names if not name.startswith("snapshot:") or name in kept]
+    return names

@@ -10,18 +10,18 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 from territorial import bots
-from territorial.arguments import whole_number
 from territorial.bots import PythonBot
+from territorial.config.validation import whole_number
+from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
+from territorial.evaluation.ratings import Rating, Ratings
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
+from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
 from territorial.league.matchmaking import Candidates, Opponents
-from territorial.league.members import LeagueConfig, Learner
-from territorial.league.payoff_matrix import Payoff, PayoffMatrix, layout
-from territorial.league.ratings import Rating, Ratings
 from territorial.league.saved_league import MOST_NOTES, SavedLeague, Snapshot, checked_row
-from territorial.league.table import Group, LeagueTable, Player
+from territorial.league.seating import Group, LeagueTable, Player
 
 T = TypeVar("T")
 

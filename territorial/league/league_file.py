@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import shown
+from territorial.config.validation import shown
+from territorial.evaluation.payoff import Table, layout
 from territorial.files.strict_json import Bounds, parse_object
-from territorial.league.payoff_matrix import Table, layout
 
 Array = npt.NDArray[Any]
 

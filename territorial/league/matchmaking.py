@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import checked_list, finite_number, whole_number
+from territorial.config.validation import checked_list, finite_number, whole_number
 from territorial.constants import MAX_PLAYERS
 
 Floats = npt.NDArray[np.float64]

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from territorial.arguments import finite_number, shown, whole_number
 from territorial.bots import PythonBot
+from territorial.config.validation import finite_number, shown, whole_number
+from territorial.evaluation.ratings import Rating
 from territorial.files.strict_json import check_fields
-from territorial.league.members import LeagueConfig
-from territorial.league.ratings import Rating
-from territorial.league.table import Player
+from territorial.league.config import LeagueConfig
+from territorial.league.seating import Player
 
 FORMAT = "territorial league, version 1"
 MOST_NOTES = 4000

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from territorial.league.errors import StoreInUseError
-from territorial.locking import locked
+from territorial.files.locks import locked
+from territorial.snapshots.errors import StoreInUseError
 
 WRITER = ".writer"
 """The file in a store that its writer has locked; it says who that is."""

@@ -1,6 +1,6 @@
 """Maps: generators, lands of the real world, files, symmetry, and the maps of a configuration."""
 
-from territorial.map_mix import MapMix
+from territorial.config.map_mix import MapMix
 from territorial.maps.bank import make_maps, map_of
 from territorial.maps.capacity import capacity
 from territorial.maps.files import SUFFIXES, load, save

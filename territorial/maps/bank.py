@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from territorial.arguments import whole_number
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
+from territorial.config.map_mix import entries_of
+from territorial.config.map_names import MapName, Terrain
+from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
-from territorial.landmask import LandMask
-from territorial.map_mix import entries_of
-from territorial.map_names import MapName, Terrain
 from territorial.maps.capacity import capacity
 from territorial.maps.generate import generate
 from territorial.maps.lands import land

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE, SPAWN_SIDE
-from territorial.landmask import LandMask, check_is_mask
 
 _ENDS = (0, SPAWN_SIDE - 1)
 SPAWN_SHAPE = tuple(

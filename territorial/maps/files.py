@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.config.validation import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
-from territorial.landmask import LandMask, check_is_mask
+from territorial.files.png import SIGNATURE, PngError, mask_png, read_png
 from territorial.maps.capacity import capacity
 from territorial.maps.regions import keep_largest, label_regions
-from territorial.png import SIGNATURE, PngError, mask_png, read_png
 
 MAX_FILE_BYTES = 16 * 2**20
 """Larger files are not read."""

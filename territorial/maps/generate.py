@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from territorial.arguments import whole_number
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import KINDS, MapName, check_symmetry, parse_map_name
+from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, MAX_SIDE, MIN_SIDE
-from territorial.landmask import LandMask
-from territorial.map_names import KINDS, MapName, check_symmetry, parse_map_name
 from territorial.maps import patchwork, relief
 from territorial.maps.attempts import LAYERS_OF_ALL_ATTEMPTS, MAX_ATTEMPTS
 from territorial.maps.noise import layer_words

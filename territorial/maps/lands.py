@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from territorial.arguments import whole_number
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import LANDS, parse_map_name
+from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
-from territorial.landmask import LandMask
-from territorial.map_names import LANDS, parse_map_name
+from territorial.files.png import read_png
 from territorial.maps.bridges import join
 from territorial.maps.regions import drop_small, keep_largest
 from territorial.maps.resizing import resized
-from territorial.png import read_png
 
 LAND_SIDE = 256
 """Rows and columns that lands are kept in."""

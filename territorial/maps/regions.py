@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from territorial.landmask import LandMask, check_is_mask
+from territorial.config.land_mask import LandMask, check_is_mask
 
 Land = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.config.validation import whole_number
 from territorial.constants import (
     BLOCKED,
     LARGEST_SEED,
@@ -19,7 +20,6 @@ from territorial.constants import (
     SPAWN_TRIES,
     STREAM_SPAWN,
 )
-from territorial.landmask import LandMask, check_is_mask
 from territorial.maps.capacity import SPAWN_SHAPE, anchors_on
 from territorial.maps.noise import random_words
 from territorial.maps.regions import Indices, Land

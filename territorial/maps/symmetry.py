@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from territorial.arguments import whole_number
-from territorial.landmask import LandMask, check_is_mask
-from territorial.map_names import MAX_BRIDGE_WIDTH, check_symmetry
+from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.config.map_names import MAX_BRIDGE_WIDTH, check_symmetry
+from territorial.config.validation import whole_number
 from territorial.maps.bridges import draw_line, plan_bridges
 from territorial.maps.regions import Indices, Land, drop_small, label_regions
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.nets.policy import Policy
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 FORMS = ("owners", "onehot", "semantic", "pooled", "features")
 """What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""

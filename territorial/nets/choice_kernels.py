@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from territorial._jit import kernel, njit
+from territorial.jit.decorators import kernel, njit
 
 LEAST_EXPONENT = -746.0
 """Where exp() is 0 even among the numbers that are too small to be exact."""

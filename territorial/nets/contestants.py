@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
+from territorial.evaluation.policies import SNAPSHOT, Who
 from territorial.league import SnapshotStore
-from territorial.league.policies import SNAPSHOT, Who
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.seated import SeatedSnapshots, frames_of
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 DIGITS = 8
 """Of a snapshot's digest, in names."""
 
 
 class SnapshotPlayers:
-    """The snapshots of a store as players of a contest, see ``territorial.league.policies.Policies``.
+    """The snapshots of a store as players of a contest, see ``territorial.evaluation.policies.Policies``.
 
     They act game by game, so that a game comes out the same, bit by bit, whatever is played beside it.
 

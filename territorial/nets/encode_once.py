@@ -14,7 +14,7 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.nets.policy import Policy
-from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from territorial.config import GameConfig
 from territorial.decode.layout import feature_names
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 
 class FeatureTrunk(nn.Module):

@@ -15,7 +15,7 @@ from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.policy import Policy
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
 """What a ``Policy`` reads and gives, by the names in manifests."""

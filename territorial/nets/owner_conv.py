@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from territorial.decode.forms import onehot_shape
 from territorial.nets.owner_kernels import add_gradients
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 Pair = tuple[int, int]
 

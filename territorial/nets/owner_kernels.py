@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from territorial._jit import kernel
+from territorial.jit.decorators import kernel
 
 
 @kernel

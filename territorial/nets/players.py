@@ -9,11 +9,11 @@ from typing import Any
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.league import SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.seated import SeatedSnapshots, frames_of
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 _tables: dict[str, tuple[Any, SeatedSnapshots]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""

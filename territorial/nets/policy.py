@@ -9,12 +9,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from territorial.actions import num_targets
+from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.torch import Decoder
 from territorial.nets.choice_kernels import write_masked
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from territorial.actions import pair_mask
+from territorial.actions.encoding import pair_mask
 from territorial.decode.numpy import Decoder
-from territorial.observe import Observations
+from territorial.observation.tables import Observations
 
 
 def rows_of(

@@ -14,13 +14,13 @@ from torch import Tensor
 from territorial.bots import View
 from territorial.config import GameConfig
 from territorial.decode.numpy import Decoder
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.reference import ReferenceTrunk
 from territorial.nets.rows import rows_of
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 Numbers = npt.NDArray[np.int64]
 

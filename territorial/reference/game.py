@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
 from territorial.constants import (
     BLOCKED,
     FRACTION_UNIT,
@@ -21,7 +22,6 @@ from territorial.constants import (
     SPAWN_CELLS,
     STREAM_ORDER,
 )
-from territorial.landmask import LandMask
 from territorial.reference import formulas
 from territorial.reference.rng import H
 from territorial.reference.spawns import place_spawns

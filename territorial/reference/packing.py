@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from territorial.constants import BLOCKED
-from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 
 Board = Sequence[Sequence[int]]
 """Owner codes of all cells, H rows of W: 0 neutral, 1..P, 255 blocked; a list of lists or an array."""

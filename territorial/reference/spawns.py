@@ -1,6 +1,7 @@
 """Where the seats start: spread-out squares without corners, dealt out in random order."""
 
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
 from territorial.constants import (
     SPAWN_CANDIDATES,
     SPAWN_SIDE,
@@ -8,7 +9,6 @@ from territorial.constants import (
     STREAM_SPAWN,
     STREAM_SPAWN_ORDER,
 )
-from territorial.landmask import LandMask
 from territorial.reference.rng import H
 
 Cell = tuple[int, int]

@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.map_names import Terrain
+from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
-from territorial.map_names import Terrain
 from territorial.render.board import Owners, check_owner
 from territorial.render.figures import Standing, standings
 from territorial.render.labels import find_places

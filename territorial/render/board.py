@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
+from territorial.config.map_names import Terrain
+from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
-from territorial.map_names import Terrain
 from territorial.render.palette import Colors, owner_colors
 
 Owners = npt.NDArray[np.uint8]

@@ -7,13 +7,13 @@ from typing import Protocol, TypeVar
 
 import numpy.typing as npt
 
-from territorial.engine import VecGame
-from territorial.map_names import Terrain
+from territorial.config.map_names import Terrain
+from territorial.engine.seats import shown_names
+from territorial.engine.vec_game import VecGame
 from territorial.render.ansi import TextRenderer
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
 from territorial.render.screen import Screen
-from territorial.seats import shown_names
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
 RENDER_FPS = 20

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
-from territorial.map_names import Terrain
 
 Colors = npt.NDArray[np.uint8]
 

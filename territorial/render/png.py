@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.files.atomic import write_file
-from territorial.png import SIGNATURE, chunk
+from territorial.files.png import SIGNATURE, chunk
 
 Image = npt.NDArray[np.uint8]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import true_or_false, whole_number
+from territorial.config.map_names import Terrain
+from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS
-from territorial.map_names import Terrain
 from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
 from territorial.render.labels import Places, draw_labels, find_places
 from territorial.render.palette import player_colors

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import numpy.typing as npt
 
-from territorial.map_names import Terrain
+from territorial.config.map_names import Terrain
 from territorial.render.ansi import ColorDepth, TextRenderer, color_depth
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
 from territorial.config import GameConfig
-from territorial.engine import VecGame
-from territorial.seats import shown_names
+from territorial.config.validation import whole_number
+from territorial.engine.seats import shown_names
+from territorial.engine.vec_game import VecGame
 
 
 class Frame(NamedTuple):

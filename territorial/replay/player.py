@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from territorial.arguments import whole_number
-from territorial.engine import Snapshot, VecGame
+from territorial.config.validation import whole_number
+from territorial.engine.seats import EXTERNAL
+from territorial.engine.vec_game import Snapshot, VecGame
 from territorial.replay.errors import DivergedError, ReplayError
-from territorial.seats import EXTERNAL
 
 if TYPE_CHECKING:
     from territorial.replay.replay import Replay

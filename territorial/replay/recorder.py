@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.arguments import whole_number
 from territorial.config import GameConfig
-from territorial.engine import VecGame
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import Terrain
+from territorial.config.validation import whole_number
+from territorial.engine.launch_log import LOG_STEPS, last_position
+from territorial.engine.seats import shown_names
+from territorial.engine.vec_game import VecGame
 from territorial.files.writable import check_folder
-from territorial.landmask import LandMask
-from territorial.map_names import Terrain
+from territorial.game.state import digest, view
 from territorial.replay.errors import ReplayError
 from territorial.replay.file_format import Checkpoint
 from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
-from territorial.seats import shown_names
-from territorial.state import digest, view
-from territorial.tape import LOG_STEPS, last_position
 
 CHECKPOINT_EVERY = 5_000
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._version import __version__
-from territorial.arguments import true_or_false, whole_number
 from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
+from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.config.map_names import Terrain
+from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
-from territorial.landmask import LandMask, check_is_mask
-from territorial.map_names import Terrain
-from territorial.obs_layout import OBS_VERSION
+from territorial.observation.layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
     MAX_FILE,

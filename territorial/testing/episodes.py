@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.engine import VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.testing.stacks import Stack, Step, draw, mask_of, stack_of
 
 MAX_STEPS = 1000

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED
-from territorial.engine import VecGame
-from territorial.state import NUM_GAINS
+from territorial.engine.vec_game import VecGame
+from territorial.game.state import NUM_GAINS
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from territorial import LINEUPS, GameConfig, bots
-from territorial.league.contest import Contest
-from territorial.league.playing import play_games
-from territorial.league.statistics import Tally
+from territorial.evaluation.play import play_games
+from territorial.evaluation.schedule import Contest
+from territorial.evaluation.statistics import Tally
 
 pytestmark = pytest.mark.checkout
 

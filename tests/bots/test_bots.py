@@ -10,7 +10,7 @@ import pytest
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
 from territorial.constants import FIRST_BOT_CODE
-from territorial.seats import seat_codes
+from territorial.engine.seats import seat_codes
 from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of, percent
 from tests.engine.differential import random_config
 from tests.engine.support import board, digests, game_on, interpreted, rows_of, seat_values

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import territorial
-from territorial.map_names import KINDS
+from territorial.config.map_names import KINDS
+from territorial.engine.seats import shown_names
 from territorial.render.film import film_header, write_film
 from territorial.replay import Frame, LiveGame
-from territorial.seats import shown_names
 
 FULL = territorial.GameConfig()
 FULL_SEATS = shown_names(territorial.LINEUPS["mixed-1"].seats)

@@ -9,9 +9,9 @@ import pytest
 
 from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, replay
+from territorial.evaluation import evaluate as evaluation
+from territorial.evaluation.trials import Setting
 from territorial.files import writable
-from territorial.league import evaluation
-from territorial.league.trials import Setting
 from tests.replay.support import BOTS, SMALL, small_replay
 
 LITTLE = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]

@@ -17,12 +17,16 @@ import pytest
 from numba.core import event
 
 import territorial
-from territorial import _jit, cli, engine, stepping, warmup
+from territorial import cli
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned, round_step
+from territorial.engine import step as stepping
+from territorial.engine import vec_game as engine
+from territorial.engine.seats import shown_names
+from territorial.jit import decorators as _jit
+from territorial.jit import warmup
 from territorial.render import Renderer, draw_game
-from territorial.seats import shown_names
 from tests.render.support import decode_apng
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -296,7 +300,7 @@ def test_warmup_compiles_every_kernel():
     program = """
 from territorial import GameConfig, stepping, _jit
 from territorial.cli import warm
-from territorial.seats import shown_names
+from territorial.engine.seats import shown_names
 warm.compile_everything(GameConfig())
 kernels = [f for f in vars(stepping).values() if getattr(f, "targetoptions", {}).get("nogil")]
 assert kernels or not _jit.JIT_ENABLED

@@ -13,8 +13,8 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
 from territorial.cli import contest, snapshots
-from territorial.league import playing
-from territorial.locking import locked
+from territorial.evaluation import play as playing
+from territorial.files.locks import locked
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial._jit import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ("step_games", "reset_games", "play_launches")

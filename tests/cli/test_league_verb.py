@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from territorial.cli import main
+from territorial.evaluation.charts import check_matplotlib, draw_shares
 from territorial.league import League, LeagueConfig, Learner, Opponents
-from territorial.league.charts import check_matplotlib, draw_shares
-from territorial.league.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints
 
 NEEDS_MATPLOTLIB = pytest.mark.skipif(
     find_spec("matplotlib") is None, reason="matplotlib is not installed: the extra `league` has it"

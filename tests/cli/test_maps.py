@@ -8,8 +8,8 @@ import pytest
 
 from territorial import GameConfig, LandMask, cli, maps
 from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
-from territorial.map_names import KINDS, LANDS
-from territorial.png import read_png
+from territorial.config.map_names import KINDS, LANDS
+from territorial.files.png import read_png
 
 SMALL = ["--height", "32", "--width", "48"]
 GAME = ["--num-players", "4", "--max-ticks", "50", "--no-picture"]

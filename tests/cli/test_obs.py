@@ -13,7 +13,7 @@ from territorial.cli import obs_tables
 from territorial.cli.obs_tables import CHANGED_PERCENT, GAME_STEPS, in_bytes, markdown, num_features
 from territorial.decode import feature_names
 from territorial.decode.store import STORED, FrameStore
-from territorial.obs_layout import (
+from territorial.observation.layout import (
     ARRAYS,
     BORDERS,
     GLOBALS,

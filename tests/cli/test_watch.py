@@ -18,8 +18,8 @@ import pytest
 
 import territorial
 from territorial import cli
+from territorial.engine.seats import shown_names
 from territorial.replay import DivergedError, Replay, frame_of
-from territorial.seats import shown_names
 from tests.render.film_reader import read_film
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.support import bit_planes
 
 Boards = namedtuple("Boards", "planes delta_index delta_code delta_count")

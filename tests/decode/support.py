@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from territorial import GameConfig
-from territorial.obs_layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
 SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
 CONFIG = GameConfig(height=18, width=70, num_players=7)

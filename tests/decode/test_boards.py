@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.actions import ego_owners, owner_of_target
+from territorial.actions.encoding import ego_owners, owner_of_target
 from territorial.constants import BLOCKED
 from territorial.decode import FeatureDecoder
 from territorial.decode.numpy import Decoder
 from territorial.decode.tables import density_thresholds, level_values
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 from tests.decode.support import (
     SMALL,
     arguments,

@@ -8,8 +8,8 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.decode import FeatureDecoder, feature_names, state_names
 from territorial.decode.layout import scale_of
-from territorial.obs_layout import BORDERS, GLOBALS, PLAYERS, index
-from territorial.observe import Observations
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, index
+from territorial.observation.tables import Observations
 
 
 def small(**changes):

@@ -17,7 +17,7 @@ from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
-from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
 from tests.decode.support import bit_planes
 
@@ -332,7 +332,7 @@ def test_a_saved_store_has_no_room_to_spare():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.obs_layout.ObsLayout"),
+        ({"layout": 5}, TypeError, "layout is 5; it must be a territorial.observation.layout.ObsLayout"),
         ({"layout": ObsLayout(height=16, width=16, num_players=2, frames=0)}, ValueError, "frames=0"),
         ({"num_games": 0}, ValueError, "num_games is 0; it must be a whole number of at least 1"),
         ({"num_games": 2.0}, TypeError, "num_games is 2.0"),

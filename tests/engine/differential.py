@@ -30,10 +30,10 @@ import numpy as np
 
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, STREAM_EPISODE, STREAM_MAP
+from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from territorial.reference import H, ReferenceGame
 from territorial.reference.game import LEDGER_KEYS
-from territorial.rules import NEVER
 from tests.engine.support import slow_fronts
 
 Alter = Callable[[ReferenceGame], None]

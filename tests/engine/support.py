@@ -15,7 +15,7 @@ import numpy as np
 
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
-from territorial.state import FIELDS
+from territorial.game.state import FIELDS
 from territorial.testing.episodes import random_actions, what_of_owner
 from territorial.testing.invariants import slow_fronts, slow_needs
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from territorial import board
-from territorial._words import EIGHT
-from territorial.board import num_blocks, num_groups, num_rows, num_strips
 from territorial.constants import BLOCKED
+from territorial.game import board
+from territorial.game.board import num_blocks, num_groups, num_rows, num_strips
+from territorial.jit.simd import EIGHT
 
 HEIGHTS = (1, 8, 21, 520)
 WIDTHS = (1, 63, 64, 65, 128, 130, 200)

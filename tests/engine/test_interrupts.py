@@ -15,15 +15,15 @@ from contextlib import contextmanager, suppress
 import numpy as np
 import pytest
 
-import territorial._crew
-import territorial.engine
+import territorial.engine.vec_game
+import territorial.jit.thread_pool
 from territorial import GameConfig, VecGame
-from territorial._crew import TURNS, Crew
+from territorial.jit.thread_pool import TURNS, Crew
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
 STEPS = 3
-FILES = (territorial.engine.__file__, territorial._crew.__file__)
+FILES = (territorial.engine.vec_game.__file__, territorial.jit.thread_pool.__file__)
 """Where a KeyboardInterrupt can be raised while a batch is stepped."""
 WATCHDOG_S = 60
 

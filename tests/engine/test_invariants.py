@@ -5,7 +5,7 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.constants import BLOCKED
-from territorial.state import FIELDS
+from territorial.game.state import FIELDS
 from territorial.testing import check_games
 from tests.engine.support import board, play, random_actions
 

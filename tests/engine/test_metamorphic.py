@@ -12,8 +12,9 @@ import numba
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask, VecGame, stepping
-from territorial._jit import JIT_ENABLED
+from territorial import GameConfig, LandMask, VecGame
+from territorial.engine import step as stepping
+from territorial.jit.decorators import JIT_ENABLED
 from tests.engine.support import (
     ROOT,
     board,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.board import list_blocks
 from territorial.bots import NAMES
-from territorial.changes import note_changes
 from territorial.constants import BLOCKED, SPAWN_CELLS
-from territorial.obs_layout import NEW_GAME, NOT_LISTED
+from territorial.game.board import list_blocks
+from territorial.game.change_log import note_changes
+from territorial.observation.layout import NEW_GAME, NOT_LISTED
 from territorial.reference import pack_delta, pack_planes, pack_terrain
 from tests.engine.support import board, game_on, random_actions, rows_of, same_observations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.reward_parts import BASE_NAMES, DEFAULT, NAMES, ZERO_SUM, checked_rewards, part_names
+from territorial.config.rewards import BASE_NAMES, DEFAULT, NAMES, ZERO_SUM, checked_rewards, part_names
 from tests.engine.support import board, game_on, random_actions, rows_of
 
 SMALL = GameConfig(height=24, width=24, num_players=5, max_ticks=900, map="lakes")

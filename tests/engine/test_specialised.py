@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from numba import types
 
-from territorial import LINEUPS, GameConfig, VecGame, engine, stepping
-from territorial._held import type_of
-from territorial._jit import JIT_ENABLED, is_ready
-from territorial.engine import compile_steps
+from territorial import LINEUPS, GameConfig, VecGame
+from territorial.engine import step as stepping
+from territorial.engine import vec_game as engine
+from territorial.engine.vec_game import compile_steps
+from territorial.jit.bound_arguments import type_of
+from territorial.jit.decorators import JIT_ENABLED, is_ready
 from tests.engine import differential
 from tests.engine.test_differential import setting_for
 

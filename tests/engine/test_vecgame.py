@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, Snapshot, VecGame
-from territorial.actions import owner_of_target
+from territorial.actions.encoding import owner_of_target
 from territorial.constants import FRACTIONS, STREAM_EPISODE
-from territorial.engine import seed_of_episode
+from territorial.engine.vec_game import seed_of_episode
 from territorial.reference import H
 from tests.engine.support import (
     NEVER,

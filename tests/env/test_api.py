@@ -18,7 +18,7 @@ from pettingzoo.test import (
 
 import territorial
 from territorial import env, parallel_env
-from territorial.modes import MODES
+from territorial.envs.observation_modes import MODES
 from tests.env.support import SMALL, small_env
 
 small_aec = functools.partial(env, **SMALL, max_ticks=1500)

@@ -9,8 +9,8 @@ import pytest
 
 import territorial
 from territorial.bots import HOLD_ALL, PythonBot
-from territorial.env_options import CHOICES
-from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.options import CHOICES
 from tests.env.support import SMALL, small_env
 
 MAKERS = {

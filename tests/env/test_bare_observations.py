@@ -8,8 +8,8 @@ import pytest
 from gymnasium import spaces
 
 import territorial
-from territorial.env_options import CHOICES
-from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.options import CHOICES
 from tests.env.support import SMALL
 
 GAME = SMALL | {"max_ticks": 100, "decision_every": 25, "frames": 2}

@@ -10,8 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import territorial
-from territorial.env_options import CHOICES
-from territorial.gymnasium_envs import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial.envs.options import CHOICES
 from tests.env.support import SMALL, small_env
 
 SMALL_GAME = SMALL | {"max_ticks": 600}

@@ -17,7 +17,7 @@ from pettingzoo.test import (
 )
 
 from territorial import env, parallel_env
-from territorial.env_options import CHOICES
+from territorial.envs.options import CHOICES
 from territorial.testing import check_determinism, play_episode
 
 SWITCHES = ("obs", "agent_death", "action_mask", "action_format")

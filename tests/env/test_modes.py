@@ -7,7 +7,7 @@ import pytest
 
 from territorial.constants import BLOCKED
 from territorial.decode.numpy import Decoder
-from territorial.modes import MODES
+from territorial.envs.observation_modes import MODES
 from tests.env.support import fingerprint, play, random_actions, rest_of_episode, small_env
 
 PLAYERS, SIDE = 4, 24

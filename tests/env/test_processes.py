@@ -9,7 +9,7 @@ import pytest
 
 import territorial
 from territorial import env
-from territorial.env_options import CHOICES
+from territorial.envs.options import CHOICES
 from territorial.testing import stack_of
 from territorial.testing.episodes import difference, episode
 from tests.env.support import SMALL

@@ -44,7 +44,7 @@ def test_a_function_sees_games_as_they_ended_and_what_it_gives_is_added(autorese
             twin.restore(k, vec.game.save(k))
         actions = random_actions(vec, rng)
         full = np.zeros((3, 4, 2), np.int64)
-        full[:, [0, 2]] = territorial.actions.unflatten(actions)
+        full[:, [0, 2]] = territorial.actions.encoding.unflatten(actions)
         _, plain, ends, _, _ = twin.step(full * (twin.state.alive[:, 1:, None] != 0))
         was_alive = before[:, 1:] * 0 + (twin.state.death_tick[:, 1:] < 0) + ends
         _, rewards, _, _, info = vec.step(actions)

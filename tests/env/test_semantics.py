@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, TerritorialEnv, VecGame, parallel_env
-from territorial.actions import ego_owners
+from territorial.actions.encoding import ego_owners
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import FeatureDecoder
 from tests.env.support import (

@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from territorial.agent_info import INFO_NAMES
-from territorial.env_options import CHOICES
+from territorial.envs.infos import INFO_NAMES
+from territorial.envs.options import CHOICES
 from tests.env.support import fingerprint, small_env
 
 SWITCHES = ("agent_death", "action_mask", "action_format")

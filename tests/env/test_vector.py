@@ -9,9 +9,9 @@ import pytest
 
 import territorial
 from territorial import GameConfig, VecGame, make_vec
-from territorial.agent_info import INFO_NAMES
-from territorial.env_options import CHOICES
-from territorial.vector import AUTORESETS
+from territorial.envs.infos import INFO_NAMES
+from territorial.envs.options import CHOICES
+from territorial.envs.vector import AUTORESETS
 from tests.env.support import SMALL, small_env
 
 SEATS = ("agent", "metronome", "agent", "banker")
@@ -94,7 +94,7 @@ def test_same_step_is_the_engines_own_autoreset(end_when, num_threads):
     ended = 0
     for _, actions, (_, rewards, terminated, _, info) in steps(vec, 150):
         full = np.zeros((NUM_ENVS, 4, 2), np.int64)
-        full[:, [0, 2]] = territorial.actions.unflatten(actions)
+        full[:, [0, 2]] = territorial.actions.encoding.unflatten(actions)
         _, wanted, wanted_ends, _, told = engine.step(full)
         assert np.array_equal(rewards, wanted[:, [0, 2]])
         assert np.array_equal(terminated, wanted_ends[:, [0, 2]])

@@ -17,12 +17,12 @@ import pytest
 import territorial
 from territorial import GameConfig, LandMask, Replay, maps
 from territorial.cli.options import UsageError, write_json
+from territorial.evaluation.evaluate import Evaluation
+from territorial.evaluation.trials import TrialRecord
 from territorial.files import atomic
 from territorial.files.atomic import draft_of, write_file
 from territorial.league import League, LeagueConfig, Learner
-from territorial.league.evaluation import Evaluation
-from territorial.league.league_charts import draw_league
-from territorial.league.trials import TrialRecord
+from territorial.league.charts import draw_league
 from territorial.render import web, write_png, write_video
 from territorial.replay import Checkpoint
 
@@ -133,14 +133,14 @@ def test_what_fails_leaves_nothing_where_nothing_was(name, tmp_path):
 
 ELSEWHERE = {
     "territorial/files/atomic.py": "this is the one place",
-    "territorial/league/results.py": "a file that only grows, line by line; its first line is one write",
-    "territorial/league/evaluation.py": "a file that only grows, line by line",
+    "territorial/evaluation/results.py": "a file that only grows, line by line; its first line is one write",
+    "territorial/evaluation/evaluate.py": "a file that only grows, line by line",
     "territorial/league/writer.py": "a file that is locked meanwhile, so it must stay the same one",
-    "territorial/league/store.py": "files of a folder that is renamed when it is complete",
-    "territorial/league/checkpoints.py": "files of a folder that is renamed when it is complete",
+    "territorial/snapshots/store.py": "files of a folder that is renamed when it is complete",
+    "territorial/snapshots/checkpoints.py": "files of a folder that is renamed when it is complete",
     "territorial/render/video.py": "a draft",
+    "territorial/evaluation/charts.py": "a draft",
     "territorial/league/charts.py": "a draft",
-    "territorial/league/league_charts.py": "a draft",
     "rllib_adapters/nodes.py": "files of a folder that is renamed when it is complete",
     "rllib_adapters/memory.py": "a draft, and a file that only grows",
     "rllib_adapters/run.py": "a file that only grows",

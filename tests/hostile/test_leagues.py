@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from territorial.league import League, LeagueConfig, Learner, Opponents, league_file
-from territorial.league.members import MAX_CAPACITY
+from territorial.league.config import MAX_CAPACITY
 from tests.hostile.mutate import mutated, mutated_json, mutated_zip, outcomes, unzipped, zipped
 from tests.hostile.support import MB, Counted, amounts, needs_pipes, nested, peak_of
 

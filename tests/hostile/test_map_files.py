@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from territorial import LandMask, landmask
+from territorial import LandMask
+from territorial.config import land_mask as landmask
 from territorial.maps import files, generate, load, save
 from tests.hostile.mutate import mutated, outcomes
 from tests.hostile.support import amounts

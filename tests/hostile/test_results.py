@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from territorial import GameConfig, Setting
+from territorial.evaluation.evaluate import Evaluation, _Sheet
+from territorial.evaluation.record import GameRecord, bounds_of
+from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.schedule import Contest
+from territorial.evaluation.statistics import Tally
+from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.league import LeagueTable
-from territorial.league.contest import Contest
-from territorial.league.evaluation import Evaluation, _Sheet
-from territorial.league.record import GameRecord, bounds_of
-from territorial.league.results import Results, ResultsError
-from territorial.league.statistics import Tally
-from territorial.league.trials import TrialRecord, Tryout
 from tests.hostile.mutate import mutated, mutated_json, outcomes
 from tests.hostile.support import MB, amounts, needs_pipes, nested, peak_of
 

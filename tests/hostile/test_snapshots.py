@@ -9,15 +9,15 @@ from functools import partial
 import numpy as np
 import pytest
 
+from territorial.files import safetensors as tensor_file
 from territorial.league import (
     DamagedSnapshotError,
     Manifest,
     MismatchError,
     SnapshotStore,
     UnknownSnapshotError,
-    tensor_file,
 )
-from territorial.league.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints
 from tests.hostile.mutate import mutated, mutated_json, outcomes
 from tests.hostile.support import MB, amounts, needs_pipes, nested, peak_of
 from tests.league.support import manifest, tensors

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from territorial.league.checkpoints import CheckpointError, Checkpoints
+from territorial.snapshots.checkpoints import CheckpointError, Checkpoints
 
 WRITER = """
 import os, sys
-from territorial.league.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints
 
 calls, last = 0, int(sys.argv[2])
 

@@ -11,12 +11,12 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
-from territorial.league.contest import Contest
-from territorial.league.field import Field, python_bot
-from territorial.league.playing import PlayingError, play_games, play_on_all_cores, side_by_side
-from territorial.league.record import LAND_EVERY, GameRecord, bounds_of
-from territorial.league.results import Results, ResultsError
-from territorial.league.statistics import Tally
+from territorial.evaluation.play import PlayingError, play_games, play_on_all_cores, side_by_side
+from territorial.evaluation.players import Field, python_bot
+from territorial.evaluation.record import LAND_EVERY, GameRecord, bounds_of
+from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.schedule import Contest
+from territorial.evaluation.statistics import Tally
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
 PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")

@@ -8,9 +8,9 @@ import pytest
 import territorial
 from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
-from territorial.league.evaluation import Evaluation
-from territorial.league.results import ResultsError
-from territorial.league.trials import TrialRecord
+from territorial.evaluation.evaluate import Evaluation
+from territorial.evaluation.results import ResultsError
+from territorial.evaluation.trials import TrialRecord
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
 SETTINGS = {

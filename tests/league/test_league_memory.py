@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial.league.memory import PSS
+from territorial.memory.measure import PSS
 
 pytestmark = pytest.mark.checkout
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial.league import SnapshotStore, memory
-from territorial.league.memory import PSS, USS, measure, process_tree
+from territorial.league import SnapshotStore
+from territorial.memory import measure as memory
+from territorial.memory.measure import PSS, USS, measure, process_tree
 from tests.league.support import SPAWN, manifest
 
 MB = 2**20

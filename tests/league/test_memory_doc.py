@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from territorial.league.memory import PSS
-from territorial.league.plan import MB
-from territorial.league.predict import predict
-from territorial.league.setup import Setup
+from territorial.memory.measure import PSS
+from territorial.memory.plan import MB
+from territorial.memory.predict import predict
+from territorial.memory.setup import Setup
 
 pytestmark = pytest.mark.checkout
 

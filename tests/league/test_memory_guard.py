@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from territorial.league import memory
-from territorial.league.memory import measure, most_held, process_tree
-from territorial.league.memory_guard import MemoryGuard
-from territorial.league.plan import BudgetError
+from territorial.memory import measure as memory
+from territorial.memory.guard import MemoryGuard
+from territorial.memory.measure import measure, most_held, process_tree
+from territorial.memory.plan import BudgetError
 
 MB = 2**20
 pytestmark = pytest.mark.skipif(
@@ -123,7 +123,7 @@ def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
 
 
 def test_a_signal_that_comes_as_the_block_ends_does_not_take_the_place_of_the_error(monkeypatch):
-    monkeypatch.setattr("territorial.league.memory_guard._interrupt", lambda: None)
+    monkeypatch.setattr("territorial.memory.guard._interrupt", lambda: None)
     guard = MemoryGuard(1 * MB)
 
     def end_as_the_signal_comes():
@@ -159,7 +159,7 @@ def test_what_cannot_be_measured_is_said(monkeypatch):
     def denied(pids):
         raise PermissionError("the memory of process 1 may not be read")
 
-    monkeypatch.setattr("territorial.league.memory_guard.most_held", denied)
+    monkeypatch.setattr("territorial.memory.guard.most_held", denied)
     with pytest.raises(PermissionError, match="process 1"):
         guarded(MemoryGuard(2**50), lambda: time.sleep(30))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from territorial import GameConfig, VecGame
-from territorial.league.outcome import known_places, places_now
+from territorial.evaluation.outcome import known_places, places_now
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=300)
 

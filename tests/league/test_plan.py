@@ -9,9 +9,9 @@ from gymnasium import spaces
 
 import territorial
 from territorial import cli
-from territorial.league.plan import MB, BudgetError, in_mb
-from territorial.league.predict import FORMS, flat_size, frame_bytes, game_bytes, predict
-from territorial.league.setup import Setup
+from territorial.memory.plan import MB, BudgetError, in_mb
+from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes, predict
+from territorial.memory.setup import Setup
 
 GB = 1024 * MB
 SMALL = Setup(height=32, width=48, num_players=6, frames=2, agents=3)

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from territorial.league import charts, ratings
-from territorial.league.statistics import Tally
+from territorial.evaluation import charts, ratings
+from territorial.evaluation.statistics import Tally
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from territorial.league.record import GameRecord
-from territorial.league.statistics import FEW, INTERVAL, Tally, chi_square_tail, estimate, wilson
+from territorial.evaluation.record import GameRecord
+from territorial.evaluation.statistics import FEW, INTERVAL, Tally, chi_square_tail, estimate, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):

@@ -19,7 +19,7 @@ from territorial.league import (
     SnapshotStore,
     UnknownSnapshotError,
 )
-from territorial.obs_layout import OBS_VERSION
+from territorial.observation.layout import OBS_VERSION
 from tests.league.support import in_processes, manifest, tensors
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are mapped")

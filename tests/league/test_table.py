@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.bots import PythonBot
+from territorial.engine.seats import seat_codes
 from territorial.league import Group, LeagueTable, Player
-from territorial.seats import seat_codes
 
 LEAGUE = LeagueTable(
     [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from territorial.league.tensor_file import NUMPY_DTYPES, FormatError, Tensors, pieces, read
+from territorial.files.safetensors import NUMPY_DTYPES, FormatError, Tensors, pieces, read
 from tests.league.support import tensors
 
 OWN = ("bool", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8", "c8")

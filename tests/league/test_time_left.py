@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from territorial.cli import contest
-from territorial.league import evaluation
-from territorial.league.time_left import time_left
+from territorial.evaluation import evaluate as evaluation
+from territorial.evaluation.time_left import time_left
 
 
 @pytest.mark.parametrize(

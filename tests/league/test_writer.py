@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial import locking
+from territorial.files import locks as locking
 from territorial.league import SnapshotStore, StoreInUseError
 from territorial.league.writer import WRITER, only_writer
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, VecGame
-from territorial import atlas as atlas_module
+from territorial.config.map_mix import MapMix
 from territorial.constants import STREAM_MAP
-from territorial.map_mix import MapMix
+from territorial.engine.vec_game import map_bank as atlas_module
 from territorial.maps import bank, capacity, generate, land, make_maps, map_of
 from territorial.reference import H, ReferenceGame
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from territorial.landmask import LandMask
+from territorial.config.land_mask import LandMask
 from territorial.maps import capacity, generate
 
 SHAPE = [(r, c) for r in range(4) for c in range(4) if {r, c} not in ({0}, {3}, {0, 3})]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from territorial.config import MAP_KINDS, GameConfig
+from territorial.config.land_mask import LandMask
 from territorial.constants import STREAM_MAP_GENERATOR
-from territorial.landmask import LandMask
 from territorial.maps import check_connected, generate, largest_region, make_maps, relief
 from territorial.maps.generate import GENERATORS
 from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise

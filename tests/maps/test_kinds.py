@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from territorial.map_names import KINDS, SYMMETRIES
+from territorial.config.map_names import KINDS, SYMMETRIES
 from territorial.maps import capacity, generate
 from territorial.maps.pieces import UNIT, cut, from_border, from_edge, spacing_of, walls
 from territorial.maps.regions import drop_small, label_regions

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig
-from territorial.map_names import LANDS
+from territorial.config.map_names import LANDS
 from territorial.maps import capacity, check_connected, land, lands, largest_region, make_maps
 from territorial.maps.regions import label_regions
 from territorial.maps.resizing import resized

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from territorial import cli
-from territorial.map_names import KINDS, SYMMETRIES
-from territorial.png import read_png
+from territorial.config.map_names import KINDS, SYMMETRIES
+from territorial.files.png import read_png
 
 pytestmark = pytest.mark.checkout
 

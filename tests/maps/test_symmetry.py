@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, VecGame
+from territorial.config.map_names import KINDS, SYMMETRIES
 from territorial.constants import BLOCKED, SPAWN_CELLS
-from territorial.map_names import KINDS, SYMMETRIES
 from territorial.maps import capacity, generate, is_symmetric, land, symmetric_start, symmetrize
 from territorial.maps.symmetry import images
 from tests.maps.support import flood

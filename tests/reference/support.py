@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from territorial.constants import BLOCKED
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 
 
 @st.composite

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from territorial.config import GameConfig
-from territorial.landmask import LandMask
+from territorial.config.land_mask import LandMask
 from territorial.reference import ReferenceGame, place_spawns
 
 SEEDS = range(24)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from territorial.constants import BLOCKED
-from territorial.obs_layout import NEW_GAME, NOT_LISTED, ObsLayout
+from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from territorial.reference.packing import pack_delta, pack_planes, pack_terrain
 from tests.reference.support import histories
 

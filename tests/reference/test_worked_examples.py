@@ -9,7 +9,7 @@ from hashlib import blake2b
 import pytest
 
 from territorial.config import GameConfig
-from territorial.landmask import LandMask
+from territorial.config.land_mask import LandMask
 from territorial.reference import H, ReferenceGame, mix, place_spawns
 from territorial.reference.formulas import cadence, interest_gain, interest_rate
 

@@ -7,9 +7,9 @@ import pytest
 
 from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, parallel_env
 from territorial.constants import STREAM_EPISODE
+from territorial.engine.launch_log import LOG_STEPS
 from territorial.reference.rng import H
 from territorial.replay import Checkpoint, ReplayError
-from territorial.tape import LOG_STEPS
 from tests.engine.support import interpreted
 from tests.engine.support import random_actions as legal_actions
 from tests.replay.support import (

@@ -9,10 +9,10 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from rllib_adapters.modules import ReferenceModule, settings_of
 from territorial import GameConfig
+from territorial.evaluation.play import play_games
+from territorial.evaluation.players import Field
+from territorial.evaluation.schedule import Contest
 from territorial.league import SnapshotStore
-from territorial.league.contest import Contest
-from territorial.league.field import Field
-from territorial.league.playing import play_games
 from territorial.nets import SnapshotPlayers
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
-from territorial.actions import flatten
+from territorial.actions.encoding import flatten
 from territorial.league import Group, LeagueTable
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 

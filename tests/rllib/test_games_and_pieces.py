@@ -12,7 +12,7 @@ from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is the
 
 from rllib_adapters.configure import MAIN  # noqa: E402
 from rllib_adapters.outcomes import outcomes_of  # noqa: E402
-from territorial.actions import num_targets  # noqa: E402
+from territorial.actions.encoding import num_targets  # noqa: E402
 from territorial.league import PayoffMatrix  # noqa: E402
 from tests.rllib.support import fill, small_config, start_ray  # noqa: E402
 from tests.rllib.test_runner import (  # noqa: E402

@@ -45,7 +45,7 @@ def test_its_python_runs(running_ray):
 def test_its_sizes_are_those_there_are():
     from territorial import GameConfig
     from territorial.nets.encode_once import SIZES, EncodeOncePolicy
-    from territorial.obs_layout import ObsLayout
+    from territorial.observation.layout import ObsLayout
 
     layout = ObsLayout(height=64, width=64, num_players=8)
     rows = {}

@@ -20,7 +20,7 @@ from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPol
 from rllib_adapters.legacy.record import Record  # noqa: E402
 from rllib_adapters.modules import settings_of  # noqa: E402
 from rllib_adapters.pool import pool_settings  # noqa: E402
-from territorial.obs_layout import ObsLayout  # noqa: E402
+from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, start_ray  # noqa: E402
 
 ENV = {"config": CONFIG, "frames": 2}

@@ -26,9 +26,9 @@ from rllib_adapters.training import PRESETS, Training
 from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
-from territorial.league.checkpoints import Checkpoints
-from territorial.league.memory import measure
-from territorial.league.plan import BudgetError
+from territorial.memory.measure import measure
+from territorial.memory.plan import BudgetError
+from territorial.snapshots.checkpoints import Checkpoints
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from territorial import GameConfig, VecGame
-from territorial.actions import pair_mask
+from territorial.actions.encoding import pair_mask
 from territorial.decode import feature_names
 from territorial.decode.numpy import Decoder
 

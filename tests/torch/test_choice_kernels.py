@@ -6,13 +6,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
 from territorial import GameConfig, VecGame  # noqa: E402 - only where torch is there
-from territorial.actions import pair_mask  # noqa: E402
+from territorial.actions.encoding import pair_mask  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.decode.tables import mask_bits  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.choice_kernels import draw_choices, write_legal  # noqa: E402
 from territorial.nets.features import FeatureTrunk  # noqa: E402
-from territorial.obs_layout import ObsLayout  # noqa: E402
+from territorial.observation.layout import ObsLayout  # noqa: E402
 
 HEADS = np.array([5, 3])
 MASKED = -1e9

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 
 from territorial import VecGame, cli
-from territorial.actions import pair_mask
+from territorial.actions.encoding import pair_mask
 from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.decode.numpy import Decoder
+from territorial.evaluation.play import play_games, play_on_all_cores
+from territorial.evaluation.players import Field
+from territorial.evaluation.schedule import Contest
+from territorial.game.rng import draw
 from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
-from territorial.league.contest import Contest
-from territorial.league.field import Field
-from territorial.league.playing import play_games, play_on_all_cores
-from territorial.rng import draw
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
 from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPlayers  # noqa: E402 - only with torch
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.obs_layout import ObsLayout  # noqa: E402
+from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
 
 CONFIG = SMALL.replace(max_ticks=300)

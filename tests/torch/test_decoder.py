@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from territorial import GameConfig
 from territorial.decode import kernels
 from territorial.decode.numpy import Decoder as NumpyDecoder
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 from tests.decode.support import CONFIG, SMALL, arguments, layouts
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
@@ -221,7 +221,7 @@ INTERPRETED = """
 import numpy as np, torch
 from territorial.decode import triton
 from territorial.decode.numpy import Decoder
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
 
 for layout in (SMALL, ObsLayout(height=16, width=65, num_players=250, frames=2)):

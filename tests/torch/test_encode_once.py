@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
 
-from territorial.actions import ego_owners  # noqa: E402
+from territorial.actions.encoding import ego_owners  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: E402

@@ -3,7 +3,7 @@
 import pytest
 
 from territorial.decode.numpy import Decoder
-from territorial.obs_layout import ObsLayout
+from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")

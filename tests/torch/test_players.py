@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from territorial import Setting, evaluate
+from territorial.evaluation.results import ResultsError
 from territorial.league import SnapshotStore, UnknownSnapshotError
-from territorial.league.results import ResultsError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
@@ -15,7 +15,7 @@ from territorial.nets import players  # noqa: E402 - only where torch is there
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.frozen import manifest_of  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from territorial.obs_layout import ObsLayout  # noqa: E402
+from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
 
 TRUNKS = {"mean": MeanTrunk}

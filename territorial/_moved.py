@@ -1,0 +1,141 @@
+"""The former names of modules: imports and pickles of earlier releases find what they name.
+
+Each import under a former name warns once, and gives the very module of the new name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+MODULES = {
+    "territorial._atomic": "territorial.jit.atomics",
+    "territorial._cache": "territorial.jit.cache",
+    "territorial._crew": "territorial.jit.thread_pool",
+    "territorial._held": "territorial.jit.bound_arguments",
+    "territorial._jit": "territorial.jit.decorators",
+    "territorial._sized": "territorial.jit.static_arrays",
+    "territorial._words": "territorial.jit.simd",
+    "territorial.acting": "territorial.actions.batch",
+    "territorial.action_formats": "territorial.actions.formats",
+    "territorial.agent_info": "territorial.envs.infos",
+    "territorial.aligned": "territorial.jit.alignment",
+    "territorial.arguments": "territorial.config.validation",
+    "territorial.atlas": "territorial.engine.map_bank",
+    "territorial.board": "territorial.game.board",
+    "territorial.changes": "territorial.game.change_log",
+    "territorial.cores": "territorial.files.cores",
+    "territorial.engine_views": "territorial.envs.zero_copy",
+    "territorial.env_options": "territorial.envs.options",
+    "territorial.fronts": "territorial.game.fronts",
+    "territorial.guests": "territorial.engine.python_bots",
+    "territorial.gymnasium_envs": "territorial.envs.gymnasium",
+    "territorial.landmask": "territorial.config.land_mask",
+    "territorial.league.charts": "territorial.evaluation.charts",
+    "territorial.league.checkpoints": "territorial.snapshots.checkpoints",
+    "territorial.league.contest": "territorial.evaluation.schedule",
+    "territorial.league.errors": "territorial.snapshots.errors",
+    "territorial.league.evaluation": "territorial.evaluation.evaluate",
+    "territorial.league.field": "territorial.evaluation.players",
+    "territorial.league.league_charts": "territorial.league.charts",
+    "territorial.league.manifest": "territorial.snapshots.manifest",
+    "territorial.league.mapped": "territorial.files.mapped",
+    "territorial.league.members": "territorial.league.config",
+    "territorial.league.memory": "territorial.memory.measure",
+    "territorial.league.memory_guard": "territorial.memory.guard",
+    "territorial.league.outcome": "territorial.evaluation.outcome",
+    "territorial.league.payoff_matrix": "territorial.evaluation.payoff",
+    "territorial.league.plan": "territorial.memory.plan",
+    "territorial.league.playing": "territorial.evaluation.play",
+    "territorial.league.policies": "territorial.evaluation.policies",
+    "territorial.league.predict": "territorial.memory.predict",
+    "territorial.league.ratings": "territorial.evaluation.ratings",
+    "territorial.league.record": "territorial.evaluation.record",
+    "territorial.league.results": "territorial.evaluation.results",
+    "territorial.league.setup": "territorial.memory.setup",
+    "territorial.league.statistics": "territorial.evaluation.statistics",
+    "territorial.league.store": "territorial.snapshots.store",
+    "territorial.league.table": "territorial.league.seating",
+    "territorial.league.tensor_file": "territorial.files.safetensors",
+    "territorial.league.time_left": "territorial.evaluation.time_left",
+    "territorial.league.trials": "territorial.evaluation.trials",
+    "territorial.league.workers": "territorial.evaluation.workers",
+    "territorial.legal": "territorial.actions.masks",
+    "territorial.locking": "territorial.files.locks",
+    "territorial.map_mix": "territorial.config.map_mix",
+    "territorial.map_names": "territorial.config.map_names",
+    "territorial.modes": "territorial.envs.observation_modes",
+    "territorial.obs_layout": "territorial.observation.layout",
+    "territorial.observe": "territorial.observation.tables",
+    "territorial.packing": "territorial.observation.packing",
+    "territorial.png": "territorial.files.png",
+    "territorial.reward_parts": "territorial.config.rewards",
+    "territorial.rewarding": "territorial.envs.custom_rewards",
+    "territorial.rewards": "territorial.game.rewards",
+    "territorial.rng": "territorial.game.rng",
+    "territorial.rules": "territorial.game.rules",
+    "territorial.seats": "territorial.engine.seats",
+    "territorial.spaces": "territorial.envs.spaces",
+    "territorial.spawning": "territorial.game.spawning",
+    "territorial.state": "territorial.game.state",
+    "territorial.stepping": "territorial.engine.step",
+    "territorial.tape": "territorial.engine.launch_log",
+    "territorial.unpickling": "territorial.files.unpickling",
+    "territorial.vector": "territorial.envs.vector",
+    "territorial.warmup": "territorial.jit.warmup",
+    "territorial.work": "territorial.game.scratch",
+}
+"""The new name of every module that has moved, by its former name."""
+
+
+class FormerNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules by their former names.
+
+    ``modules``: the new name of each module, by its former one.
+    """
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to load ``fullname``; None if it is no former name."""
+        return importlib.machinery.ModuleSpec(fullname, self) if fullname in self._modules else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Return None: Python makes the module, which ``exec_module`` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module of the new name in the place of ``module``."""
+        former = module.__name__
+        _warn(former, self._modules[former])
+        sys.modules[former] = importlib.import_module(self._modules[former])
+
+
+def names_of(package: str, module: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a package that was one module: it finds the names of ``module``."""
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = importlib.import_module(module)
+        if not hasattr(found, name):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        _warn(f"{package}.{name}", f"{module}.{name}")
+        return getattr(found, name)
+
+    return get
+
+
+def _warn(former: str, new: str) -> None:
+    warnings.warn(f"{former} has moved: it is now {new}", DeprecationWarning, stacklevel=3)
+
+
+sys.meta_path.append(FormerNames(MODULES))

@@ -1,0 +1,44 @@
+"""What agents do, from one array of their own format to the engine's pairs for all seats, in one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.jit.decorators import kernel, njit
+
+ALL_GOOD = -1
+"""What ``write_choices`` returns where there is nothing to complain of."""
+
+
+@kernel
+def write_choices(actions: Any, alive: Any, seats: Any, out: Any) -> int:
+    """Write what the living agents do to ``out``, int64 (E, P, 2), and that all other seats hold.
+
+    ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``alive``: (E, P+1).
+    ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first action out of range.
+    """
+    num_games, num_agents, num_parts = actions.shape
+    for k in range(num_games):
+        for p in range(out.shape[1]):
+            out[k, p, 0] = HOLD
+            out[k, p, 1] = 0
+        for i in range(num_agents):
+            what, how = actions[k, i, 0], actions[k, i, num_parts - 1]
+            if num_parts == 1:
+                what, how = parts_of(what)
+            if not (0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
+                bad: int = k * num_agents + i
+                return bad
+            if alive[k, seats[k, i]] != 0:
+                out[k, seats[k, i] - 1, 0] = what
+                out[k, seats[k, i] - 1, 1] = how
+    return ALL_GOOD
+
+
+@njit
+def parts_of(action: int) -> tuple[int, int]:
+    """Return what and how much an action names that is one number; what is below zero where it is."""
+    if action <= 0:
+        return action, 0
+    return 1 + (action - 1) // NUM_FRACTIONS, (action - 1) % NUM_FRACTIONS

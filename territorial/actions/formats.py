@@ -1,0 +1,140 @@
+"""The formats in which agents act, each with its space, its masks and its way to the engine's pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from territorial.actions.encoding import num_flat_actions, num_targets, unflatten
+from territorial.actions.masks import update_masks, write_masks
+from territorial.config.validation import index_of
+from territorial.constants import NUM_FRACTIONS
+from territorial.files.unpickling import WritableArrays
+
+Ints = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.int8]
+
+
+class ActionFormat(ABC):
+    """One format of actions in games of ``num_players``. The engine's own is a pair: what, and how much."""
+
+    space: spaces.Space[Any]
+    """Of the actions of one agent."""
+    wanted: str
+    """What an action must be, for messages."""
+    width: int
+    """The length of a mask."""
+    copies: int
+    """How many columns of a mask each target has."""
+    shape: tuple[int, ...]
+    """Of one action as an array."""
+
+    @abstractmethod
+    def __init__(self, num_players: int) -> None: ...
+
+    @property
+    def mask_space(self) -> spaces.Box:
+        """The space of the mask of one agent: int8 (width,), 1 for what is legal."""
+        return spaces.Box(0, 1, (self.width,), np.int8)
+
+    @property
+    def sample_space(self) -> spaces.Space[Any]:
+        """The space of ``for_sampling``."""
+        return self.mask_space
+
+    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+        """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
+        masks = np.empty((len(seats), self.width), np.int8)
+        write_masks(bits, games, seats, self.copies, masks)
+        return masks
+
+    def for_sampling(self, mask: Masks) -> Any:
+        """Return the mask of one agent as ``space.sample`` takes it."""
+        return mask
+
+    def whole(self, actions: npt.NDArray[Any], num_axes: int) -> npt.NDArray[Any]:
+        """Return actions without axes of length 1 behind the first ``num_axes``, if each is one number."""
+        is_wrapped = self.shape == () and set(actions.shape[num_axes:]) == {1}
+        return actions.reshape(actions.shape[:num_axes]) if is_wrapped else actions
+
+    @abstractmethod
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return an action of one agent as the engine's pair; None if it is none."""
+
+
+class KeptMasks(WritableArrays):
+    """Masks of the same agents step after step, in the same memory, where only what changes is written."""
+
+    def __init__(self, action_format: ActionFormat, count: int, num_players: int) -> None:
+        self._copies = action_format.copies
+        self._masks = np.zeros((count, action_format.width), np.int8)
+        self._bits = np.zeros((count, -(-num_targets(num_players) // 8)), np.uint8)
+        self._seats = np.zeros(count, np.int64)
+
+    def update(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+        """Return what ``ActionFormat.masks`` would, read-only: who wrote to it would change it for good."""
+        update_masks(bits, games, seats, self._copies, self._masks, self._bits, self._seats)
+        masks = self._masks.view()
+        masks.flags.writeable = False
+        return masks
+
+
+class Discrete(ActionFormat):
+    """``Discrete(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
+
+    copies = NUM_FRACTIONS
+    shape = ()
+
+    def __init__(self, num_players: int) -> None:
+        self.width = num_flat_actions(num_players)
+        self.space = spaces.Discrete(self.width)
+        self.wanted = f"a whole number from 0 to {self.width - 1}"
+        pairs = unflatten(np.arange(self.width)).tolist()
+        self._listed: list[tuple[int, int]] = [(what, how) for what, how in pairs]
+
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return the two parts of a whole number, or of what an array of size 1 holds."""
+        number = index_of(action)
+        return None if number is None or not 0 <= number < self.width else self._listed[number]
+
+
+class MultiDiscrete(ActionFormat):
+    """``MultiDiscrete([P + 2, 10])``: what, and how much."""
+
+    copies = 1
+    shape = (2,)
+
+    def __init__(self, num_players: int) -> None:
+        self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
+        self.width = int(self._sizes.sum())
+        self.space = spaces.MultiDiscrete(self._sizes)
+        self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"
+
+    @property
+    def sample_space(self) -> spaces.Space[Any]:
+        """One ``Box`` a part."""
+        return spaces.Tuple([spaces.Box(0, 1, (int(size),), np.int8) for size in self._sizes])
+
+    def for_sampling(self, mask: Masks) -> tuple[Masks, Masks]:
+        """Return the masks of both parts."""
+        return mask[: self._sizes[0]], mask[self._sizes[0] :]
+
+    def pair(self, action: Any) -> tuple[int, int] | None:
+        """Return the two whole numbers."""
+        try:
+            parts = np.asarray(action)
+        except ValueError:
+            return None
+        if parts.shape != (2,) or parts.dtype.kind not in "iu":
+            return None
+        if not ((parts >= 0) & (parts < self._sizes)).all():
+            return None
+        return int(parts[0]), int(parts[1])
+
+
+FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}
+"""The formats by name; the first is the default."""

@@ -1,0 +1,293 @@
+"""GameConfig: everything a game is played with, validated, immutable; Params: its numbers for the kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import operator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config.land_mask import LandMask
+from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
+from territorial.config.map_names import KINDS, check_symmetry
+from territorial.config.rewards import DEFAULT, Weights, checked_rewards
+from territorial.config.validation import check_keywords, suggests_keywords, true_or_false, whole_number
+from territorial.constants import (
+    MAX_PLAYERS,
+    MAX_SIDE,
+    MIN_PLAYERS,
+    MIN_SIDE,
+    RULES_VERSION,
+    SPAWN_CELLS,
+)
+
+MAP_KINDS = tuple(KINDS)
+"""Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
+
+
+NOT_OF_THE_GAME = ("rewards",)
+"""Options that no game depends on: replays do without, and saved games go on with others."""
+
+LATER_OPTIONS = ("handicap",)
+"""Options, off by default, that the first configs, and files that hold one, did not have."""
+
+
+def _option(default: Any, low: int, high: int, meaning: str) -> Any:
+    """A whole-number field with its inclusive range and its meaning (shown by the CLI and the docs)."""
+    return field(default=default, metadata={"low": low, "high": high, "help": meaning})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GameConfig:
+    """The rules, the size and the map of a game; the defaults are the rules as published.
+
+    Every field is a whole number unless its type says otherwise; ``rewards`` may be given as a mapping,
+    ``{"land": 1}``. A config is immutable, hashable and picklable; :meth:`replace` returns a changed copy.
+    Errors name the field, the value and its range.
+    """
+
+    height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
+    width: int = _option(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
+    num_players: int = _option(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
+    map: str | LandMask | MapMix = field(
+        default="lakes",
+        metadata={
+            "help": f"a kind of map ({', '.join(MAP_KINDS)}) or a land such as europe, both with options if "
+            "wanted, as in islands:count=6; a LandMask of one's own, or a MapMix; `territorial maps` "
+            "lists all"
+        },
+    )
+    map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
+    num_maps: int = _option(
+        1,
+        0,
+        1024,
+        "generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0: a new map for "
+        "every game",
+    )
+    decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
+    max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
+
+    starting_troops: int = _option(512, 1, 1_000_000, "troops of every seat at the start")
+    spawn_spacing_percent: int = _option(
+        70, 0, 200, "spawn distance aimed for, as a percentage of sqrt(land cells / players)"
+    )
+
+    launch_tax: int = _option(12, 0, 1023, "1024ths of the balance that every launch destroys")
+    launch_delay: int = _option(7, 0, 1000, "ticks from the first launch to the first attack step")
+    layer_cost: int = _option(3, 1, 100, "troops per cell of front that an attack step must have at hand")
+    layer_growth_divisor: int = _option(8, 1, 1000, "a launch adds one troop per this many cells for growth")
+    need_divisor: int = _option(4, 1, 1000, "a launch is legal if it needs at most 1/this of the balance")
+
+    interest_every: int = _option(10, 1, 10_000, "ticks from one interest payment to the next")
+    interest_base: int = _option(100, 0, 10_000, "lowest interest rate, in basis points")
+    interest_levels: int = _option(511, 1, 4095, "steps in which the rate rises with the share of land")
+    interest_land_scale: int = _option(
+        25_600, 0, 100_000_000, "rate = base + isqrt(scale * level // divisor)"
+    )
+    interest_land_divisor: int = _option(508, 1, 1_000_000, "see interest_land_scale")
+    early_interest_ticks: int = _option(1920, 1, 1_000_000, "ticks over which the opening's extra rate fades")
+    early_interest_multiple: int = _option(7, 1, 100, "times the base rate that is paid at tick 0")
+    soft_cap: int = _option(100, 1, 10_000, "troops per cell above which interest falls")
+    hard_cap: int = _option(150, 1, 10_000, "troops per cell above which nothing is paid or refunded")
+    over_cap_slope: int = _option(2, 0, 100, "how fast interest falls above the soft cap")
+    income_every: int = _option(100, 1, 10_000, "ticks from one income payment to the next")
+    income_per_cell: int = _option(1, 0, 1000, "troops per cell paid as income")
+
+    cadence_land: tuple[int, ...] = field(
+        default=(1_000, 10_000, 60_000),
+        metadata={"help": "land sizes at which attack steps become one tick more frequent, rising"},
+    )
+    min_layers: int = _option(3, 1, 100, "an attack with less than this many troops per cell ends")
+    neutral_cost: int = _option(2, 0, 100, "troops spent per neutral cell")
+    attack_cost: int = _option(2, 0, 100, "troops spent per enemy cell before its defence")
+    defence_tenths: int = _option(16, 1, 1000, "tenths of the defender's density that defend a cell")
+    attackers_per_defender: int = _option(2, 1, 100, "attackers that fall for one defender")
+
+    deaths: bool = field(default=True, metadata={"help": "players die when they shrink too far"})
+    death_divisor: int = _option(4, 2, 1000, "a player dies at 1/this of the peak or below")
+    peak_decay_divisor: int = _option(1000, 1, 1_000_000, "the peak falls by 1/this of its distance a tick")
+    win_percent: int = _option(90, 1, 100, "share of the land that ends the game")
+
+    handicap: bool = field(
+        default=False, metadata={"help": "bots of the lower levels start with fewer troops than others"}
+    )
+    rewards: Weights = field(
+        default=DEFAULT,
+        metadata={
+            "help": "what rewards are made of, parts with weights, such as land=1,kills=0.5; docs/rewards.md"
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for spec in dataclasses.fields(self):
+            if "low" in spec.metadata:
+                value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
+                object.__setattr__(self, spec.name, whole_number(spec.name, value, low, high))
+        object.__setattr__(self, "map", checked_map(self.map))
+        _check_maps(self)
+        for name in ("deaths", "handicap"):
+            object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
+        object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
+        object.__setattr__(self, "rewards", checked_rewards(self.rewards))
+        if self.hard_cap < self.soft_cap:
+            raise ValueError(
+                f"hard_cap is {self.hard_cap}; it must be at least soft_cap, which is {self.soft_cap}"
+            )
+        for name in ("neutral_cost", "attack_cost"):
+            if getattr(self, name) > self.min_layers:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}; it must be at most min_layers, which is "
+                    f"{self.min_layers}, or an attack could cost more than it has"
+                )
+        if SPAWN_CELLS * self.num_players > self.height * self.width:
+            raise ValueError(
+                f"num_players is {self.num_players}: their spawns take {SPAWN_CELLS} cells each and a "
+                f"map of {self.height} x {self.width} has {self.height * self.width}; "
+                f"at most {self.height * self.width // SPAWN_CELLS} can ever fit"
+            )
+
+    def replace(self, **changes: Any) -> GameConfig:
+        """Return a copy with some fields changed, validated as a whole."""
+        check_keywords("GameConfig.replace", changes, FIELD_NAMES)
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
+        """Return a config of the given map's size that plays on that map."""
+        if not isinstance(land, LandMask):
+            raise TypeError(f"land is a {type(land).__name__}; LandMask.from_array(...) makes a map of one")
+        return cls(height=land.height, width=land.width, map=land, **fields)
+
+    @property
+    def map_name(self) -> str:
+        """The map as a text; a mask of one's own is its 16 hex digits."""
+        return text_of(self.map)
+
+    @property
+    def hexdigest(self) -> str:
+        """16 hex digits that name this config, the map and the version of the rules included.
+
+        Options that came later count only where they are on, so that configs keep their names; rewards, on
+        which no game depends, do not count.
+        """
+        names = {spec.name for spec in dataclasses.fields(self)} - {"map", *NOT_OF_THE_GAME}
+        values = {name: getattr(self, name) for name in names}
+        for name in LATER_OPTIONS:
+            if not values[name]:
+                del values[name]
+        values["map"] = self.map_name
+        values["rules_version"] = RULES_VERSION
+        text = json.dumps(values, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+GameConfig.__init__ = suggests_keywords(GameConfig.__init__)  # type: ignore[method-assign]
+
+FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
+
+
+def _check_maps(config: GameConfig) -> None:
+    """Raise ValueError unless all maps are of the config's size, and as many as there can be."""
+    maps = [one for one, _ in entries_of(config.map)]
+    for mask in maps:
+        if isinstance(mask, LandMask) and (mask.height, mask.width) != (config.height, config.width):
+            raise ValueError(
+                f"map is {mask.height} x {mask.width} but height x width is {config.height} x "
+                f"{config.width}; use GameConfig.for_map(land, ...)"
+            )
+    is_generated = [not isinstance(one, LandMask) and one.kind.is_generated for one in maps]
+    if config.num_maps != 1 and not any(is_generated):
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when a map is given")
+    for one in maps:
+        if not isinstance(one, LandMask):
+            check_symmetry(one.symmetry, config.height, config.width)
+
+
+def _checked_cadence(steps: Any) -> tuple[int, ...]:
+    """Return ``steps`` as a tuple of ints; an error says what they must be."""
+    wanted = f"three whole numbers from 1 to {MAX_SIDE**2} that rise"
+    try:
+        whole = tuple(operator.index(step) for step in steps)
+    except TypeError:
+        raise TypeError(f"cadence_land is {steps!r}; it must be {wanted}") from None
+    if len(whole) != 3 or not 0 < whole[0] < whole[1] < whole[2] <= MAX_SIDE**2:
+        raise ValueError(f"cadence_land is {steps!r}; it must be {wanted}")
+    return whole
+
+
+class Params(NamedTuple):
+    """The numbers of a GameConfig as the kernels take them."""
+
+    height: int
+    width: int
+    num_players: int
+    decision_every: int
+    max_ticks: int
+    starting_troops: int
+    spawn_spacing_percent: int
+    launch_tax: int
+    launch_delay: int
+    layer_cost: int
+    layer_growth_divisor: int
+    need_divisor: int
+    interest_every: int
+    interest_base: int
+    interest_levels: int
+    interest_land_scale: int
+    interest_land_divisor: int
+    early_interest_ticks: int
+    early_interest_multiple: int
+    soft_cap: int
+    hard_cap: int
+    over_cap_slope: int
+    income_every: int
+    income_per_cell: int
+    cadence_land_small: int
+    cadence_land_medium: int
+    cadence_land_large: int
+    min_layers: int
+    neutral_cost: int
+    attack_cost: int
+    defence_tenths: int
+    attackers_per_defender: int
+    deaths: int
+    death_divisor: int
+    peak_decay_reciprocal: int
+    win_percent: int
+
+
+RECIPROCAL_BITS = 40
+
+
+def make_params(config: GameConfig) -> Params:
+    """Return the numbers of ``config`` for the kernels.
+
+    ``peak_decay_reciprocal`` stands in for the divisor d: with m = 2**40 // d + 1, x // d equals
+    (x * m) >> 40 for every x up to 2**20 (the largest map) and d up to 10**6, since m * d exceeds
+    2**40 by at most d < 2**20, so that x * (m * d - 2**40) < 2**40, less than one more whole.
+    """
+    small, medium, large = config.cadence_land
+    derived = {
+        "cadence_land_small": small,
+        "cadence_land_medium": medium,
+        "cadence_land_large": large,
+        "deaths": int(config.deaths),
+        "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
+    }
+    values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}
+    return Params(**values)
+
+
+def interest_rates(config: GameConfig) -> npt.NDArray[np.int64]:
+    """Return the interest rate in basis points for each level 0..interest_levels, as int64."""
+    scale, divisor = config.interest_land_scale, config.interest_land_divisor
+    levels = range(config.interest_levels + 1)
+    rates = [config.interest_base + math.isqrt(scale * level // divisor) for level in levels]
+    return np.array(rates, np.int64)

@@ -1,0 +1,103 @@
+"""MapMix: several maps with weights, of which every game draws one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import ALL_MAPS, MapName, parse_map_name
+from territorial.config.validation import whole_number
+
+MAX_MAPS = 100
+MAX_WEIGHT = 100
+
+OneMap: TypeAlias = str | LandMask
+
+
+@dataclass(frozen=True, slots=True)
+class MapMix:
+    """Maps to draw from: names of maps and masks of one's own, each with a weight.
+
+    ``MapMix(["lakes", "europe", mask])`` draws each as often as the others, ``MapMix({"lakes": 3,
+    "islands:count=6": 1})`` the first three times as often. ``entries`` then holds (map, weight) pairs, at
+    most 100; weights are whole numbers from 1 to 100. Two mixes are equal if their entries are. A mix
+    of names alone can also be written "3*lakes + islands:count=6".
+    """
+
+    entries: tuple[tuple[OneMap, int], ...]
+
+    def __init__(self, entries: Mapping[OneMap, int] | Iterable[OneMap | tuple[OneMap, int]]) -> None:
+        if isinstance(entries, (str, LandMask)) or not isinstance(entries, Iterable):
+            raise TypeError(
+                f"entries is of type {type(entries).__name__}; a MapMix takes a list of maps, or a dict of "
+                "maps and their weights"
+            )
+        pairs = entries.items() if isinstance(entries, Mapping) else [_as_pair(entry) for entry in entries]
+        checked = [(_checked_map(one), _checked_weight(one, weight)) for one, weight in pairs]
+        if not 1 <= len(checked) <= MAX_MAPS:
+            raise ValueError(f"a MapMix has {len(checked)} maps; it must have 1 to {MAX_MAPS}")
+        for i, (one, _) in enumerate(checked):
+            if one in [other for other, _ in checked[:i]]:
+                raise ValueError(f"the map {text_of(one)} is in a MapMix twice; give it a weight instead")
+        common = gcd(*(weight for _, weight in checked))
+        object.__setattr__(self, "entries", tuple((one, weight // common) for one, weight in checked))
+
+    @classmethod
+    def from_text(cls, text: str) -> MapMix:
+        """Return the mix that a text such as "3*lakes + europe" describes."""
+        return cls([_parse_part(part.strip(), text) for part in text.split("+")])
+
+    def __str__(self) -> str:
+        parts = [text_of(one) if weight == 1 else f"{weight}*{text_of(one)}" for one, weight in self.entries]
+        return " + ".join(parts)
+
+
+def text_of(game_map: OneMap | MapMix) -> str:
+    """Return the name of a map: for a mask its 16 hex digits, for a mix those of its parts."""
+    return game_map.hexdigest if isinstance(game_map, LandMask) else str(game_map)
+
+
+def entries_of(game_map: OneMap | MapMix) -> tuple[tuple[MapName | LandMask, int], ...]:
+    """Return all maps that a game may be played on with their weights, names taken apart."""
+    entries = game_map.entries if isinstance(game_map, MapMix) else ((game_map, 1),)
+    return tuple((parse_map_name(one) if isinstance(one, str) else one, weight) for one, weight in entries)
+
+
+def checked_map(game_map: object) -> OneMap | MapMix:
+    """Return what a config may have as its map, names in their usual spelling; errors say what is wrong."""
+    if isinstance(game_map, MapMix):
+        return game_map
+    if isinstance(game_map, str) and "+" in game_map:
+        return MapMix.from_text(game_map)
+    return _checked_map(game_map)
+
+
+def _checked_map(one: object) -> OneMap:
+    if isinstance(one, LandMask):
+        return one
+    if not isinstance(one, str):
+        raise TypeError(f"map is {one!r}; it must be one of {', '.join(ALL_MAPS)}, a LandMask or a MapMix")
+    return str(parse_map_name(one))
+
+
+def _checked_weight(one: OneMap, weight: object) -> int:
+    return whole_number(f"the weight of the map {text_of(one)}", weight, 1, MAX_WEIGHT)
+
+
+def _as_pair(entry: OneMap | tuple[OneMap, int]) -> tuple[OneMap, int]:
+    return entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, 1)
+
+
+def _parse_part(part: str, text: str) -> tuple[str, int]:
+    """Return name and weight of "3*lakes" or "lakes"."""
+    weight, sign, name = part.partition("*")
+    if not sign:
+        return part, 1
+    if not (weight.strip().isascii() and weight.strip().isdigit()):
+        raise ValueError(
+            f"map is {text!r}: {weight.strip()!r} is no weight, a whole number from 1 to {MAX_WEIGHT}"
+        )
+    return name.strip(), int(weight)

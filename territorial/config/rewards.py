@@ -1,0 +1,94 @@
+"""What rewards are made of: the parts by name, and the weights that a config gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from territorial.config.validation import hint
+
+Weights = tuple[tuple[str, float], ...]
+
+
+class Part(NamedTuple):
+    """One part of a reward: its name, and what a player gets of it in an environment step."""
+
+    name: str
+    meaning: str
+
+
+PARTS = (
+    Part("land", "the change of the player's share of all land, -1 to 1"),
+    Part("placement", "once, when the player dies or the game ends: 1 for the first place, -1 for the last"),
+    Part("survival", "the ticks that the player lived, as a share of max_ticks: at most 1 a game"),
+    Part("taken", "the cells that the player took from neutral land and others, as a share of all land"),
+    Part(
+        "kills",
+        "1 for every other player that died, if this one took most cells of it in this game; several that "
+        "took equally many share it",
+    ),
+)
+"""In the order of their numbers in territorial.game.rewards."""
+
+ZERO_SUM = "_zero_sum"
+"""What the name of a part may end in: less the mean of all who lived as the step began."""
+
+BASE_NAMES = tuple(part.name for part in PARTS)
+NAMES = (*BASE_NAMES, *(name + ZERO_SUM for name in BASE_NAMES))
+DEFAULT: Weights = (("land", 1.0), ("placement", 1.0))
+LARGEST_WEIGHT = 1e6
+
+
+def checked_rewards(rewards: Any) -> Weights:
+    """Return weights by name as pairs in the order of ``NAMES``; an error says what they must be.
+
+    ``rewards``: a mapping, such pairs, or a text such as ``land=1,kills=0.5``; "" and {} are no rewards.
+    """
+    weights: dict[str, float] = {}
+    for name, weight in _pairs_of(rewards):
+        if name not in NAMES:
+            raise ValueError(f"rewards has {name!r}{hint(name, NAMES)}; the parts are {', '.join(NAMES)}")
+        if name in weights:
+            raise ValueError(f"rewards has {name!r} twice")
+        weights[str(name)] = _checked_weight(name, weight)
+    return tuple((name, weights[name]) for name in NAMES if name in weights)
+
+
+def _pairs_of(rewards: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(rewards, str):
+        parts = [part.partition("=") for part in rewards.split(",")] if rewards.strip() else []
+        return [(name.strip(), weight.strip() if sign else 1.0) for name, sign, weight in parts]
+    if isinstance(rewards, Mapping):
+        return list(rewards.items())
+    try:
+        return [(name, weight) for name, weight in rewards]
+    except (TypeError, ValueError):
+        wanted = "it must map parts to weights, as {'land': 1, 'placement': 0.5}"
+        raise TypeError(f"rewards is {rewards!r}; {wanted}") from None
+
+
+def _checked_weight(name: str, weight: Any) -> float:
+    message = (
+        f"the weight of {name!r} in rewards is {weight!r}; it must be a number from -{LARGEST_WEIGHT:g} to "
+        f"{LARGEST_WEIGHT:g}"
+    )
+    if isinstance(weight, bool):
+        raise TypeError(message)
+    try:
+        number = float(weight)
+    except (TypeError, ValueError):
+        raise TypeError(message) from None
+    if not (math.isfinite(number) and abs(number) <= LARGEST_WEIGHT):
+        raise ValueError(message)
+    return number
+
+
+def part_names(weights: Weights) -> tuple[str, ...]:
+    """Return the names under which infos tell the parts, in the order of the weights."""
+    return tuple(f"reward_{name}" for name, _ in weights)
+
+
+def kinds_of(weights: Weights) -> list[tuple[int, bool]]:
+    """Return for every weight the number of the part, and whether it is the zero-sum variant."""
+    return [(BASE_NAMES.index(name.removesuffix(ZERO_SUM)), name.endswith(ZERO_SUM)) for name, _ in weights]

@@ -1,0 +1,108 @@
+"""Atlas: the maps of a batch of games in the form that the engine reads, and which game has which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import Terrain
+from territorial.files.unpickling import all_writable
+from territorial.game.spawning import MapBank, allocate_bank, write_map
+from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
+
+
+class Page(NamedTuple):
+    """A map as it is looked at."""
+
+    land: LandMask
+    blocked: Terrain
+    """What its blocked cells are."""
+    terrain: npt.NDArray[np.uint8]
+    """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
+
+
+class Atlas:
+    """The maps of ``num_games`` games.
+
+    With a bank of maps, the engine draws one for every game by its seed. Where every game has a map of its
+    own, the engine takes it from the row of ``bank`` that has the game's number, and :meth:`provide` has to
+    put it there before the game begins. These maps are functions of the games' seeds; none has to be saved.
+
+    ``assigned``: for each game the number of the map in the bank, int64 (E,), that it is always played on.
+    """
+
+    def __init__(
+        self, config: GameConfig, num_games: int, assigned: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        self._config = config
+        self.has_own_maps = config.num_maps == 0
+        self._pages: list[Page] = []
+        self._own: dict[int, Page] = {}
+        """Maps of games' own, by the seeds of the games."""
+        self._provided: list[int | None] = [None] * num_games
+        """The seed that the map in each row of the bank belongs to."""
+        if self.has_own_maps:
+            check_own_maps(config)
+            self.bank = allocate_bank(config.height, config.width, num_games, np.zeros(0, np.int64))
+            return
+        bank = make_bank(config)
+        self.bank = allocate_bank(config.height, config.width, len(bank.grounds), bank.picks, assigned)
+        for row, ground in enumerate(bank.grounds):
+            write_map(self.bank, row, ground.land)
+            self._pages.append(_page(ground))
+
+    def provide(self, seeds: Sequence[int], current: Sequence[int]) -> None:
+        """Make sure that the next game of every number is played on the map of its seed, ``seeds[k]``.
+
+        Only where games have maps of their own; those of the games that are being played, with the seeds
+        ``current``, are kept to be looked at.
+        """
+        if seeds == self._provided:
+            return
+        in_use = {*seeds, *current}
+        self._own = {seed: page for seed, page in self._own.items() if seed in in_use}
+        for k, seed in enumerate(seeds):
+            if self._provided[k] != seed:
+                self._provided[k] = None  # if this is interrupted, the row holds no map that can be relied on
+                write_map(self.bank, k, self._own_page(seed).land)
+                self._provided[k] = seed
+
+    def page(self, map_id: int, seed: int) -> Page:
+        """Return the map of a game that is being played: ``map_id`` is in its state, ``seed`` is its own."""
+        return self._own_page(seed) if self.has_own_maps else self._pages[map_id]
+
+    def maps(self, seeds: Sequence[int]) -> tuple[LandMask, ...]:
+        """Return the bank; or the maps of the games that are being played, whose ``seeds`` these are."""
+        pages = [self._own_page(seed) for seed in seeds] if self.has_own_maps else self._pages
+        return tuple(page.land for page in pages)
+
+    @property
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """All memory that is held."""
+        return [*self.bank, *(page.terrain for page in (*self._pages, *self._own.values()))]
+
+    def _own_page(self, seed: int) -> Page:
+        if seed not in self._own:
+            self._own[seed] = _page(ground_of(self._config, seed))
+        return self._own[seed]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.bank = MapBank(*all_writable(self.bank))
+        for page in (*self._pages, *self._own.values()):
+            page.terrain.flags.writeable = False
+
+
+def _page(ground: Ground) -> Page:
+    mask = ground.land
+    blocked = ~np.frombuffer(mask.bits, np.uint8).reshape(mask.height, -1)
+    blocked[:, -1] &= 0xFF >> (-mask.width % 8)
+    water = blocked if ground.terrain == "water" else np.zeros_like(blocked)
+    terrain = np.stack([blocked, water])
+    terrain.flags.writeable = False
+    return Page(mask, ground.terrain, terrain)

@@ -1,0 +1,94 @@
+"""The bots in Python that play in a batch: which seat codes they have, and asking them for their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.bots.python import Flags, Numbers, PythonBot, View
+from territorial.bots.targets import HOLD_ALL
+from territorial.config import GameConfig
+from territorial.constants import FRACTION_UNIT
+from territorial.engine.seats import SEAT_NAMES, check_guest
+from territorial.game.state import State, view
+
+
+class Guests:
+    """The bots in Python of one batch; their seat codes follow those of all names, in the order they came."""
+
+    def __init__(self) -> None:
+        self._bots: list[PythonBot] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called, in the order of their codes."""
+        return tuple(bot.name for bot in self._bots)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Guests:
+        """Return the guests of a copied batch: the same bots, as what they remember is in the games."""
+        copied = Guests()
+        copied._bots = self._bots.copy()
+        return copied
+
+    def welcome(self, seats: Any) -> None:
+        """Give every bot in Python among ``seats`` a code; errors say what is wrong with one."""
+        for seat in seats if isinstance(seats, Iterable) else ():
+            if isinstance(seat, PythonBot) and not any(seat is bot for bot in self._bots):
+                check_guest(seat, self.names)
+                self._bots.append(seat)
+
+    def intervals(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return how often the bots in Python with these seat codes decide; 0 for other seats."""
+        table = np.array([0] * len(SEAT_NAMES) + [bot.interval for bot in self._bots], np.int64)
+        return table[codes]
+
+    def write_launches(self, blocks: State, config: GameConfig, actions: npt.NDArray[np.int64]) -> None:
+        """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2)."""
+        if not self._bots:
+            return
+        is_turn = _whose_turn(blocks, config)
+        for code, bot in enumerate(self._bots, start=len(SEAT_NAMES)):
+            games, seats = np.nonzero(is_turn & (view(blocks, "seats") == code))
+            if len(games):
+                seen = View(blocks, config, games, seats)
+                actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
+                seen.keep_memory()
+
+
+def _whose_turn(blocks: State, config: GameConfig) -> Flags:
+    """Return bool (E, P+1), the seats whose bot decides in this step."""
+    tick, over = view(blocks, "tick"), view(blocks, "over")
+    decides = (over == 0) & (tick % config.decision_every == 0)
+    is_awake = (view(blocks, "wake") <= tick[:, None]) & (view(blocks, "alive") != 0)
+    is_turn: Flags = is_awake & decides[:, None]
+    return is_turn
+
+
+def _checked(bot: PythonBot, seen: View, decision: Any) -> Numbers:
+    """Return (N, 2) targets and 1024ths; ValueError names the bot and the seat for what cannot be."""
+    what = f"decide() of {bot.name} returned"
+    if not isinstance(decision, tuple) or len(decision) != 2:
+        raise ValueError(f"{what} {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
+    table = np.zeros((len(seen.rows), 2), np.int64)
+    for column, (name, values) in enumerate(zip(("targets", "1024ths"), decision, strict=True)):
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" or array.shape not in ((), (len(table),)):
+            raise ValueError(
+                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
+                f"({len(table)},)"
+            )
+        table[:, column] = array
+    targets, fractions = table.T
+    players = seen.config.num_players
+    is_wrong = (targets < HOLD_ALL) | (targets > players)
+    is_wrong |= (targets != HOLD_ALL) & ((fractions < 1) | (fractions > FRACTION_UNIT))
+    if is_wrong.any():
+        i = int(is_wrong.argmax())
+        raise ValueError(
+            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be "
+            f"from {HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
+        )
+    return table

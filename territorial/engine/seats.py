@@ -1,0 +1,168 @@
+"""Who plays a seat: an agent of the environment, the caller, or a bot; and line-ups that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import bots
+from territorial.bots.python import PythonBot
+from territorial.bots.style import WHOLE_START
+from territorial.config import GameConfig
+from territorial.config.validation import hint, whole_number
+from territorial.constants import AGENT_CODE
+
+AGENT = "agent"
+"""A seat driven by actions and reported as an agent of the environment."""
+EXTERNAL = "external"
+"""A seat driven by actions but not reported as an agent."""
+
+MOST_TICKS = 10_000_000
+"""From one decision of a bot in Python to the next."""
+
+Seat = str | PythonBot
+"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a bot in Python."""
+
+SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
+"""All names of seats; the position of a name is its code in the state (see constants)."""
+
+_CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
+_CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
+_DRIVEN = (AGENT, EXTERNAL)
+_CHOICES = (AGENT, EXTERNAL, *bots.ALIASES)
+_WANTED = f"it must be one of {', '.join(_CHOICES)}"
+
+
+class LineUp(NamedTuple):
+    """A fixed field of players, so that figures taken with it can be compared."""
+
+    seats: tuple[str, ...]
+    """One name per seat."""
+    seeds: tuple[int, ...]
+    """Seeds of the games that figures are taken over."""
+
+
+LINEUPS: Mapping[str, LineUp] = MappingProxyType(
+    {
+        "mixed-1": LineUp(
+            seats=("metronome-1",) * 10
+            + ("banker-1",) * 6
+            + ("turtle-1",) * 2
+            + ("novice-1",) * 10
+            + ("random-1",) * 4,
+            seeds=tuple(range(64)),
+        ),
+        "mixed-2": LineUp(
+            seats=("opportunist-1",) * 2
+            + ("turtle-1",) * 2
+            + ("settler-1",) * 2
+            + ("besieger-1",) * 2
+            + ("vulture-1",)
+            + ("metronome-1",) * 5
+            + ("banker-1", "leader_hunter-1", "finisher-1", "geographer-1", "avenger-1")
+            + ("sprinter-1", "bully-1", "drip-1", "full_sender-1")
+            + ("impossible-1", "very_hard-1", "hard-1", "hard-1", "normal-1", "easy-1", "very_easy-1")
+            + ("novice-1", "random-1"),
+            seeds=tuple(range(64)),
+        ),
+        "levels-1": LineUp(
+            seats=("impossible-1",) * 6
+            + ("very_hard-1",) * 6
+            + ("hard-1",) * 5
+            + ("normal-1",) * 5
+            + ("easy-1",) * 5
+            + ("very_easy-1",) * 5,
+            seeds=tuple(range(64)),
+        ),
+    }
+)
+"""Named line-ups; what a name means never changes."""
+
+
+def is_seat_name(name: str) -> bool:
+    """Return whether ``name`` is that of a bot, with or without its version, or "agent" or "external"."""
+    return name in _CODES
+
+
+def name_of(seat: Any) -> Any:
+    """Return the name of a seat: that of a bot in Python is its own, all others are names themselves."""
+    return seat.name if isinstance(seat, PythonBot) else seat
+
+
+def guests_of(seats: Any) -> list[str]:
+    """Return the names of the bots in Python among ``seats``, which need not have been checked."""
+    are_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
+    return [seat.name for seat in seats if isinstance(seat, PythonBot)] if are_listed else []
+
+
+def seat_codes(
+    seats: Sequence[Seat] | None, num_players: int, guests: Sequence[str] = ()
+) -> npt.NDArray[np.int64]:
+    """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent.
+
+    A sequence is a list, a tuple or the like, or a 1-D array of strings; ``guests`` are the names of the bots
+    in Python that there are. Raises TypeError for what is no sequence or holds other things than strings
+    and such bots, and ValueError for a wrong number or unknown names.
+    """
+    if seats is None:
+        return np.full(num_players, AGENT_CODE, np.int64)
+    _check_is_sequence(seats)
+    if len(seats) != num_players:
+        raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
+    codes = _CODES | {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))}
+    names = [name_of(seat) for seat in seats]
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise TypeError(f"seats[{i}] is {name!r}; {_WANTED}")
+        if name not in codes:
+            raise ValueError(f"seats[{i}] is {str(name)!r}{hint(name, _CHOICES)}; {_WANTED}")
+    return np.array([codes[name] for name in names], np.int64)
+
+
+def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np.int64]:
+    """Return what each of ``seats`` starts with, int64 (P,): less for lower levels if handicaps are on.
+
+    Names that are unknown here, as they may be in a file from elsewhere, start with all.
+    """
+    names = [name_of(seat) for seat in seats]
+    parts = dict.fromkeys(names, WHOLE_START)
+    if config.handicap:
+        parts |= {
+            name: bots.make(name).style.start for name in parts if name in _CODES and name not in _DRIVEN
+        }
+    return np.array([max(1, config.starting_troops * parts[name] // WHOLE_START) for name in names], np.int64)
+
+
+def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
+    """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
+    names = (str(name_of(seat)) for seat in seats)
+    return tuple(f"player_{i}" if name == AGENT else bots.short(name) for i, name in enumerate(names))
+
+
+def check_guest(bot: PythonBot, others: Sequence[str] = ()) -> None:
+    """Raise ValueError for a bot in Python whose name or interval cannot be; ``others``: names in use."""
+    name = getattr(bot, "name", None)
+    what = f"the bot {type(bot).__name__}"
+    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= 64:
+        raise ValueError(f"{what} has the name {name!r}; it must be a string of 1 to 64 characters")
+    if is_seat_name(name) or name in others:
+        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch goes by")
+    whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
+
+
+def _check_is_sequence(seats: Any) -> None:
+    """Raise an error unless ``seats`` has an order and a length, and is not a single string."""
+    wanted = "it must be a sequence of one name per seat"
+    if isinstance(seats, (str, bytes, bytearray)):
+        raise TypeError(f"seats is the string {seats!r}; {wanted}")
+    if isinstance(seats, np.ndarray):
+        if seats.ndim != 1:
+            raise ValueError(f"seats is an array of shape {seats.shape}; it must be 1-D, one name per seat")
+    elif isinstance(seats, (int, float, complex, np.generic)):
+        raise TypeError(f"seats is {seats!r}; {wanted}")
+    elif not isinstance(seats, Sequence):
+        raise TypeError(f"seats is of type {type(seats).__name__}; {wanted}, such as a list or a tuple")

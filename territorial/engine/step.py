@@ -1,0 +1,445 @@
+"""The compiled calls: everything the engine does to many games at once, between Python and Python.
+
+Calls have scratch memory of their own, so that threads may share a batch: they take its games from
+queues, see ``territorial.jit.thread_pool``. Games do not touch each other: game k plays the same alone or
+among others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import bots
+from territorial.actions.encoding import NO_TARGET, owner_of_target
+from territorial.config import Params
+from territorial.constants import (
+    AGENT_CODE,
+    BLOCKED,
+    FIRST_BOT_CODE,
+    FRACTIONS,
+    NUM_FRACTIONS,
+    STREAM_EPISODE,
+)
+from territorial.engine.launch_log import Tape, keep_position, log_launch
+from territorial.game.board import clear_owner, set_cell, write_owner_codes
+from territorial.game.fronts import count_fronts
+from territorial.game.rewards import ALIVE_BEFORE, is_finished, remember, write_rewards
+from territorial.game.rng import draw
+from territorial.game.rules import (
+    add_to_set,
+    drop_from_set,
+    earliest_step,
+    launch,
+    set_due,
+    tick,
+)
+from territorial.game.scratch import Work
+from territorial.game.spawning import MapBank, begin_game
+from territorial.game.state import (
+    EPISODE,
+    LAND_CHANGED,
+    NEXT_DUE,
+    NEXT_INTERVAL,
+    NEXT_SEATS,
+    NEXT_TROOPS,
+    OVER,
+    SEATS,
+    TICK,
+    WAKE,
+    Game,
+    Position,
+    State,
+    game_of,
+    write_position,
+)
+from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.decorators import int64, kernel, njit
+from territorial.jit.simd import fill
+from territorial.jit.thread_pool import begins, take
+from territorial.observation.tables import Buffers, copy_observation, observe_anew, observe_step
+
+FRACTION_TABLE = np.array(FRACTIONS, np.int64)
+FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
+"""The first seat code of a bot in Python."""
+
+
+class Results(NamedTuple):
+    """What a step of E games gives back, beside observations; P seats in seat order."""
+
+    rewards: npt.NDArray[np.float32]  # (E, P)
+    reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
+    terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
+    truncated: npt.NDArray[np.bool_]  # (E, P)
+    ended: npt.NDArray[np.bool_]  # (E,) the game ended in this step
+    was_reset: npt.NDArray[np.bool_]  # (E,) a new game has taken its place
+    final_place: npt.NDArray[np.float32]  # (E, P) 1..P of the game that was replaced, 0 if not known
+    final_land: npt.NDArray[np.int64]  # (E, P)
+    final_length: npt.NDArray[np.int64]  # (E,) ticks
+    final_illegal: npt.NDArray[np.int64]  # (E, P) launches that were not legal
+    final_raised: npt.NDArray[np.int64]  # (E, P)
+    final_bounced: npt.NDArray[np.int64]  # (E, P)
+
+
+class Options(NamedTuple):
+    """How a batch runs: 0 or 1 each."""
+
+    is_autoreset: int
+    ends_without_agents: int
+    is_observed: int
+
+
+class Batch(NamedTuple):
+    """All that a thread has to know to step the games of a batch; it stays where it is from step to step."""
+
+    state: State
+    params: Params
+    work: Work
+    bank: MapBank
+    seed: npt.NDArray[np.uint64]  # (1,) the batch's
+    actions: npt.NDArray[np.int64]  # (E, P, 2)
+    buffers: Buffers
+    final_buffers: Buffers
+    results: Results
+    tape: Tape
+    options: Options
+    thread: int  # which one it is
+    queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool
+    post: npt.NDArray[np.int64]  # (16,) its own
+
+
+UNKNOWN_LENGTHS: dict[str, int] = {
+    "state": 1,
+    "actions": 1,
+    "results": 1,
+    "results.reward_parts": 2,
+    **{
+        name: number
+        for buffers in ("buffers", "final_buffers")
+        for name, number in {
+            buffers: 1,
+            f"{buffers}.boards": 2,
+            f"{buffers}.history": 2,
+            f"{buffers}.delta_index": 2,
+            f"{buffers}.delta_code": 2,
+        }.items()
+    },
+    "work": 0,
+    **{f"work.log_{name}": 1 for name in ("blocks", "bits", "takers", "changes")},
+    **{f"work.log_{name}": 2 for name in ("entries", "planes")},
+    **{f"work.reward_{name}": 1 for name in ("kinds", "weights", "parts")},
+    "work.interest_rate": 1,
+}
+"""Of the arrays of a batch how many axes, from the first on, a kernel for one size of board does not know.
+
+All other lengths follow from the size of the board and the number of players. Arrays not named here, of the
+map bank and the tape, are left as they are.
+"""
+
+
+def allocate_results(num_games: int, num_players: int, num_parts: int) -> Results:
+    """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
+    seats = (num_games, num_players)
+    return Results(
+        rewards=np.zeros(seats, np.float32),
+        reward_parts=np.zeros((num_games, num_parts, num_players), np.float32),
+        terminated=np.zeros(seats, np.bool_),
+        truncated=np.zeros(seats, np.bool_),
+        ended=np.zeros(num_games, np.bool_),
+        was_reset=np.zeros(num_games, np.bool_),
+        final_place=np.zeros(seats, np.float32),
+        final_land=np.zeros(seats, np.int64),
+        final_length=np.zeros(num_games, np.int64),
+        final_illegal=np.zeros(seats, np.int64),
+        final_raised=np.zeros(seats, np.int64),
+        final_bounced=np.zeros(seats, np.int64),
+    )
+
+
+# ---- calls from Python ----------------------------------------------------------------------------
+
+
+@kernel
+def hold_batch(batch: Batch, memory: Any) -> None:
+    """Take ``batch`` apart: see ``territorial.jit.bound_arguments``."""
+    keep(batch, memory)
+
+
+@kernel
+def step_games(held: Held[Batch]) -> None:
+    """Play one environment step of all games, or of those that other threads leave."""
+    batch = arguments_of(held)
+    while begins(batch.post):
+        k = take(batch.queues, batch.thread)
+        while k >= 0:
+            step_game(batch, k)
+            k = take(batch.queues, batch.thread)
+
+
+@njit
+def step_game(batch: Batch, k: int) -> None:
+    """Play one environment step of game ``k``, and what follows from it."""
+    game = game_of(batch.state, k)
+    state, params, work, actions, tape = batch.state, batch.params, batch.work, batch.actions, batch.tape
+    buffers, results, options = batch.buffers, batch.results, batch.options
+    results.was_reset[k] = results.ended[k] = False
+    if game.clock[OVER] != 0:
+        stand_still(results, k)
+        if options.is_observed != 0:
+            observe_step(game, params, work, buffers, k)
+        return
+    decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k], tape, k)
+    play(game, params, work)
+    report(game, work, results, k)
+    is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
+    if results.ended[k] or is_left:
+        keep_final(game, results, k)
+        keep_position(tape, k, game)
+    if options.is_observed != 0:
+        observe_step(game, params, work, buffers, k)
+    if options.is_autoreset != 0 and (results.ended[k] or is_left):
+        if options.is_observed != 0:
+            copy_observation(buffers, batch.final_buffers, k)
+        game.clock[EPISODE] += 1
+        seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
+        start(game, params, work, batch.bank, state.seating[k], state.memory[k], seed, k)
+        results.was_reset[k] = True
+        if options.is_observed != 0:
+            observe_anew(game, params, work, buffers, k)
+
+
+@kernel
+def episode_seeds(batch_seed: Any, episodes: Any, seeds: Any) -> None:
+    """Write the seed of episode ``episodes[k]`` of every game k into ``seeds``, uint64 (E,)."""
+    for k in range(len(episodes)):
+        seeds[k] = draw(batch_seed, STREAM_EPISODE, k, episodes[k])
+
+
+@kernel
+def reset_games(
+    state: State,
+    params: Params,
+    work: Work,
+    bank: MapBank,
+    buffers: Buffers,
+    seeds: Any,
+    episodes: Any,
+    is_observed: int,
+    queues: Any,
+    thread: int,
+) -> None:
+    """Begin the games in ``queues`` anew; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
+    k = take(queues, thread)
+    while k >= 0:
+        game = game_of(state, k)
+        game.clock[EPISODE] = episodes[k]
+        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k], k)
+        if is_observed != 0:
+            observe_anew(game, params, work, buffers, k)
+        k = take(queues, thread)
+
+
+@kernel
+def play_launches(state: State, params: Params, work: Work, launches: Any, until: int, k: int) -> None:
+    """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
+
+    ``launches``: int64 (N, 4) in the order of ticks: tick, seat, owner code, 1024ths; none before the
+    tick at which the game stands. What is derived from the state is derived anew, so that a caller may
+    have written to the arrays.
+    """
+    game = game_of(state, k)
+    derive(game)
+    i = 0
+    while game.clock[TICK] < until and game.clock[OVER] == 0:
+        while i < len(launches) and launches[i, 0] == game.clock[TICK]:
+            launch(game, params, launches[i, 1], launches[i, 2], launches[i, 3])
+            i += 1
+        tick(game, params, work)
+
+
+@kernel
+def position_of(state: State, k: int, position: Position) -> None:
+    """Write what the digest of game ``k`` is taken of into ``position``."""
+    write_position(game_of(state, k), position.board, position.numbers)
+
+
+@kernel
+def observe_games(state: State, params: Params, work: Work, buffers: Buffers, first: int, end: int) -> None:
+    """Observe the games [first, end) as they stand."""
+    for k in range(first, end):
+        observe_anew(game_of(state, k), params, work, buffers, k)
+
+
+@kernel
+def owner_codes(state: State, codes: Any, first: int, end: int) -> None:
+    """Write the owned cells of the games [first, end) into ``codes``, uint8 (E, H+2, W+2)."""
+    for k in range(first, end):
+        write_owner_codes(state.planes[k], state.occupied[k], codes[k])
+
+
+@kernel
+def find_bad_action(actions: Any, num_targets: int) -> int:
+    """Return the flat position (over E * P) of the first action out of range, or -1."""
+    flat = actions.reshape(-1, 2)
+    for i in range(len(flat)):
+        is_what = 0 <= flat[i, 0] < num_targets
+        if not (is_what and 0 <= flat[i, 1] < NUM_FRACTIONS):
+            return i
+    return -1
+
+
+@kernel
+def place_position(state: State, params: Params, work: Work, owner: Any, k: int) -> None:
+    """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
+    game = game_of(state, k)
+    prepare_bots(game, state.seating[k], state.memory[k])
+    for code in range(game.planes.shape[0]):
+        clear_owner(game.planes, game.occupied, code)
+        game.land[code] = 0
+    for r in range(params.height):
+        for c in range(params.width):
+            code = int64(owner[r, c])
+            if code != BLOCKED:
+                set_cell(game.planes, game.occupied, code, r, c)
+                game.land[code] += 1
+    derive(game)
+
+
+# ---- parts of a step ------------------------------------------------------------------------------
+
+
+@njit
+def decide_launches(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, tape: Tape, k: int
+) -> None:
+    """Collect everybody's launch from one and the same board, then make them all."""
+    remember(game, work)
+    if game.clock[TICK] % params.decision_every != 0:
+        return
+    for p in range(1, len(game.alive)):
+        if seating[SEATS, p] < FIRST_BOT_CODE:
+            what, how_much = actions[p - 1, 0], actions[p - 1, 1]
+            work.launches[p, 0] = owner_of_target(what, p, params.num_players)
+            work.launches[p, 1] = FRACTION_TABLE[how_much]
+        else:
+            decide_bot(game, params, work, seating, memory, actions, p)
+    for p in range(1, len(game.alive)):
+        target, fraction = work.launches[p, 0], work.launches[p, 1]
+        if target != NO_TARGET:
+            log_launch(tape, k, game.clock[TICK], p, target, fraction)
+            launch(game, params, p, target, fraction)
+
+
+@njit
+def decide_bot(
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, p: int
+) -> None:
+    """Write the launch of the bot on seat ``p``; it sleeps until its clock strikes."""
+    work.launches[p, 0] = NO_TARGET
+    now = game.clock[TICK]
+    if game.alive[p] != 0 and now >= seating[WAKE, p]:
+        if seating[SEATS, p] < FIRST_GUEST_CODE:
+            target, fraction = bots.decide(game, params, p, memory[p])
+            work.launches[p, 0], work.launches[p, 1] = target, fraction
+        else:  # in Python: asked before the step
+            work.launches[p, 0], work.launches[p, 1] = actions[p - 1, 0], actions[p - 1, 1]
+        seating[WAKE, p] = max(seating[WAKE, p] + memory[p, bots.INTERVAL], now + 1)
+
+
+@njit
+def play(game: Game, params: Params, work: Work) -> None:
+    """Play the ticks up to the next decision point, or up to the end of the game."""
+    for _ in range(params.decision_every - game.clock[TICK] % params.decision_every):
+        tick(game, params, work)
+        if game.clock[OVER] != 0:
+            break
+
+
+@njit
+def report(game: Game, work: Work, results: Results, k: int) -> None:
+    """Write rewards and ends of game ``k`` for the step just played."""
+    for p in range(1, len(game.alive)):
+        was_alive = work.before[ALIVE_BEFORE, p] != 0
+        results.terminated[k, p - 1] = was_alive and is_finished(game, p)
+    write_rewards(game, work, results.rewards[k], results.reward_parts[k])
+    results.ended[k] = game.clock[OVER] != 0
+
+
+@njit
+def derive(game: Game) -> None:
+    """Bring what is kept for speed alone in line with pools and land."""
+    count_fronts(game)
+    for p in range(1, len(game.alive)):
+        for target in range(len(game.alive)):
+            if game.pools[p, target] > 0:
+                add_to_set(game.active, p, target)
+            else:
+                drop_from_set(game.active, p, target)
+                drop_from_set(game.fresh, p, target)
+        set_due(game, p)
+    game.clock[NEXT_DUE] = earliest_step(game)
+    game.clock[LAND_CHANGED] = 1
+
+
+@njit
+def stand_still(results: Results, k: int) -> None:
+    """Nothing happens in a game that is over and is not replaced."""
+    for p in range(results.rewards.shape[1]):
+        results.rewards[k, p] = 0.0
+        results.terminated[k, p] = False
+    fill(results.reward_parts[k], 0.0)
+
+
+@njit
+def has_living_agent(game: Game, seating: Any) -> bool:
+    """Return whether any seat of an agent is alive."""
+    for p in range(1, len(game.alive)):  # noqa: SIM110 - numba has no any() over a generator
+        if seating[SEATS, p] == AGENT_CODE and game.alive[p] != 0:
+            return True
+    return False
+
+
+@njit
+def keep_final(game: Game, results: Results, k: int) -> None:
+    """Keep how game ``k`` ended, before another one takes its place."""
+    for p in range(1, len(game.alive)):
+        results.final_place[k, p - 1] = game.place2[p] / 2
+        results.final_land[k, p - 1] = game.land[p]
+        results.final_illegal[k, p - 1] = game.illegal[p]
+        results.final_raised[k, p - 1] = game.raised[p]
+        results.final_bounced[k, p - 1] = game.bounced[p]
+    results.final_length[k] = game.clock[TICK]
+
+
+@njit
+def start(
+    game: Game, params: Params, work: Work, bank: MapBank, seating: Any, memory: Any, seed: Any, k: int
+) -> None:
+    """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
+    game.seed[0] = seed
+    begin_game(game, params, bank, work.anchors, k)
+    count_fronts(game)
+    for p in range(1, len(game.alive)):
+        seating[SEATS, p] = seating[NEXT_SEATS, p]
+        game.troops[p] = seating[NEXT_TROOPS, p]
+        memory[p, bots.INTERVAL] = seating[NEXT_INTERVAL, p]
+    prepare_bots(game, seating, memory)
+    for p in range(1, len(game.alive)):
+        if seating[SEATS, p] >= FIRST_BOT_CODE:
+            seating[WAKE, p] = bots.first_wake(memory[p], seed, p)
+
+
+@njit
+def prepare_bots(game: Game, seating: Any, memory: Any) -> None:
+    """Every bot knows its settings, forgets all else, and decides at the next decision point."""
+    for p in range(1, len(game.alive)):
+        seating[WAKE, p] = game.clock[TICK]
+        style = seating[SEATS, p] - FIRST_BOT_CODE
+        if 0 <= style < bots.COUNT:
+            bots.prepare(style, game.seed[0], p, memory[p])
+        else:
+            interval = memory[p, bots.INTERVAL]
+            fill(memory[p], 0)
+            memory[p, bots.INTERVAL] = interval

@@ -1,0 +1,1059 @@
+"""VecGame: a batch of games in one set of arrays, stepped by one compiled call."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import num_targets
+from territorial.config import GameConfig, make_params
+from territorial.config.land_mask import LandMask
+from territorial.config.map_mix import MapMix, checked_map
+from territorial.config.map_names import Terrain
+from territorial.config.rewards import part_names
+from territorial.config.validation import hint, suggests_keywords, true_or_false, whole_number
+from territorial.constants import (
+    AGENT_CODE,
+    BLOCKED,
+    FRACTION_UNIT,
+    LARGEST_SEED,
+    LARGEST_TROOPS,
+    MAX_SIDE,
+    NUM_FRACTIONS,
+)
+from territorial.engine import step
+from territorial.engine.launch_log import Tape, make_tape
+from territorial.engine.map_bank import Atlas, Page
+from territorial.engine.python_bots import Guests
+from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
+from territorial.engine.step import Batch, Options, Results, allocate_results
+from territorial.files.unpickling import all_writable
+from territorial.game.scratch import make_work
+from territorial.game.state import (
+    FIELDS,
+    SEATS,
+    Position,
+    State,
+    allocate,
+    allocate_positions,
+    check_blocks,
+    digest,
+    state_bytes,
+    view,
+)
+from territorial.jit import warmup
+from territorial.jit.bound_arguments import Held, type_of
+from territorial.jit.decorators import JIT_ENABLED, entry_of, is_loaded, is_ready
+from territorial.jit.thread_pool import Crew, queues_of
+from territorial.observation.layout import MAX_FRAMES, ObsLayout
+from territorial.observation.tables import (
+    Buffers,
+    Observations,
+    allocate_buffers,
+    observations_of,
+    restore_frames,
+)
+
+NEXT_ONES = ("next_seats", "next_troops", "next_interval")
+"""Fields that say how a game begins next time."""
+Autoreset = Literal["same_step", "disabled"]
+EndWhen = Literal["game", "no_agents"]
+COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_actions", "_seed", "_atlas")
+"""Attributes of a batch that steps write to: a pickle holds copies of them."""
+MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_batches", "_step_games")
+"""Attributes that follow from others, or belong to a process."""
+MAX_GAMES = 1_000_000
+LARGEST_TICK = 2**40
+"""Largest tick at which a player of a position may step next."""
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def seed_of_episode(batch_seed: int, episode: int) -> int:
+    """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
+    seeds = np.zeros(1, np.uint64)
+    step.episode_seeds(np.uint64(batch_seed), np.array([episode]), seeds)
+    return int(seeds[0])
+
+
+def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None:
+    """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
+
+    For those who start processes and wait for their first steps no longer than the compiler takes.
+    ``specialize`` is that of :class:`VecGame`.
+    """
+    game = VecGame(_on_one_map(config), 2, observe=False, specialize=specialize, num_threads=2)
+    game.reset()
+    game.step()
+    game.close()
+
+
+def is_compiled(config: GameConfig) -> bool:
+    """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
+    try:
+        return VecGame(_on_one_map(config), 1, observe=False)._is_ready()
+    except ValueError:  # a board that has no room for all spawns
+        return False
+
+
+def _on_one_map(config: GameConfig) -> GameConfig:
+    """Return ``config`` with few maps to make: for what does not depend on them."""
+    return config.replace(map="open", num_maps=1)
+
+
+def _exclusive(method: Method) -> Method:
+    """Refuse the call while another thread is within one: they would share buffers and scratch memory.
+
+    After an interrupted call it waits until the other threads have left the games.
+    """
+
+    @wraps(method)
+    def locked(self: VecGame, *args: Any, **kwargs: Any) -> Any:
+        is_refused = False
+        try:  # a KeyboardInterrupt that comes as soon as the lock is taken must give it back
+            is_refused = not self._lock.acquire(blocking=False)
+            if is_refused:
+                doing = "copying" if method.__name__ == "__getstate__" else f"{method.__name__}()"
+                raise RuntimeError(
+                    f"{doing} while another thread is using this VecGame: give every thread its own"
+                )
+            if self._crew.is_interrupted:
+                self._crew.retire()
+            return method(self, *args, **kwargs)
+        finally:
+            if not is_refused:
+                self._lock.release()
+
+    return cast(Method, locked)
+
+
+class Watcher(Protocol):
+    """Who records a batch: it is told of everything that happens to its games, after it has happened."""
+
+    def before_reset(self, games: Iterable[int]) -> None:
+        """These games are about to be replaced."""
+
+    def after_reset(self, games: Iterable[int]) -> None:
+        """These games have just begun."""
+
+    def after_step(self) -> None:
+        """A step was played; what it left is in the batch's results and on its tape."""
+
+    def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
+        """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
+
+    def after_placing(self, k: int) -> None:
+        """Game ``k`` was put into another position."""
+
+
+class Snapshot(NamedTuple):
+    """One game, copied out of a batch; it can be put into any batch of the same config."""
+
+    config_digest: str
+    blocks: tuple[npt.NDArray[Any], ...]
+    older_frames: npt.NDArray[np.uint64]
+    """The XORs of the stack of boards (F-1, B, rows, S); none if the batch observes no stack."""
+    guests: tuple[str, ...] = ()
+    """The bots in Python of the batch, in the order of their seat codes."""
+
+
+class GameArrays:
+    """The state of all games under the names of ``territorial.game.state.FIELDS``, as views (E, ...).
+
+    ``owner`` is the board as owner codes, uint8 (E, H+2, W+2) with a wall ring of 255: 0 neutral, 1..P
+    seats, 255 blocked. It is derived from the bit planes when asked for, and read-only; ask again
+    after a step.
+    """
+
+    def __init__(self, game: VecGame) -> None:
+        self._game = game
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return view(self._game.blocks, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(
+                f"state.{name} cannot be replaced; write into the array: state.{name}[...] = x"
+            )
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*(field.name for field in FIELDS), "owner"]
+
+    @property
+    def owner(self) -> npt.NDArray[np.uint8]:
+        """The board as owner codes, see the class."""
+        return self._game._owner_codes()
+
+
+class VecGame:
+    """``num_games`` games of one config, stepped together; each plays exactly as it would alone.
+
+    Args:
+        config: rules, size and map.
+        num_games: E, from 1.
+        seed: batch seed, 0 to 2**64 - 1; game k plays its episode e with seed H(seed, 2, k, e).
+        num_threads: threads that share the games; the results do not depend on it.
+        seats: one entry per seat for all games: "agent", "external", a bot's name, or a bot in Python
+            (``territorial.bots.PythonBot``); None: all agents.
+        autoreset: "same_step" puts a new game in the place of one that ended, within the same step;
+            "disabled" leaves it standing.
+        end_when: "game" plays every game to its end; "no_agents" also replaces a game in which no
+            seat called "agent" lives any more.
+        observe: False leaves observations out (they stay as they are), for play without policies.
+        frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
+        maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
+            ``config``; None: every game draws from that.
+        specialize: True plays steps with machine code for this size of board and number of players alone:
+            games of bots are a tenth quicker, and the compiler takes another 40 s once for every size. False:
+            with machine code for all sizes. None: True where that code is there already, because
+            ``territorial warmup`` or ``territorial bench`` made it.
+
+    All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
+
+    """
+
+    @suggests_keywords
+    def __init__(
+        self,
+        config: GameConfig,
+        num_games: int = 64,
+        seed: int = 0,
+        num_threads: int = 1,
+        seats: Sequence[Seat] | None = None,
+        autoreset: Autoreset = "same_step",
+        end_when: EndWhen = "game",
+        observe: bool = True,
+        frames: int = 1,
+        maps: Sequence[str | LandMask] | None = None,
+        specialize: bool | None = None,
+    ) -> None:
+        if not isinstance(config, GameConfig):
+            raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+        self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
+        self.config, assigned = (config, None) if maps is None else _assign(config, maps, self.num_games)
+        config, self._config_digest = self.config, self.config.hexdigest
+        self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
+        self._seed = np.array([whole_number("seed", seed, 0, LARGEST_SEED)], np.uint64)
+        self._autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
+        self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
+        self._observes = true_or_false("observe", observe)
+        self._specialize = None if specialize is None else true_or_false("specialize", specialize)
+        self._guests = Guests()
+        codes = self._codes_of(seats)
+
+        self._atlas = Atlas(config, self.num_games, assigned)
+        self._params = make_params(config)
+        frames = whole_number("frames", frames, 0, MAX_FRAMES)
+        self.layout = ObsLayout(
+            height=config.height, width=config.width, num_players=config.num_players, frames=frames
+        )
+        try:
+            self._allocate()
+        except MemoryError:
+            raise MemoryError(
+                f"num_games is {self.num_games}: there is not enough memory for so many"
+            ) from None
+        self._seat(slice(None), codes, self._starting_troops(seats))
+        self._owner: npt.NDArray[np.uint8] | None = None
+        self._owner_is_current = False
+        self._has_begun = False
+        self._may_be_off_grid = False
+        self._watcher: Watcher | None = None
+        self._hire()
+        self.state = GameArrays(self)
+        warmup.listen()
+
+    def _allocate(self) -> None:
+        """Allocate everything whose size depends on the number of games."""
+        config, games = self.config, self.num_games
+        self.blocks: State = allocate(games, config.num_players, config.height, config.width)
+        self._buffers = allocate_buffers(self.layout, games if self.observes else 0)
+        # A game that is not replaced keeps its last observation where it is.
+        keeps_final = self.observes and self.autoreset == "same_step"
+        self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
+        self._results = allocate_results(games, config.num_players, len(config.rewards))
+        self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._record_games(np.zeros(games, np.bool_))
+        self._position: Position | None = None
+        self._make_views()
+
+    def _hire(self) -> None:
+        """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
+        threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
+        self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
+        self._crew = Crew(self.num_games, threads)
+        self._lock = threading.RLock()  # what a watcher calls may look at the batch
+
+    def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
+        """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True.
+
+        The next step will take its arguments apart anew, the tape among them.
+        """
+        config = self.config
+        self._tape = make_tape(recorded, config.num_players, config.height, config.width)
+        self._batches: list[Held[Batch]] | None = None
+        self._step_games: Callable[[Any], None]
+
+    def _make_views(self) -> None:
+        """Make what ``step`` returns, views of memory that stays where it is."""
+        self._observations = observations_of(self._buffers, self.layout)
+        self._final_observations = observations_of(self._final_buffers, self.layout)
+        results, config = self._results, self.config
+        self._info: dict[str, Any] = {
+            "ended": results.ended,
+            "was_reset": results.was_reset,
+            "final_place": results.final_place,
+            "final_land": results.final_land,
+            "final_length": results.final_length,
+            "final_illegal": results.final_illegal,
+            "final_raised": results.final_raised,
+            "final_bounced": results.final_bounced,
+            **{name: results.reward_parts[:, i] for i, name in enumerate(part_names(config.rewards))},
+            "final_obs": self._final_observations,
+            "illegal": view(self.blocks, "illegal")[:, 1:],
+            "raised": view(self.blocks, "raised")[:, 1:],
+            "bounced": view(self.blocks, "bounced")[:, 1:],
+        }
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    @_exclusive
+    def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Observations:
+        """Begin new games and return their first observations.
+
+        ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
+        seed instead; with neither, every game goes on to its next episode.
+        """
+        if seed is not None and seeds is not None:
+            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
+        batch_seed = self._seed[0] if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
+        episodes = np.zeros(self.num_games, np.int64)
+        if seed is None and seeds is None and self._has_begun:
+            episodes = view(self.blocks, "episode") + 1
+        if seeds is not None:
+            game_seeds = self._check_seeds(seeds)
+        else:
+            game_seeds = np.zeros(self.num_games, np.uint64)
+            step.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
+        if self._watcher is not None and self._has_begun:
+            self._watcher.before_reset(range(self.num_games))
+        self._seed[0] = batch_seed
+        self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps:
+            self._atlas.provide(game_seeds.tolist(), current=())
+        if is_loaded(step.reset_games):
+            self._crew.share(lambda thread: self._begin(game_seeds, episodes, self._crew.queues, thread))
+        else:  # one thread compiles it, and no other has to be waited for if that is interrupted
+            self._begin(game_seeds, episodes, queues_of(0, self.num_games))
+        self._has_begun = True
+        if self._watcher is not None:
+            self._watcher.after_reset(range(self.num_games))
+        return self._observations
+
+    @_exclusive
+    def reset_game(self, k: int, seed: int | None = None) -> None:
+        """Begin game ``k`` anew, with ``seed`` or with that of its next episode, while the others stand."""
+        self._need_reset()
+        k = self._check_game(k)
+        episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
+        step.episode_seeds(self._seed[0], episodes, seeds)
+        if seed is not None:
+            seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
+        if self._watcher is not None:
+            self._watcher.before_reset([k])
+        if self._atlas.has_own_maps:
+            self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
+        self._owner_is_current = False
+        self._begin(seeds, episodes, queues_of(k, k + 1))
+        if self._watcher is not None:
+            self._watcher.after_reset([k])
+
+    @_exclusive
+    def stop_game(self, k: int) -> None:
+        """Leave game ``k`` standing as it is, as if it were over, until it is reset; no places are given."""
+        self._need_reset()
+        view(self.blocks, "over")[self._check_game(k)] = 1
+
+    @_exclusive
+    def step(
+        self, actions: npt.ArrayLike | None = None
+    ) -> tuple[
+        Observations,
+        npt.NDArray[np.float32],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """Play one environment step of all games.
+
+        ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
+        territorial.actions.encoding); those of bots must be in range too, but do nothing. None: all hold.
+        A game that ``tick`` or ``set_position`` left between two decisions takes no actions: step it
+        with None, which plays the ticks up to its next decision.
+
+        Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
+        info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
+        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the
+        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
+        ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
+        step in which it ended or was reset. A place is 0 where the game was left before it was known.
+        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
+        """
+        self._need_reset()
+        checked = self._check_actions(actions)
+        if self._may_be_off_grid:
+            self._check_grid(actions)
+        self._guests.write_launches(self.blocks, self.config, checked)
+        self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps and self.autoreset == "same_step":
+            self._provide_next_maps()
+        self._step_all()
+        if self._watcher is not None:
+            self._watcher.after_step()
+        results = self._results
+        return (
+            self._observations,
+            results.rewards,
+            results.terminated,
+            results.truncated,
+            self._info.copy(),
+        )
+
+    @_exclusive
+    def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
+        """Play one tick of game ``k``, for tests and analysis; bots do not act.
+
+        ``launches`` are (seat 1..P, owner code of the target 0..P, 1024ths of the balance 1..1024) and
+        are made in this order before the tick. They are refused off the decision grid, and a game that
+        is over cannot go on; launches that are merely not legal are counted.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        now = int(view(self.blocks, "tick")[k])
+        rows = self._check_launches(launches)
+        self._play(k, np.insert(rows, 0, now, axis=1), now + 1)
+
+    @_exclusive
+    def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
+        """Play game ``k`` up to the tick ``until``, or to its end if that comes first; bots do not act.
+
+        ``launches``: whole numbers (N, 4), sorted by tick, none before the game's or from ``until`` on:
+        tick, seat 1..P, owner code of the target 0..P, 1024ths of the balance 1..1024. As with ``tick``,
+        they must lie on the decision grid, and those that are not legal are counted. One call plays
+        thousands of ticks at full speed.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        now = int(view(self.blocks, "tick")[k])
+        until = whole_number("until", until, now, self.config.max_ticks)
+        rows = self._check_launch_table(launches, now, until)
+        self._play(k, rows, until)
+
+    def _play(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
+        """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
+        now = int(view(self.blocks, "tick")[k])
+        if view(self.blocks, "over")[k]:
+            raise ValueError(f"game {k} is over since tick {now}; reset it first")
+        off_grid = rows[:, 0] % self.config.decision_every != 0
+        if off_grid.any():
+            raise ValueError(
+                f"launches at tick {rows[off_grid.argmax(), 0]} of game {k}: decisions are at multiples of "
+                f"{self.config.decision_every}"
+            )
+        step.play_launches(self.blocks, self._params, self._works[0], rows, until, k)
+        self._refresh(k)
+        if self._watcher is not None:
+            self._watcher.after_play(k, rows)
+
+    def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
+        """Let ``seats``, one name or bot in Python per seat, play game ``k`` from its next reset on.
+
+        ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
+        """
+        k = self._check_game(k)
+        codes = self._codes_of(seats)
+        self._seat(k, codes, self._starting_troops(seats if troops_of is None else troops_of))
+
+    def seats_of(self, k: int) -> tuple[str, ...]:
+        """Return the names of the seats of game ``k`` as it is being played."""
+        k = self._check_game(k)
+        names = SEAT_NAMES + self._guests.names
+        return tuple(names[code] for code in view(self.blocks, "seats")[k, 1:])
+
+    @_exclusive
+    def set_position(
+        self,
+        k: int,
+        owner: npt.ArrayLike,
+        *,
+        tick: int = 0,
+        troops: Sequence[int] | None = None,
+        pools: dict[tuple[int, int], int] | None = None,
+        peak: Sequence[int] | None = None,
+        next_step: Sequence[int] | None = None,
+    ) -> None:
+        """Put game ``k`` into a position of one's own, for tests and puzzles.
+
+        ``owner``: (H, W) owner codes, 0 neutral, 1..P, 255 blocked. ``troops``, ``peak``, ``next_step``
+        have one entry per seat (starting troops, the land, ``tick``). ``pools`` maps (seat, target)
+        to troops. All seats are alive, ledgers and counts begin anew, bots decide at the
+        next decision point and remember nothing, and the game goes on from there.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        board = self._check_board(owner)
+        config = self.config
+        tick = whole_number("tick", tick, 0, config.max_ticks)
+        troops = self._check_per_seat("troops", troops, LARGEST_TROOPS)
+        peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
+        next_step = self._check_per_seat("next_step", next_step, LARGEST_TICK)
+        checked_pools = self._check_pools({} if pools is None else pools)
+        get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
+        for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
+            get[name][...] = 0
+        self.blocks.ledger[k] = 0
+        clock = view(self.blocks, "tick"), view(self.blocks, "over"), view(self.blocks, "num_land")
+        clock[0][k], clock[1][k], clock[2][k] = tick, 0, int((board != BLOCKED).sum())
+        get["alive"][1:], get["death_tick"][:] = 1, -1
+        get["troops"][1:] = config.starting_troops if troops is None else troops
+        get["next_step"][1:] = tick if next_step is None else next_step
+        for pair, amount in checked_pools.items():
+            get["pools"][pair] = amount
+        step.place_position(self.blocks, self._params, self._works[0], board, k)
+        get["peak"][1:] = get["land"][1:] if peak is None else peak
+        self._refresh(k)
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
+
+    # ---- looking ----------------------------------------------------------------------------------
+
+    @property
+    def autoreset(self) -> Autoreset:
+        """What becomes of a game that ended, see the class."""
+        return cast(Autoreset, self._autoreset)
+
+    @property
+    def end_when(self) -> EndWhen:
+        """When a game is replaced, see the class."""
+        return cast(EndWhen, self._end_when)
+
+    @property
+    def observes(self) -> bool:
+        """Whether observations are kept current."""
+        return self._observes
+
+    @property
+    def is_specialized(self) -> bool:
+        """Whether steps are played by machine code for this size alone: ``specialize`` of the class."""
+        if not JIT_ENABLED:
+            return False
+        if self._batches is not None:
+            return bool(self._batches[0].type.given != self._batches[0].type.arguments)
+        if self._specialize is not None:
+            return self._specialize
+        return is_ready(step.step_games, (self._type_of_batch(step.UNKNOWN_LENGTHS),))
+
+    def _is_ready(self) -> bool:
+        """Return whether a step need not wait for the compiler."""
+        unknown = step.UNKNOWN_LENGTHS if self.is_specialized else None
+        return is_ready(step.step_games, (self._type_of_batch(unknown),))
+
+    def _type_of_batch(self, unknown_lengths: Mapping[str, int] | None) -> Any:
+        """Return the type of what ``step.step_games`` is given, if it is not to know these lengths."""
+        return type_of(self._batch(0), unknown_lengths)
+
+    @property
+    def observations(self) -> Observations:
+        """The observations of all games as they stand: the buffers that ``step`` returns."""
+        return self._observations
+
+    @_exclusive
+    def digest(self, k: int) -> bytes:
+        """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
+        self._need_reset()
+        k = self._check_game(k)
+        if self._position is None:
+            config = self.config
+            rooms = allocate_positions(1, config.num_players, config.height, config.width)
+            self._position = Position(rooms.board[0], rooms.numbers[0])
+        step.position_of(self.blocks, k, self._position)
+        return digest(int(self.blocks.seed[k, 0]), self._position)
+
+    @_exclusive
+    def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return front sizes, launch needs and legality of all pairs of game ``k``.
+
+        Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool.
+        """
+        self._need_reset()
+        k = self._check_game(k)
+        config, sizes = self.config, view(self.blocks, "fronts")[k].copy()
+        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
+        needs = np.where(sizes > 0, np.maximum(1, layers - view(self.blocks, "pools")[k]), 0)
+        affordable = (view(self.blocks, "troops")[k] // config.need_divisor)[:, None]
+        return sizes, needs, (needs > 0) & (needs <= affordable)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there are games: False until the first ``reset``."""
+        return self._has_begun
+
+    @property
+    def maps(self) -> tuple[LandMask, ...]:
+        """The bank of maps; ``state.map_id`` tells which one a game is played on.
+
+        With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
+        """
+        if self._atlas.has_own_maps:
+            self._need_reset()
+        return self._atlas.maps(view(self.blocks, "seed").tolist())
+
+    def land(self, k: int) -> LandMask:
+        """Return the map that game ``k`` is being played on."""
+        return self._page(k).land
+
+    def terrain(self, k: int) -> npt.NDArray[np.uint8]:
+        """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
+
+        Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
+        """
+        return self._page(k).terrain
+
+    def terrain_name(self, k: int) -> Terrain:
+        """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
+        return self._page(k).blocked
+
+    @property
+    def bytes_per_game(self) -> float:
+        """All memory of this batch over the number of games, the owner board and scratch included."""
+        groups = (
+            self._atlas.arrays,
+            self._buffers,
+            self._final_buffers,
+            self._results,
+            self._tape,
+            *self._works,
+        )
+        arrays: list[npt.NDArray[Any]] = [self._actions, *(self._position or ())]
+        arrays += [array for group in groups for array in group]
+        arrays += [] if self._owner is None else [self._owner]
+        distinct = {id(array): array.nbytes for array in arrays}
+        return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
+
+    # ---- saving -----------------------------------------------------------------------------------
+
+    @_exclusive
+    def save(self, k: int) -> Snapshot:
+        """Return a copy of game ``k``."""
+        self._need_reset()
+        k = self._check_game(k)
+        blocks = tuple(block[k].copy() for block in self.blocks)
+        boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
+        return Snapshot(self._config_digest, blocks, boards[1:].copy(), self._guests.names)
+
+    @_exclusive
+    def restore(self, k: int, snapshot: Snapshot) -> None:
+        """Put a saved game into slot ``k``; it goes on exactly as it would have.
+
+        So do the frames that are observed, if the batch it was saved from had as many or more; else all
+        older ones equal the present one, as in a new game. ``delta_count`` is -1, as nothing is known of
+        what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
+        ``set_seats``), not to the saved game.
+        """
+        k = self._check_game(k)
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from VecGame.save")
+        if snapshot.config_digest != self._config_digest:
+            raise ValueError(
+                f"the snapshot is of a game with config {snapshot.config_digest}; this batch plays "
+                f"{self._config_digest}. Make a VecGame with the config it was saved with"
+            )
+        self._need_reset()
+        check_blocks(self.blocks, snapshot.blocks)
+        self._check_seats_of(snapshot)
+        older = snapshot.older_frames
+        if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
+            found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
+            raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
+        next_ones = {name: view(self.blocks, name)[k].copy() for name in NEXT_ONES}
+        for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
+            block[k] = saved
+        for name, values in next_ones.items():
+            view(self.blocks, name)[k] = values
+        if self._atlas.has_own_maps:
+            view(self.blocks, "map_id")[k] = k
+        self._refresh(k)
+        boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
+        if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
+            restore_frames(self._buffers, k, older[:missing])
+        if self._watcher is not None:
+            self._watcher.after_placing(k)
+
+    @_exclusive
+    def clone(self) -> VecGame:
+        """Return an independent copy of the whole batch; both go on identically."""
+        return copy.deepcopy(self)
+
+    @_exclusive
+    def close(self) -> None:
+        """Stop the threads; the next step starts new ones."""
+        self._crew.retire()
+
+    @_exclusive
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies of all arrays: they are written down later, when other threads may step again."""
+        state = self.__dict__.copy()
+        for name in ("state", "_works", "_crew", "_lock", *MADE_ANEW):
+            state.pop(name, None)
+        state["_final_buffers"] = None if self._final_buffers is self._buffers else self._final_buffers
+        state |= {name: copy.deepcopy(state[name]) for name in COPIED}
+        return state | {"_owner": None, "_owner_is_current": False, "_position": None, "_watcher": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
+        self.blocks = State(*all_writable(self.blocks))
+        self._buffers = Buffers(*all_writable(self._buffers))
+        self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
+        self._results = Results(*all_writable(self._results))
+        self._actions, self._seed = all_writable([self._actions, self._seed])
+        self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
+        self.state = GameArrays(self)
+        self._make_views()
+        self._hire()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
+        copied = memo[id(self)] = object.__new__(type(self))
+        state = self.__getstate__()
+        copied.__setstate__(
+            {name: state[name] if name in COPIED else copy.deepcopy(state[name], memo) for name in state}
+        )
+        return copied
+
+    def __copy__(self) -> VecGame:
+        return self.clone()
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"VecGame({self.num_games} games, {config.height} x {config.width}, {config.num_players} players)"
+        )
+
+    # ---- recording --------------------------------------------------------------------------------
+
+    @_exclusive
+    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[Results, Tape]:
+        """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
+
+        ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
+        is what a user wants. Raises ValueError if there is a watcher already.
+        """
+        if self._watcher is not None:
+            raise ValueError("this VecGame is being recorded already: close() that recorder first")
+        self._record_games(recorded)
+        self._watcher = watcher
+        return self._results, self._tape
+
+    @_exclusive
+    def unwatch(self) -> None:
+        """Tell nobody any more, and log nothing."""
+        self._watcher = None
+        self._record_games(np.zeros(self.num_games, np.bool_))
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        seeds: npt.NDArray[np.uint64],
+        episodes: npt.NDArray[np.int64],
+        queues: npt.NDArray[np.int64],
+        thread: int = 0,
+    ) -> None:
+        """Begin the games in ``queues`` anew; ``seeds`` and ``episodes`` have an entry for every game."""
+        is_observed = int(self.observes)
+        arrays = self.blocks, self._params, self._works[thread], self._atlas.bank, self._buffers
+        step.reset_games(*arrays, seeds, episodes, is_observed, queues, thread)
+
+    def _step_all(self) -> None:
+        """Play one step of all games with ``self._actions``."""
+        if self._batches is None:
+            unknown = step.UNKNOWN_LENGTHS if self.is_specialized else None
+            self._crew.retire()  # nobody is to watch for calls with what they were given before
+            batches = [
+                Held(self._batch(thread), step.hold_batch, unknown) for thread in range(len(self._works))
+            ]
+            self._step_games = entry_of(step.step_games, batches[0].type)
+            self._batches = batches
+        self._crew.share_again(self._step_games, self._batches)
+
+    def _batch(self, thread: int) -> Batch:
+        """Return what a thread has to know to step the games."""
+        return Batch(
+            state=self.blocks,
+            params=self._params,
+            work=self._works[thread],
+            bank=self._atlas.bank,
+            seed=self._seed,
+            actions=self._actions,
+            buffers=self._buffers,
+            final_buffers=self._final_buffers,
+            results=self._results,
+            tape=self._tape,
+            options=Options(
+                int(self.autoreset == "same_step"), int(self.end_when == "no_agents"), int(self.observes)
+            ),
+            thread=thread,
+            queues=self._crew.queues,
+            post=self._crew.posts[thread],
+        )
+
+    def _page(self, k: int) -> Page:
+        self._need_reset()
+        k = self._check_game(k)
+        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+
+    def _provide_next_maps(self) -> None:
+        """Have the maps ready on which games are played that may begin within the next step."""
+        seeds = np.zeros(self.num_games, np.uint64)
+        step.episode_seeds(self._seed[0], view(self.blocks, "episode") + 1, seeds)
+        self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
+
+    def _refresh(self, k: int) -> None:
+        self._owner_is_current, self._may_be_off_grid = False, True
+        if self.observes:
+            step.observe_games(self.blocks, self._params, self._works[0], self._buffers, k, k + 1)
+
+    def _owner_codes(self) -> npt.NDArray[np.uint8]:
+        if self._owner is None:
+            shape = (self.num_games, self.config.height + 2, self.config.width + 2)
+            self._owner = np.empty(shape, np.uint8)
+        if not self._owner_is_current:
+            self._owner.flags.writeable = True
+            self._owner.fill(BLOCKED)
+            step.owner_codes(self.blocks, self._owner, 0, self.num_games)
+            self._owner.flags.writeable = False
+            self._owner_is_current = True
+        return self._owner
+
+    def _need_reset(self) -> None:
+        if not self._has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+
+    def _check_game(self, k: Any) -> int:
+        """Return ``k`` as an int: a numpy scalar would compile kernels anew, True would pick all games."""
+        wanted = f"this batch has the games 0 to {self.num_games - 1}"
+        try:
+            whole = operator.index(k)
+        except TypeError:
+            raise TypeError(f"game {k!r}: {wanted}") from None
+        if isinstance(k, bool):
+            raise TypeError(f"game {k!r}: {wanted}")
+        if not 0 <= whole < self.num_games:
+            raise IndexError(f"game {k}: {wanted}")
+        return whole
+
+    def _check_grid(self, actions: npt.ArrayLike | None) -> None:
+        ticks, over = view(self.blocks, "tick"), view(self.blocks, "over")
+        off_grid = (ticks % self.config.decision_every != 0) & (over == 0)
+        if actions is not None and off_grid.any():
+            k = int(off_grid.argmax())
+            raise ValueError(
+                f"game {k} stands at tick {ticks[k]}, between two decisions (every "
+                f"{self.config.decision_every} ticks): step(None) plays on to the next"
+            )
+
+    def _check_seats_of(self, snapshot: Snapshot) -> None:
+        """Raise ValueError unless the seat codes of a saved game mean the same here."""
+        seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
+        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
+            raise ValueError(
+                f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
+            )
+        known = max(0, int(seats.max()) + 1 - len(SEAT_NAMES))
+        if snapshot.guests[:known] != self._guests.names[:known]:
+            raise ValueError(
+                f"the saved game was played by the bots in Python {', '.join(snapshot.guests)}; this batch "
+                f"has {', '.join(self._guests.names) or 'none'}"
+            )
+
+    def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
+        """Return the codes of ``seats``, whose bots in Python have one from now on."""
+        self._guests.welcome(seats)
+        codes = seat_codes(seats, self.config.num_players, self._guests.names)
+        self._check_agents(codes)
+        return codes
+
+    def _seat(self, games: Any, codes: npt.NDArray[np.int64], troops: npt.NDArray[np.int64]) -> None:
+        """Write who plays ``games``, and what they start with, from the next reset on."""
+        for name, values in zip(NEXT_ONES, (codes, troops, self._guests.intervals(codes)), strict=True):
+            view(self.blocks, name)[games, 1:] = values
+
+    def _starting_troops(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
+        players = self.config.num_players
+        names: Sequence[Seat] = [AGENT] * players if seats is None else seats
+        if len(names) != players:
+            raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
+        return starting_troops(names, self.config)
+
+    def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
+        if self.end_when == "no_agents" and AGENT_CODE not in codes:
+            raise ValueError('end_when is "no_agents" but no seat is called "agent"')
+
+    def _check_seeds(self, seeds: Iterable[int]) -> npt.NDArray[np.uint64]:
+        try:
+            listed = list(seeds)
+        except TypeError:
+            raise TypeError(f"seeds is {seeds!r}; it must be one seed per game") from None
+        values = [whole_number(f"seeds[{i}]", seed, 0, LARGEST_SEED) for i, seed in enumerate(listed)]
+        if len(values) != self.num_games:
+            raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
+        return np.array(values, np.uint64)
+
+    def _check_actions(self, actions: npt.ArrayLike | None) -> npt.NDArray[np.int64]:
+        if actions is None:
+            self._actions.fill(0)
+            return self._actions
+        try:
+            array = np.asarray(actions)
+        except ValueError as error:
+            raise ValueError(f"actions is no array: {error}") from None
+        expected = (self.num_games, self.config.num_players, 2)
+        if array.shape != expected:
+            raise ValueError(f"actions has shape {array.shape}; it must be {expected}: games, seats, 2")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
+        np.copyto(self._actions, array, casting="unsafe")
+        targets = num_targets(self.config.num_players)
+        bad = step.find_bad_action(self._actions, targets)
+        if bad >= 0:
+            k, seat = divmod(bad, self.config.num_players)
+            raise ValueError(
+                f"actions[{k}, {seat}] is {array[k, seat].tolist()}; the first part must be from 0 to "
+                f"{targets - 1}, the second from 0 to {NUM_FRACTIONS - 1}"
+            )
+        return self._actions
+
+    def _check_launch_table(self, launches: npt.ArrayLike, now: int, until: int) -> npt.NDArray[np.int64]:
+        """Return ``launches`` as int64 (N, 4); ValueError names the first row that cannot be."""
+        table = np.asarray(launches)
+        if table.size == 0:
+            return np.zeros((0, 4), np.int64)
+        if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] != 4:
+            raise ValueError(
+                f"launches is an array of {table.dtype}, shape {table.shape}; it must hold whole numbers "
+                "(N, 4): tick, seat, target owner code, 1024ths"
+            )
+        rows = np.array(table, np.int64, order="C")
+        players = self.config.num_players
+        low, high = (now, 1, 0, 1), (until - 1, players, players, FRACTION_UNIT)
+        is_wrong = ((rows < low) | (rows > high)).any(axis=1)
+        if is_wrong.any():
+            i = int(is_wrong.argmax())
+            raise ValueError(f"launches[{i}] is {rows[i].tolist()}; it must be from {low} to {high}")
+        falls = np.diff(rows[:, 0]) < 0
+        if falls.any():
+            i = int(falls.argmax()) + 1
+            raise ValueError(f"launches[{i}] is at tick {rows[i, 0]}, before the one in front of it")
+        return rows
+
+    def _check_launches(self, launches: Iterable[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
+        players = self.config.num_players
+        wanted = "(seat, target owner code, 1024ths)"
+        try:
+            rows = [tuple(entry) for entry in launches]
+        except TypeError:
+            raise TypeError(f"launches is {launches!r}; it must be a list of {wanted}") from None
+        ranges = (("seat", 1, players), ("target", 0, players), ("fraction", 1, FRACTION_UNIT))
+        for entry in rows:
+            if len(entry) != 3:
+                raise ValueError(f"launch {entry!r}: it must be {wanted}")
+            for value, (name, low, high) in zip(entry, ranges, strict=True):
+                whole_number(f"{name} of launch {tuple(entry)!r}", value, low, high)
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def _check_per_seat(self, name: str, values: Any, largest: int) -> list[int] | None:
+        players = self.config.num_players
+        if values is None:
+            return None
+        try:
+            listed = list(values)
+        except TypeError:
+            raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
+        if len(listed) != players:
+            raise ValueError(f"{name} has {len(listed)} entries; it needs {players}")
+        return [
+            whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)
+        ]
+
+    def _check_pools(self, pools: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+        if not isinstance(pools, Mapping):
+            raise TypeError(f"pools is {pools!r}; it must map (seat, target) to troops")
+        players, checked = self.config.num_players, {}
+        for pair, amount in pools.items():
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
+            p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
+            target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
+            if p == target:
+                raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
+            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
+        return checked
+
+    def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        board = np.asarray(owner)
+        if board.dtype.kind not in "iu":
+            raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
+        if board.shape != (self.config.height, self.config.width):
+            raise ValueError(
+                f"owner has shape {board.shape}; it must be {(self.config.height, self.config.width)}"
+            )
+        is_code = (board == BLOCKED) | ((board >= 0) & (board <= self.config.num_players))
+        if not is_code.all():
+            row, column = np.argwhere(~is_code)[0].tolist()
+            raise ValueError(
+                f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
+                f"{self.config.num_players}, or {BLOCKED}"
+            )
+        if (board == BLOCKED).all():
+            raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
+        return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
+
+
+def _assign(
+    config: GameConfig, maps: Sequence[str | LandMask], num_games: int
+) -> tuple[GameConfig, npt.NDArray[np.int64]]:
+    """Return ``config`` with all of ``maps``, and which of them each game has, int64 (E,)."""
+    if isinstance(maps, (str, LandMask)) or len(maps) != num_games:
+        found = repr(maps) if isinstance(maps, (str, LandMask)) else f"{len(maps)} maps"
+        raise ValueError(f"maps is {found}; it must be one map for each of the {num_games} games")
+    if config.num_maps != 1:
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 where every game is given a map")
+    listed = [_one_map(one) for one in maps]
+    different = list(dict.fromkeys(listed))
+    numbers = np.array([different.index(one) for one in listed], np.int64)
+    return config.replace(map=MapMix(different)), numbers
+
+
+def _one_map(given: object) -> str | LandMask:
+    one = checked_map(given)
+    if isinstance(one, MapMix):
+        raise ValueError(f"maps has the mix {str(one)!r}; it must have one map for each game")
+    return one
+
+
+def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
+    return value

@@ -1,0 +1,125 @@
+"""What agents are given: the rewards of the config and those of a function of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config.rewards import Weights, part_names
+from territorial.engine.vec_game import GameArrays, VecGame
+from territorial.game.state import FIELDS, State, view
+
+OWN = "reward_own"
+"""The name under which infos tell what the user's function gave."""
+
+KEPT = ("seed", "clock", "players", "ledger", "pairs", "seating")
+"""The blocks of the state that are copied before a step; the boards and all that is derived are not."""
+
+_NAMES = tuple(field.name for field in FIELDS if field.block in KEPT)
+
+
+class PreviousState:
+    """The tables of all games as they stood before a step, named as in ``territorial.game.state.FIELDS``.
+
+    Arrays (E, ...), as those of ``VecGame.state``: ``troops``, ``land``, ``alive`` (E, P+1), ``pools``,
+    ``taken`` (E, P+1, P+1), ``tick`` (E,) ... but not the boards, whose copy would take longer than the step.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._blocks = state._replace(**{name: getattr(state, name).copy() for name in KEPT})
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name not in _NAMES:
+            raise AttributeError(f"there is no {name!r} of before the step; there are {', '.join(_NAMES)}")
+        return view(self._blocks, name)
+
+    def __dir__(self) -> list[str]:
+        return list(_NAMES)
+
+
+RewardFunction = Callable[[PreviousState, GameArrays, dict[str, Any]], npt.ArrayLike]
+"""``(previous, state, info) -> (E, P)``: what the step was worth for every seat of every game.
+
+``previous`` and ``state`` are the games before and after the step, ended games as they ended. ``info`` is
+that of ``VecGame.step``, with ``rewards``, float32 (E, P), those of the config, and ``terminated``, bool
+(E, P).
+"""
+
+
+def checked_function(function: object) -> RewardFunction | None:
+    """Return ``function`` if it can be called, or is None; TypeError if not."""
+    if function is not None and not callable(function):
+        raise TypeError(
+            f"reward_fn is {function!r}; it must be a function (previous, state, info) -> (E, P), or None"
+        )
+    return function
+
+
+class Rewarding:
+    """The rewards of the games of one environment, and what infos tell of them.
+
+    Args:
+        weights: those of the config, whose parts the engine computes.
+        function: of the user, or None; what it gives is added.
+
+    """
+
+    def __init__(self, weights: Weights, function: RewardFunction | None) -> None:
+        self._parts, self._function = part_names(weights), function
+        self.names = (*self._parts, *(() if function is None else (OWN,)))
+        """The names of infos: one a part, without its weight, and ``reward_own``."""
+        self._previous: PreviousState | None = None
+
+    def remember(self, game: VecGame) -> None:
+        """Keep what the function has to know of the games before a step."""
+        if self._function is not None:
+            self._previous = PreviousState(game.blocks)
+
+    def collect(
+        self,
+        game: VecGame,
+        rewards: npt.NDArray[np.float32],
+        terminated: npt.NDArray[np.bool_],
+        info: dict[str, Any],
+    ) -> tuple[npt.NDArray[np.float32], dict[str, npt.NDArray[np.float32]]]:
+        """Return the rewards of a step that the engine has played, (E, P), and their parts by ``names``."""
+        parts = {name: info[name] for name in self._parts}
+        if self._function is None or self._previous is None:
+            return rewards, parts
+        told = info | {"rewards": rewards, "terminated": terminated}
+        own = own_rewards(self._function, self._previous, game, told)
+        self._previous = None
+        return rewards + own, parts | {OWN: own}
+
+    def nothing(self, num_games: int, num_agents: int) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the parts of rewards before the first step, zeros (E, A)."""
+        return {name: np.zeros((num_games, num_agents), np.float32) for name in self.names}
+
+
+def own_rewards(
+    function: RewardFunction, previous: PreviousState, game: VecGame, info: dict[str, Any]
+) -> npt.NDArray[np.float32]:
+    """Return what ``function`` gives, new float32 (E, P): nothing to the dead and in games that stand.
+
+    ValueError unless it gives one finite number for every seat of every game; the step has been played then.
+    """
+    shape = (game.num_games, game.config.num_players)
+    given = np.asarray(function(previous, game.state, info))
+    if given.shape != shape or given.dtype.kind not in "iufb":
+        raise ValueError(
+            f"reward_fn returned {given.dtype} {given.shape}; it must return numbers {shape}: games, seats"
+        )
+    rewards = np.where(_plays(previous), given, 0).astype(np.float32)
+    if not np.isfinite(rewards).all():
+        k, i = np.argwhere(~np.isfinite(rewards))[0].tolist()
+        raise ValueError(f"reward_fn returned {given[k, i]} for seat {i + 1} of game {k}; it must be finite")
+    return rewards
+
+
+def _plays(previous: PreviousState) -> npt.NDArray[np.bool_]:
+    """Return bool (E, P): who lived in a game that went on."""
+    lives: npt.NDArray[np.bool_] = (previous.alive[:, 1:] != 0) & (previous.over == 0)[:, None]
+    return lives

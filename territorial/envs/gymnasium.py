@@ -1,0 +1,205 @@
+"""Gymnasium's two kinds of environment: one seat against bots, and a vector in which every agent is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from territorial import bots
+from territorial.config.validation import whole_number
+from territorial.engine.seats import Seat
+from territorial.envs.options import agent_seats, config_from
+from territorial.envs.spaces import Observation, batch_of
+from territorial.envs.vector import TerritorialVec, make_vec
+from territorial.render import RENDER_FPS, RENDER_MODES
+
+ENV_ID = "territorial/Territorial-v0"
+Info = dict[str, Any]
+
+
+class SeatEnv(gymnasium.Env[Observation, Any]):
+    """One seat of a game among bots, as a ``gymnasium.Env``.
+
+    The episode of the agent is over, ``terminated``, when it dies or the game ends, and ``truncated`` after
+    ``max_cycles`` steps. Observations, actions and rewards are those of :class:`~territorial.TerritorialEnv`;
+    masks are flat arrays in both formats of actions, and ``action_masks()`` is where sb3-contrib looks.
+
+    Args:
+        seats: one name per seat, "agent" once and else bots; None: the agent on the first seat and all kinds
+            of bots in turn on the others.
+        render_mode: what ``render`` does, as in TerritorialEnv.
+        keywords: those of :func:`~territorial.make_vec`.
+
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012 - as the base class
+
+    def __init__(
+        self, seats: Sequence[Seat] | None = None, render_mode: str | None = None, **keywords: Any
+    ) -> None:
+        self.render_mode = render_mode
+        self.vec = _one_agent(seats, keywords | {"render_mode": render_mode})
+        self.observation_space: spaces.Space[Any] = self.vec.single_observation_space
+        self.action_space = self.vec.single_action_space
+        self._is_over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin a game, the first one of ``seed`` or the next; ``options`` are ignored."""
+        super().reset(seed=seed)
+        shown, info = self.vec.reset(seed)
+        self._is_over = False
+        return self._of_agent(shown), self._told(info)
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
+        """Play ``action`` up to the next decision. RuntimeError once the episode is over."""
+        if self._is_over:
+            raise RuntimeError("the episode is over: call reset() to begin the next one")
+        shown, rewards, ends, cuts, info = self.vec.step(np.asarray(action)[None, None])
+        has_ended, is_cut = bool(ends[0, 0]), bool(cuts[0, 0])
+        self._is_over = has_ended or is_cut
+        return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._told(info)
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
+        masks = self.vec.action_masks()
+        return masks.reshape(-1)
+
+    def render(self) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of the game, or text, or show it."""
+        return self.vec.render()
+
+    def close(self) -> None:
+        """Free what the engine holds outside Python's memory."""
+        self.vec.close()
+
+    def _of_agent(self, shown: Observation) -> Observation:
+        if isinstance(shown, np.ndarray):
+            row: npt.NDArray[Any] = shown[0, 0]
+            return row
+        shared = self.vec.shared_keys
+        return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
+
+    def _told(self, info: Info) -> Info:
+        told = {name: info[name][0, 0] for name in self.vec.info_names}
+        return {
+            name: value if isinstance(value, np.ndarray) else value.item() for name, value in told.items()
+        }
+
+
+class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
+    """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
+
+    Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: the dead
+    look on and hold until their game ends, and the step after that begins the next one, as
+    ``AutoresetMode.NEXT_STEP`` says.
+    Infos have an array (E * A,) for every name, and one of True under the name with an underscore before it.
+
+    In the form "packed" every agent gets a copy of the board, which ``make_vec`` itself does not make.
+
+    Args:
+        num_envs: E * A, a multiple of A.
+        seats: of all games: one name per seat, None: all agents.
+        keywords: those of :func:`~territorial.make_vec` but ``autoreset`` and ``agent_death``.
+
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as the base class
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
+
+    def __init__(self, num_envs: int = 1, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
+        num_envs = whole_number("num_envs", num_envs, 1)
+        agents = len(agent_seats(seats, _num_players(keywords)))
+        if num_envs % agents:
+            raise ValueError(
+                f"num_envs is {num_envs}; it must be a multiple of {agents}, the agents of a game"
+            )
+        self.vec = make_vec(
+            num_envs // agents, seats=seats, autoreset="next_step", agent_death="keep", **keywords
+        )
+        self.num_envs = num_envs
+        self.render_mode = self.vec.render_mode
+        self.single_observation_space = self.vec.single_observation_space
+        self.single_action_space = self.vec.single_action_space
+        self.observation_space: spaces.Space[Any] = batch_of(self.single_observation_space, num_envs)
+        self.action_space: spaces.Space[Any] = batch_of(self.single_action_space, num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin new games everywhere; ``seed`` is that of the batch, ``options`` are ignored."""
+        super().reset(seed=seed)
+        shown, info = self.vec.reset(seed)
+        return self.vec.per_agent(shown), self._told(info)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Info]:
+        """Play one action a sub-environment; those of games that ended in the last step are ignored."""
+        vec = self.vec
+        array = np.asarray(actions)
+        by_game = array.reshape(vec.num_envs, vec.num_agents, *array.shape[1:])
+        shown, rewards, ends, cuts, info = vec.step(by_game)
+        return self.vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._told(info)
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """Return new int8 (E * A, M): 1 for every legal action."""
+        masks = self.vec.action_masks()
+        return masks.reshape(self.num_envs, -1)
+
+    def render(self) -> tuple[npt.NDArray[np.uint8] | str | None, ...]:  # type: ignore[override]  # as SeatEnv
+        """Return a picture, or text, for each sub-environment; "human" shows the first game."""
+        if self.render_mode == "human":
+            return (self.vec.render(),) * self.num_envs
+        pictures = [self.vec.render(k) for k in range(self.vec.num_envs)]
+        return tuple(picture for picture in pictures for _ in range(self.vec.num_agents))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free what the engine holds outside Python's memory."""
+        self.vec.close()
+
+    def _told(self, info: Info) -> Info:
+        told = {
+            name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
+        }
+        return told | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in told}
+
+
+def _num_players(keywords: dict[str, Any]) -> int:
+    return config_from(
+        keywords.get("config"), None, None, keywords.get("num_players"), {}, make_vec
+    ).num_players
+
+
+def _one_agent(seats: Sequence[Seat] | None, keywords: dict[str, Any]) -> TerritorialVec:
+    """Return an environment of one game with one agent."""
+    if seats is None:
+        seats = ["agent", *islice(cycle(bots.NAMES), _num_players(keywords) - 1)]
+    vec = make_vec(1, seats=seats, autoreset="disabled", **keywords)
+    if vec.num_agents != 1:
+        raise ValueError(f"seats has {vec.num_agents} agents; this environment is for one: make_vec has many")
+    return vec
+
+
+def _register() -> None:
+    """Let ``gymnasium.make`` and ``gymnasium.make_vec`` find both by one name."""
+    if ENV_ID not in gymnasium.registry:  # a reloaded module is registered already
+        gymnasium.register(
+            ENV_ID,
+            entry_point="territorial.envs.gymnasium:SeatEnv",
+            vector_entry_point="territorial.envs.gymnasium:SeatVectorEnv",
+        )
+
+
+_register()

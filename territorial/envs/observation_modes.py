@@ -1,0 +1,159 @@
+"""The forms in which an environment hands out observations: their spaces, and the arrays of every step.
+
+All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
+only. A mode is made once per environment and shows any seats of any games; what is the same for all agents of
+a game is there once a game.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from territorial.decode import FeatureDecoder
+from territorial.decode.forms import onehot_shape, pooled_shape
+from territorial.decode.layout import ROUNDING, limits
+from territorial.decode.numpy import Decoder
+from territorial.engine.vec_game import VecGame
+from territorial.envs.spaces import Arrays, from_zero_to
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
+from territorial.observation.tables import Observations
+
+Keys = dict[str, spaces.Space[Any]]
+Ints = npt.NDArray[np.int64]
+
+
+class Mode(ABC):
+    """One form of observations. ``shows_boards`` says whether it needs boards from the engine, and
+    ``options`` which of the options below it heeds.
+
+    Args:
+        game: whose observations are shown; its layout and config are those of all of them.
+        pool_factor: cells a side of the squares of the mode "pooled".
+        zero_copy: True hands out views of the engine's buffers where the form allows it; they are
+            read-only and show the next step after the next step.
+
+    """
+
+    shows_boards: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = ()
+    shared: ClassVar[tuple[str, ...]] = ()
+    """The keys whose arrays are the same for all agents of a game."""
+
+    def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
+        self.layout: ObsLayout = game.layout
+        self.config = game.config
+        self.decoder = Decoder(game.layout, game.config)
+        self.pool_factor = pool_factor
+        self.zero_copy = zero_copy
+
+    @abstractmethod
+    def keys(self) -> Keys:
+        """Return the spaces of all that one agent sees."""
+
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Arrays:
+        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
+
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)). ``games``: copies of theirs alone.
+        """
+        return {}
+
+    @abstractmethod
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
+
+
+class Packed(Mode):
+    """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
+
+    options = ("zero_copy",)
+    shared = ("observation", "terrain", "players", "borders", "globals")
+
+    def keys(self) -> Keys:
+        """Return the spaces of boards, terrain, tables and the seat."""
+        layout, high = self.layout, limits(self.config)
+        players = np.tile(_highest(PLAYERS, high), (layout.num_players, 1))
+        borders = np.broadcast_to(_highest(BORDERS, high)[:, None, None], layout.shape("borders"))
+        return {
+            "observation": spaces.Box(0, 255, layout.shape("planes"), np.uint8),
+            "terrain": spaces.Box(0, 255, layout.shape("terrain"), np.uint8),
+            "players": from_zero_to(players),
+            "borders": from_zero_to(borders.copy()),
+            "globals": from_zero_to(_highest(GLOBALS, high)),
+            "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
+        }
+
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Arrays:
+        """Return boards and tables."""
+        arrays: Arrays = {
+            "observation": seen.planes,
+            "terrain": terrain,
+            "players": seen.players,
+            "borders": seen.borders,
+            "globals": seen.globals,
+        }
+        if games is not None:
+            return {key: array[games] for key, array in arrays.items()}
+        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return the seats themselves."""
+        return {"seat": seats[:, None].astype(np.int32)}
+
+
+class Features(Mode):
+    """One vector of numbers of about 0..1, see ``decode.FeatureDecoder``."""
+
+    shows_boards = False
+
+    def keys(self) -> Keys:
+        """Return the space of the vector."""
+        return {"observation": from_zero_to(FeatureDecoder(self.config).high)}
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return the vectors."""
+        return {"observation": self.decoder.features(seen.players, seen.borders, seen.globals, seats, games)}
+
+
+class Pooled(Mode):
+    """A few planes with a meaning at low resolution, see ``decode.numpy.Decoder.pooled``."""
+
+    options = ("pool_factor",)
+
+    def keys(self) -> Keys:
+        """Return the space of the planes."""
+        return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return the planes."""
+        tables, factor = (seen.players, seen.borders), self.pool_factor
+        return {"observation": self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
+
+
+class OneHot(Mode):
+    """One plane per owner and frame, see ``decode.numpy.Decoder.onehot``: megabytes for every agent."""
+
+    def keys(self) -> Keys:
+        """Return the space of the planes."""
+        return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return the planes."""
+        return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
+
+
+MODES: dict[str, type[Mode]] = {"packed": Packed, "features": Features, "pooled": Pooled, "onehot": OneHot}
+"""The modes by name; the first is the default."""
+
+
+def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
+    """Return what the columns of a table cannot exceed, with the room that float32 needs."""
+    return (np.array([high[column.name] for column in columns]) * (1 + ROUNDING)).astype(np.float32)

@@ -1,0 +1,493 @@
+"""The native vector environment: many games, one row a game and in it one entry for each of its agents."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.batch import ALL_GOOD, write_choices
+from territorial.actions.formats import FORMATS, KeptMasks
+from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
+from territorial.config.validation import suggests_keywords
+from territorial.constants import AGENT_CODE
+from territorial.engine.seats import Seat
+from territorial.engine.vec_game import Snapshot, VecGame
+from territorial.envs.custom_rewards import Rewarding
+from territorial.envs.infos import INFO_NAMES, agent_info
+from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
+from territorial.envs.spaces import Arrays, Observation, observation_of, space_of
+from territorial.envs.zero_copy import EngineViews
+from territorial.files.unpickling import WritableArrays
+from territorial.game.state import SEATS, State
+from territorial.render import RENDER_MODES, Drawers
+
+AUTORESETS = ("same_step", "next_step", "disabled")
+Info = dict[str, Any]
+Steps = tuple[
+    Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+]
+
+
+class VecSnapshot(NamedTuple):
+    """One game of a vector environment, copied; any other of the same config can go on with it."""
+
+    game: Snapshot
+    num_cycles: int
+
+
+class TerritorialVec(WritableArrays):
+    """``num_envs`` games of one config with A agents each, stepped by one call.
+
+    Observations, actions, rewards and infos mean what they mean in :class:`~territorial.TerritorialEnv`,
+    one game of which is one row here. E games, A agents a game, in the order of seats:
+
+    ===============================  ==================================================================
+    array                            shape
+    ===============================  ==================================================================
+    observations, "packed"           (E, ...): ``observation``, ``terrain``, ``players``, ``borders`` and
+                                     ``globals``, there once for all agents of a game; ``seat`` (E, A, 1)
+    observations, other forms        ``observation`` (E, A, ...); that array itself where masks are not in
+                                     observations
+    ``action_mask``                  int8 (E, A, M), where the option puts it; the masks of two parts are
+                                     end to end, M = P + 12
+    actions                          whole numbers (E, A), or (E, A, 2) for "multi_discrete"
+    rewards                          float32 (E, A): those of ``config.rewards`` and of ``reward_fn``
+    terminated, truncated            bool (E, A)
+    info: ``INFO_NAMES``             int64 (E, A), ``place`` float64
+    info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
+    info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
+    info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
+    info: ``final_info``             and their ``INFO_NAMES``, (N, A). Both None where none ended, or where
+                                     the arrays above show the ended games still
+    ===============================  ==================================================================
+
+    **The dead** keep their entries: they see the game go on, may only hold, and what they do is ignored.
+    With ``agent_death="remove"`` an agent is terminated at its death, and what follows up to the next game
+    is padding (``info["alive"]`` 0); with "keep" all agents are terminated when their game ends.
+
+    **Ends.** A game ends when it is over; with ``end_when="no_agents"`` also when no agent lives; after
+    ``max_cycles`` steps it is truncated. ``autoreset`` says what then happens:
+
+    - "same_step": the next game takes its place at once; its first observation is shown.
+    - "next_step": the last observation is shown; the next step ignores the actions and shows the next game.
+    - "disabled": the game stands still, without rewards, until ``reset_game``.
+
+    **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
+
+    All arrays are new in every step, but with ``zero_copy``: then the arrays of "packed" are read-only views
+    of the engine's memory, and so is the info of agents, but ``place``, where all seats are agents; masks in
+    observations have memory of their own that stays where it is. All of these show what is new after the next
+    step.
+
+    Args:
+        num_envs: E, games.
+        config: rules, size and map; None: the default.
+        seats: one name per seat; or a list of E of those, one a game, with equally many agents; None: all
+            seats are agents.
+        maps: a list of E maps, names or LandMasks, one a game; None: games draw from the map of the config.
+        autoreset: "same_step", "next_step" or "disabled".
+        num_threads: threads that share the games; results do not depend on it.
+        options: forms and formats.
+        render_mode: what ``render`` does, as in TerritorialEnv; "human" shows game 0 in every step.
+
+    """
+
+    @suggests_keywords
+    def __init__(
+        self,
+        num_envs: int,
+        config: GameConfig | None = None,
+        *,
+        seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
+        maps: Sequence[str | LandMask] | None = None,
+        autoreset: str = "same_step",
+        num_threads: int = 1,
+        options: EnvOptions | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        check_choice("autoreset", autoreset, AUTORESETS)
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        self.options = EnvOptions() if options is None else options
+        self.render_mode = render_mode
+        self._drawers = Drawers(render_mode)
+        self.autoreset = autoreset
+        entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self.game = VecGame(
+            GameConfig() if config is None else config,
+            num_envs,
+            entropy,
+            num_threads,
+            autoreset="disabled",
+            frames=self.options.engine_frames,
+            maps=maps,
+        )
+        self.config = self.game.config
+        self.num_envs = self.game.num_games
+        players = self.config.num_players
+        line_ups = _line_ups(seats, self.num_envs)
+        self.num_agents = len(agent_seats(line_ups[0], players))
+        """A, the agents of each game."""
+        for k, names in enumerate(line_ups):
+            self.set_seats(k, names)
+        self._mode = self.options.mode(self.game)
+        self._format = FORMATS[self.options.action_format](players)
+        masks = {"action_mask": self._format.mask_space} if self.options.masks_obs else {}
+        self.single_observation_space = space_of(self._mode.keys() | masks)
+        """Of what one agent sees, the shared arrays included."""
+        self.single_action_space = self._format.space
+        self.shared_keys = self._mode.shared
+        """The keys of observations that are there once a game."""
+        self._rewarding = Rewarding(self.config.rewards, self.options.reward_fn)
+        masks_told = ("action_mask",) if self.options.masks_info else ()
+        self.info_names = (*INFO_NAMES, *self._rewarding.names, *masks_told)
+        """The keys of infos with an entry for every agent."""
+        self._games = np.arange(self.num_envs)
+        self._kept_masks = KeptMasks(self._format, self.num_envs * self.num_agents, players)
+        self._views: EngineViews | None = None
+        self._cycles = np.zeros(self.num_envs, np.int64)
+        self._stands = np.zeros(self.num_envs, np.bool_)
+        self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
+        self._has_begun = False
+
+    # ---- playing ----------------------------------------------------------------------------------
+
+    def reset(
+        self, seed: int | None = None, *, seeds: Iterable[int] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin new games everywhere; return their first observations and infos.
+
+        ``seed``, for the batch, and ``seeds``, one a game, are those of ``VecGame.reset``.
+        """
+        self.game.reset(seed, seeds=seeds)
+        self._has_begun = True
+        self._take_over(self._games)
+        parts = self._rewarding.nothing(self.num_envs, self.num_agents)
+        nobody = np.zeros(self.num_envs, np.bool_)
+        self._show()
+        return self.observe(), self._info(parts, nobody, np.ones(self.num_envs, np.bool_))
+
+    def step(self, actions: npt.ArrayLike) -> Steps:
+        """Play the actions of all agents up to their next decision; see the class for what is returned.
+
+        ValueError or TypeError for anything but actions, and nothing has changed.
+        """
+        checked = self._check_actions(actions)
+        self._rewarding.remember(self.game)
+        _, rewards, terminated, _, told = self.game.step(checked)
+        rewards, all_parts = self._rewarding.collect(self.game, rewards, terminated, told)
+        is_over, is_cut = self._ends(told["ended"])
+        ends, cuts = self._flags(terminated, is_over, is_cut)
+        parts = {name: self._of_agents(array) for name, array in all_parts.items()}
+        gained, ended, stood = self._of_agents(rewards), is_over | is_cut, self._stands.copy()
+        nowhere = np.zeros(self.num_envs, np.bool_)
+        was_reset = {"same_step": ended, "next_step": stood, "disabled": nowhere}[self.autoreset]
+        final: tuple[Observation | None, Info | None] = None, None
+        if ended.any() or was_reset.any():
+            self._stands |= ended
+            for k in np.flatnonzero(ended):
+                self.game.stop_game(int(k))
+            if self.autoreset == "same_step":
+                final = self._final(np.flatnonzero(ended))
+            self._begin_anew(np.flatnonzero(was_reset))
+        self._show()
+        return self.observe(), gained, ends, cuts, self._info(parts, ended, was_reset, *final)
+
+    def reset_game(self, k: int, seed: int | None = None) -> None:
+        """Begin game ``k`` anew, with ``seed`` or with that of its next episode; ``observe`` shows it."""
+        self.game.reset_game(k, seed)
+        self._take_over(np.array([k]))
+
+    def set_seats(self, k: int, seats: Sequence[Seat] | None) -> None:
+        """Let ``seats``, one name per seat, play game ``k`` from its next reset on; A of them are agents."""
+        players = self.config.num_players
+        names = ["agent"] * players if seats is None else seats
+        num_agents = len(agent_seats(names, players))
+        if num_agents != self.num_agents:
+            raise ValueError(
+                f"the seats of game {k} have {num_agents} agents; every game must have {self.num_agents}, as "
+                "the first"
+            )
+        self.game.set_seats(k, names)
+
+    # ---- looking ----------------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """Return what all agents see as the games stand."""
+        if not self.options.zero_copy:
+            return self._look(self._games, self._mode.per_game(self.game.observations, self._terrain))
+        masks = {"action_mask": self._masks(self._games, is_kept=True)} if self.options.masks_obs else {}
+        return self._engine_views().observation | masks
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
+        self._need_reset()
+        return self._masks(self._games)
+
+    def per_agent(self, shown: Observation) -> Observation:
+        """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.
+
+        What is shared is repeated for every agent: the boards of "packed" then take A times their memory.
+        """
+        if isinstance(shown, np.ndarray):
+            return _by_agent(shown)
+        return {
+            key: array.repeat(self.num_agents, axis=0) if key in self.shared_keys else _by_agent(array)
+            for key, array in shown.items()
+        }
+
+    # ---- saving -----------------------------------------------------------------------------------
+
+    def save(self, k: int) -> VecSnapshot:
+        """Return a copy of game ``k``."""
+        return VecSnapshot(self.game.save(k), int(self._cycles[k]))
+
+    def restore(self, k: int, snapshot: VecSnapshot) -> None:
+        """Put a saved game into slot ``k``; it goes on exactly as it would have, and ``observe`` shows it.
+
+        Who plays there from the next reset on is up to the slot. ValueError unless the saved game has as
+        many agents as those of this environment.
+        """
+        if not isinstance(snapshot, VecSnapshot):
+            raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from save()")
+        codes = snapshot.game.blocks[State._fields.index("seating")][SEATS, 1:]
+        if (codes == AGENT_CODE).sum() != self.num_agents:
+            raise ValueError(
+                f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "
+                f"{self.num_agents}"
+            )
+        self.game.restore(k, snapshot.game)
+        self._take_over(np.array([k]))
+        self._cycles[k] = snapshot.num_cycles
+
+    def save_all(self) -> list[VecSnapshot]:
+        """Return copies of all games, in their order."""
+        return [self.save(k) for k in range(self.num_envs)]
+
+    def restore_all(self, snapshots: Sequence[VecSnapshot]) -> None:
+        """Put one saved game into every slot, as ``restore`` does; if one cannot be, nothing has changed."""
+        if len(snapshots) != self.num_envs:
+            raise ValueError(f"snapshots has {len(snapshots)} games; this environment has {self.num_envs}")
+        before = self.save_all()
+        try:
+            for k, snapshot in enumerate(snapshots):
+                self.restore(k, snapshot)
+        except Exception:
+            for k, snapshot in enumerate(before):
+                self.restore(k, snapshot)
+            raise
+
+    def clone(self) -> TerritorialVec:
+        """Return an independent copy of the whole batch; both go on identically."""
+        return copy.deepcopy(self)
+
+    def render(self, k: int = 0) -> npt.NDArray[np.uint8] | str | None:
+        """Return a picture of game ``k``, or text, or show it: see ``render_mode``."""
+        return self._drawers.draw(self.game, k)
+
+    def close(self) -> None:
+        """Stop the threads, and close the window if there is one; the next step starts new ones."""
+        self.game.close()
+        self._drawers.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but views: those of a copy would be views of nothing."""
+        return self.__dict__ | {"_views": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._has_begun:
+            self._all_agents = self._list_agents()
+
+    def __repr__(self) -> str:
+        return f"TerritorialVec({self.num_envs} x {self.num_agents} agents, {self.game!r})"
+
+    # ---- within -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _ends(self, ended: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return new bool (E,) each: which games are over now, and which are cut short instead.
+
+        ``ended``: the engine's; games that stand still have not ended again.
+        """
+        self._cycles += 1
+        is_over = ended.copy()
+        if self.options.end_when == "no_agents":
+            is_over |= ~self._is_alive().any(axis=1) & ~self._stands
+        limit = self.options.max_cycles
+        if limit is None:
+            return is_over, np.zeros(self.num_envs, np.bool_)
+        return is_over, (self._cycles >= limit) & ~is_over & ~self._stands
+
+    def _flags(
+        self, terminated: npt.NDArray[np.bool_], is_over: npt.NDArray[np.bool_], is_cut: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return new bool (E, A) each: which agents are terminated, and which truncated, in this step.
+
+        ``terminated``: the engine's, (E, P). ``is_over``, ``is_cut``: games that ended now, and how.
+        """
+        if self.options.agent_death == "keep":
+            ends, cuts = (np.repeat(games[:, None], self.num_agents, axis=1) for games in (is_over, is_cut))
+            return ends, cuts
+        ends = self._of_agents(terminated)
+        if not is_cut.any():
+            return ends, np.zeros(ends.shape, np.bool_)
+        return ends, is_cut[:, None] & self._is_alive() & ~ends
+
+    def _begin_anew(self, games: npt.NDArray[np.intp]) -> None:
+        for k in games.tolist():
+            self.game.reset_game(k)
+        if len(games):
+            self._take_over(games)
+
+    def _take_over(self, games: npt.NDArray[Any]) -> None:
+        """Note what stays the same all through the games that now stand at ``games``."""
+        self._cycles[games] = 0
+        self._stands[games] = self.game.state.over[games] != 0
+        self._views = None
+        is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
+        self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
+        """int64 (E, A): the seats, 1..P, of the agents."""
+        self._all_agents = self._list_agents()
+        for k in games.tolist():
+            self._terrain[k] = self.game.terrain(k)
+
+    def _final(self, games: npt.NDArray[np.intp]) -> tuple[Observation | None, Info | None]:
+        """Return the observations and infos of games that are about to be replaced."""
+        if not len(games):
+            return None, None
+        shown = self._mode.per_game(self.game.observations, self._terrain, games)
+        info = agent_info(self.game, self.agent_seats)
+        return self._look(games, shown), {key: array[games] for key, array in info.items()}
+
+    def _look(self, games: npt.NDArray[np.intp], shared: Arrays) -> Observation:
+        """Return ``shared`` with what each agent of ``games`` has to itself."""
+        own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
+        shown = shared | {key: self._by_game(array) for key, array in own.items()}
+        if self.options.masks_obs:
+            shown["action_mask"] = self._masks(games)
+        return observation_of(shown)
+
+    def _engine_views(self) -> EngineViews:
+        """Return the arrays that stay as long as all agents keep their seats."""
+        if self._views is None:
+            shared = self._mode.per_game(self.game.observations, self._terrain.view())
+            own = self._mode.per_agent(self.game.observations, *self._all_agents)
+            own = {key: self._by_game(array) for key, array in own.items()}
+            self._views = EngineViews(self.game, shared | own, self.agent_seats)
+        return self._views
+
+    def _masks(self, games: npt.NDArray[np.intp], *, is_kept: bool = False) -> npt.NDArray[np.int8]:
+        write = self._kept_masks.update if is_kept else self._format.masks
+        return self._by_game(write(self.game.observations.masks, *self._agents_of(games)))
+
+    def _info(
+        self,
+        parts: Info,
+        ended: npt.NDArray[np.bool_],
+        was_reset: npt.NDArray[np.bool_],
+        final_obs: Observation | None = None,
+        final_info: Info | None = None,
+    ) -> Info:
+        zero_copy = self.options.zero_copy
+        told = self._engine_views().info() if zero_copy else agent_info(self.game, self.agent_seats)
+        info: Info = told | parts
+        info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
+        return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
+
+    def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return self._games.repeat(self.num_agents), self.agent_seats.ravel()
+
+    def _agents_of(self, games: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return games and seats, int64 (N * A,), of all agents of ``games``."""
+        if games is self._games:
+            return self._all_agents
+        return games.repeat(self.num_agents), self.agent_seats[games].ravel()
+
+    def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array.reshape(-1, self.num_agents, *array.shape[1:])
+
+    def _is_alive(self) -> npt.NDArray[np.bool_]:
+        """Return bool (E, A)."""
+        return self._of_agents(self.game.state.alive[:, 1:] != 0)
+
+    def _of_agents(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return new (E, A): what (E, P), in seat order, has for the agents."""
+        if self.num_agents == self.config.num_players:
+            return array.copy()
+        return np.take_along_axis(array, self.agent_seats - 1, axis=1)
+
+    def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Return int64 (E, P, 2), in seat order; the dead and all other seats hold."""
+        self._need_reset()
+        shape = (self.num_envs, self.num_agents, *self._format.shape)
+        array = self._format.whole(np.asarray(actions), 2)
+        if array.shape != shape:
+            raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
+        numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
+        chosen = np.empty((self.num_envs, self.config.num_players, 2), np.int64)
+        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, chosen)
+        if bad != ALL_GOOD:
+            k, i = divmod(bad, self.num_agents)
+            raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
+        return chosen
+
+    def _need_reset(self) -> None:
+        if not self._has_begun:
+            raise RuntimeError("no game has begun yet: call reset() first")
+
+
+def make_vec(
+    num_envs: int,
+    height: int | None = None,
+    width: int | None = None,
+    num_players: int | None = None,
+    seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
+    *,
+    maps: Sequence[str | LandMask] | None = None,
+    autoreset: str = "same_step",
+    num_threads: int = 1,
+    render_mode: str | None = None,
+    config: GameConfig | None = None,
+    **keywords: Any,
+) -> TerritorialVec:
+    """Return ``num_envs`` games as one vector environment; :class:`TerritorialVec` is its spec sheet.
+
+    ``keywords``: those of :func:`~territorial.parallel_env`; what is no option of an environment
+    (``EnvOptions``) is a field of ``GameConfig``.
+    """
+    options = EnvOptions(**{name: keywords.pop(name) for name in OPTION_NAMES & keywords.keys()})
+    return TerritorialVec(
+        num_envs,
+        config_from(config, height, width, num_players, keywords, make_vec),
+        seats=seats,
+        maps=maps,
+        autoreset=autoreset,
+        num_threads=num_threads,
+        options=options,
+        render_mode=render_mode,
+    )
+
+
+def _by_agent(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return (N * A, ...) of (N, A, ...)."""
+    return array.reshape(-1, *array.shape[2:])
+
+
+def _line_ups(seats: Any, num_envs: int) -> list[Sequence[Seat] | None]:
+    """Return one line-up a game."""
+    are_many = isinstance(seats, (Sequence, np.ndarray)) and len(seats) and not isinstance(seats[0], Seat)
+    if isinstance(seats, str) or not are_many:
+        return [seats] * num_envs
+    if len(seats) != num_envs:
+        raise ValueError(f"seats has {len(seats)} line-ups; there are {num_envs} games")
+    return list(seats)

@@ -1,0 +1,1 @@
+"""Evaluation: games between policies, their results, ratings and statistics."""

@@ -1,0 +1,154 @@
+"""Plots of a contest, as PNG files: who stands where, who beats whom, survival, land, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.bots import short
+from territorial.evaluation.ratings import Rating
+from territorial.evaluation.statistics import Line, Tally
+from territorial.files.atomic import draft_of
+
+Floats = npt.NDArray[np.float64]
+
+NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
+"""The plots there are; each is written to a file of its name, .png."""
+_DPI = 110
+
+
+def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
+    """Write all plots into ``folder``, which is made, and return their files.
+
+    Where nobody has a rating, that plot is left out. ImportError without the extra "league".
+    """
+    plt = check_matplotlib()
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = tally.table()
+    drawn = {
+        "places": lambda: _places(plt, lines),
+        "beats": lambda: _beats(plt, tally, [line.player for line in lines]),
+        "survival": lambda: _curves(plt, tally, lines, "survival"),
+        "land": lambda: _curves(plt, tally, lines, "land"),
+        "lengths": lambda: _lengths(plt, tally),
+    }
+    if ratings:
+        drawn["ratings"] = lambda: _ratings(plt, ratings)
+    files = []
+    for name in NAMES:
+        if name in drawn:
+            figure, path = drawn[name](), folder / f"{name}.png"
+            with draft_of(path) as draft:
+                figure.savefig(draft, dpi=_DPI, format="png")
+            plt.close(figure)
+            files.append(path)
+    return files
+
+
+def check_matplotlib() -> Any:
+    """Return matplotlib's pyplot, which draws into files alone; ImportError without the extra "league"."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(
+            "plots need matplotlib: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
+        ) from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def _rows(plt: Any, count: int, title: str, label: str) -> tuple[Any, Any]:
+    """Return a figure with room for ``count`` named rows, and its axes."""
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * count), layout="constrained")
+    axes.set_title(title)
+    axes.set_xlabel(label)
+    axes.grid(axis="x", alpha=0.3)
+    return figure, axes
+
+
+def _places(plt: Any, lines: Sequence[Line]) -> Any:
+    figure, axes = _rows(plt, len(lines), "mean place, 95 % interval over games", "place")
+    rows = np.arange(len(lines))[::-1]
+    mean = np.array([line.place.value for line in lines])
+    ends = np.array(
+        [(line.place.value - line.place.low, line.place.high - line.place.value) for line in lines]
+    )
+    axes.errorbar(mean, rows, xerr=np.maximum(ends.T, 0), fmt="o", markersize=4, capsize=3)
+    axes.set_yticks(rows, [short(line.player) for line in lines])
+    return figure
+
+
+def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
+    figure, axes = _rows(plt, len(ratings), "rating (Plackett-Luce), mu and 1.96 sigma", "rating")
+    ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
+    rows = np.arange(len(ordered))
+    mus, sigmas = np.array([rating for _, rating in ordered]).T
+    axes.errorbar(mus, rows, xerr=1.96 * sigmas, fmt="o", markersize=4, capsize=3)
+    axes.set_yticks(rows, [short(name) for name, _ in ordered])
+    return figure
+
+
+def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
+    index = [tally.players.index(name) for name in order]
+    title = "how often a seat of the row comes in before one of the column, per cent"
+    return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
+
+
+def draw_shares(
+    plt: Any, share: Floats, names: Sequence[str], title: str, *, weight: Floats | None = None
+) -> Any:
+    """Return a figure of the shares (N, N), NaN where two never met: those cells are hatched.
+
+    ``weight``: (N, N), how firm each share is; what is below 1 is faded.
+    """
+    side = 3 + 0.36 * len(names)
+    figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
+    firm = np.ones(share.shape) if weight is None else weight
+    axes.patch.set(hatch="//////", facecolor="0.97", edgecolor="0.8")  # shows where a cell has no colour
+    axes.imshow(np.where(np.isnan(share), np.nan, 1.0), cmap="gray", vmin=0, vmax=1)  # white under what fades
+    axes.imshow(100 * share, cmap="RdBu", vmin=0, vmax=100, alpha=firm)
+    axes.set_title(title)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    for row, column in np.argwhere(~np.isnan(share)):
+        value, alpha = 100 * share[row, column], firm[row, column]
+        color = "white" if abs(value - 50) > 35 and alpha > 0.6 else "black"
+        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6, color=color)
+    colors = plt.cm.ScalarMappable(plt.Normalize(0, 100), "RdBu")
+    figure.colorbar(colors, ax=axes, shrink=0.8)
+    return figure
+
+
+def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
+    """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
+    ticks = tally.ticks
+    values = 100 * getattr(tally, what)(ticks)
+    titles = {"survival": "seats alive, per cent", "land": "land of a seat, per cent of the map"}
+    figure, axes = plt.subplots(figsize=(10, 6), layout="constrained")
+    styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
+    for line, (color, style) in zip(lines, styles * (1 + len(lines) // len(styles)), strict=False):
+        row = values[tally.players.index(line.player)]
+        axes.plot(ticks, row, color=color, linestyle=style, linewidth=1.4, label=short(line.player))
+    axes.set_title(titles[what])
+    axes.set_xlabel("tick")
+    axes.set_xlim(0, ticks[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    return figure
+
+
+def _lengths(plt: Any, tally: Tally) -> Any:
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    axes.hist(tally.lengths, bins=40)
+    stalls = np.mean([record.is_stopped for record in tally.records])
+    axes.set_title(f"length of {len(tally.lengths):,} games; the time limit stops {100 * stalls:.0f} %")
+    axes.set_xlabel("ticks")
+    axes.set_ylabel("games")
+    return figure

@@ -1,0 +1,422 @@
+"""Evaluating policies: every pair of a policy and a setting, on all cores, without any trainer."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import bots
+from territorial._version import __version__
+from territorial.bots import PythonBot
+from territorial.config.validation import shown, whole_number
+from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.engine.seats import AGENT
+from territorial.evaluation.players import python_bot
+from territorial.evaluation.results import ResultsError
+from territorial.evaluation.time_left import time_left
+from territorial.evaluation.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
+from territorial.evaluation.workers import work_here, work_on_all_cores
+from territorial.files.atomic import write_file
+from territorial.files.bounded import open_file, whole_lines
+from territorial.files.cores import usable_cores
+from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import check_file
+
+Floats = npt.NDArray[np.float64]
+Play = Callable[[Tryout, Sequence[Portion]], Iterator[list[TrialRecord]]]
+
+FORMAT = "territorial evaluation, version 1"
+BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of a line of the file."""
+SIDE_BY_SIDE = 16
+"""Games that a process plays at once."""
+
+METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
+    "score": lambda one: (one.num_players - float(np.mean(one.places))) / (one.num_players - 1),
+    "place": lambda one: float(np.mean(one.places)),
+    "win": lambda one: float(min(one.places) == 1),
+    "land": lambda one: float(np.mean(one.land)),
+    "return": lambda one: float(np.mean(one.returns)),
+    "length": lambda one: float(one.length),
+}
+"""What a game says of a policy: the share of the other seats that one of its own is above, which is the same
+from 2 to 250 players; its mean place; whether it won; the land and the reward of a seat; ticks."""
+
+_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
+"""Student's t at 97.5 per cent for 1 to 16 degrees of freedom."""
+
+
+class Matrix(NamedTuple):
+    """One metric of N policies (rows) in M settings (columns); NaN where nothing was played."""
+
+    value: Floats
+    low: Floats
+    """Where the interval of 95 per cent begins, NaN for fewer than two games."""
+    high: Floats
+    games: npt.NDArray[np.int64]
+
+
+class Evaluation:
+    """The games that have been played, of the policies and settings by their names."""
+
+    def __init__(
+        self, policies: Sequence[str], settings: Sequence[str], records: Iterable[TrialRecord]
+    ) -> None:
+        self.policies, self.settings = tuple(policies), tuple(settings)
+        self.records = tuple(sorted(records, key=lambda one: (one.policy, one.setting, one.episode)))
+        self.is_complete = True
+        """False if the evaluation was interrupted: not all games have been played."""
+
+    def matrix(self, metric: str = "score") -> Matrix:
+        """Return a metric of every pair, means over games with intervals (Student's t); see ``METRICS``."""
+        if metric not in METRICS:
+            raise ValueError(f"metric is {metric!r}; it must be one of {', '.join(METRICS)}")
+        shape = len(self.policies), len(self.settings)
+        found: dict[tuple[str, str], list[float]] = {}
+        for one in self.records:
+            found.setdefault((one.policy, one.setting), []).append(METRICS[metric](one))
+        value, half, games = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
+        for i, policy in enumerate(self.policies):
+            for j, setting in enumerate(self.settings):
+                numbers = np.array(found.get((policy, setting), []))
+                games[i, j] = len(numbers)
+                if len(numbers):
+                    value[i, j] = numbers.mean()
+                if len(numbers) > 1:
+                    half[i, j] = _t(len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers))
+        return Matrix(value, value - half, value + half, games)
+
+    def table(self, metric: str = "score") -> str:
+        """Return a metric as text, one line a policy."""
+        matrix, width = self.matrix(metric), max(16, *(len(name) + 2 for name in self.settings))
+        left = max(len(name) for name in (*self.policies, metric)) + 2
+        lines = [f"{metric:{left}}" + "".join(f"{name:>{width}}" for name in self.settings)]
+        for i, policy in enumerate(self.policies):
+            cells = [f"{v:.3f} ± {h - v:.3f}" for v, h in zip(matrix.value[i], matrix.high[i], strict=True)]
+            lines.append(f"{policy:{left}}" + "".join(f"{cell:>{width}}" for cell in cells))
+        return "\n".join(lines)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write every game as a line of JSON."""
+        lines = [json.dumps(asdict(one)) for one in self.records]
+        write_file(path, "\n".join([*lines, ""]).encode())
+
+
+def evaluate(
+    policies: Mapping[str, Policy] | Sequence[Policy],
+    configs: Mapping[str, Setting],
+    episodes: int,
+    *,
+    pairs: Iterable[tuple[str, str]] | None = None,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    processes: int | None = None,
+    play: Play | None = None,
+    progress: bool = True,
+) -> Evaluation:
+    """Return how policies do in settings, ``episodes`` games a pair.
+
+    Game k of every policy in a setting has the seed ``seed`` + k and the same seats, so that policies can be
+    compared game by game. No trainer is built: a process plays a batch of games of one pair after the other,
+    with no more in memory than its networks, whose weights are mapped from the files of their store.
+
+    Args:
+        policies: by names that are not those of bots: bots (names, ``module:Class`` or objects), or networks
+            such as ``territorial.nets.players.SnapshotPolicy``; or a list of those that have a ``name``.
+        configs: settings by name.
+        episodes: games a pair.
+        pairs: names of policies and settings; None: all.
+        seed: of the first game.
+        out: a file to keep every game in as a line of JSON. If it is there, only what it lacks is played:
+            games of the same policies, settings and seed; others may have been added.
+        processes: that play; None: one a core. 1 plays in this process.
+        play: plays portions in the place of processes of this machine, as on a cluster.
+        progress: whether to say on stderr how far it is.
+
+    KeyboardInterrupt ends it: what has been played is returned, with ``is_complete`` False, and kept.
+    ValueError for what cannot be evaluated; ResultsError (a ValueError) for a file of something else.
+
+    """
+    known = _policies(policies)
+    wanted = _pairs(known, configs, pairs)
+    tryout = Tryout(known, dict(configs), whole_number("seed", seed, 0, LARGEST_SEED))
+    episodes = whole_number("episodes", episodes, 1, LARGEST_SEED - seed)
+    _check_seats(tryout)
+    sheet = _Sheet(tryout, None if out is None else Path(out))
+    portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
+    cores = usable_cores() if processes is None else whole_number("processes", processes, 1, 1024)
+    chosen = play or (_here if min(cores, len(portions)) < 2 else _on_cores(min(cores, len(portions))))
+    told = _Progress(len(portions), len(known), len(configs)) if progress else None
+    is_complete = True
+    try:
+        for records in chosen(tryout, portions) if portions else ():
+            sheet.keep(records)
+            if told is not None:
+                told.show()
+    except KeyboardInterrupt:
+        is_complete = False
+    finally:
+        if told is not None:
+            told.close()
+    pairs_played = set(wanted)
+    evaluation = Evaluation(
+        list(dict.fromkeys(policy for policy, _ in wanted)),
+        [name for name in configs if any(name == setting for _, setting in wanted)],
+        [
+            one
+            for one in sheet.records
+            if (one.policy, one.setting) in pairs_played and one.episode < episodes
+        ],
+    )
+    evaluation.is_complete = is_complete
+    return evaluation
+
+
+# ---- who plays -------------------------------------------------------------------------------------
+
+
+def _here(tryout: Tryout, portions: Sequence[Portion]) -> Iterator[list[TrialRecord]]:
+    return work_here(tryout, portions)
+
+
+def _on_cores(processes: int) -> Play:
+    return lambda tryout, portions: work_on_all_cores(tryout, portions, processes)
+
+
+def _portions(pair: tuple[str, str], episodes: int, sheet: _Sheet) -> list[Portion]:
+    """Return the portions of a pair of which a game is missing; a portion is always the same games.
+
+    What a network makes of a game may depend, in its last bits, on those that it plays side by side.
+    """
+    done = sheet.episodes(pair)
+    parts = [
+        tuple(range(first, min(first + SIDE_BY_SIDE, episodes))) for first in range(0, episodes, SIDE_BY_SIDE)
+    ]
+    return [Portion(*pair, part) for part in parts if not done.issuperset(part)]
+
+
+# ---- checks ----------------------------------------------------------------------------------------
+
+
+def _policies(given: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+    if isinstance(given, str) or not isinstance(given, (Mapping, Iterable)):
+        raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
+    named = dict(given) if isinstance(given, Mapping) else _by_name(given)
+    if not named:
+        raise ValueError("there are no policies")
+    for name, policy in named.items():
+        if not isinstance(name, str) or not name or name == AGENT:
+            raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
+        if isinstance(policy, str):
+            _ = python_bot(policy) if ":" in policy else bots.canonical(policy)
+            if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(policy):
+                raise ValueError(f"the policy {name!r} is {policy!r}; the name is that of another bot")
+        elif not isinstance(policy, (PythonBot, Acting)):
+            raise TypeError(
+                f"the policy {name!r} is {policy!r}; it must be a bot or have frames, identity, start, stop"
+            )
+    return named
+
+
+def _by_name(given: Iterable[Policy]) -> dict[str, Policy]:
+    """Return policies of a list by the names that they have themselves."""
+    named: dict[str, Policy] = {}
+    for i, policy in enumerate(given):
+        name = policy if isinstance(policy, str) else getattr(policy, "name", None)
+        if not isinstance(name, str) or named.setdefault(name, policy) is not policy:
+            what = f"the name {name!r} of another one" if isinstance(name, str) else "no name"
+            raise TypeError(
+                f"policies[{i}] is {policy!r}, which has {what}; give a mapping, such as {{'mine': policy}}"
+            )
+    return named
+
+
+def _pairs(
+    policies: Mapping[str, Policy],
+    settings: Mapping[str, Setting],
+    given: Iterable[tuple[str, str]] | None,
+) -> list[tuple[str, str]]:
+    """Return the pairs setting by setting, so that a process need not change its batch often."""
+    if not settings:
+        raise ValueError("there are no configs")
+    if wrong := [name for name, setting in settings.items() if not isinstance(setting, Setting)]:
+        raise TypeError(f"configs[{wrong[0]!r}] is {settings[wrong[0]]!r}; it must be a Setting")
+    if given is None:
+        return [(policy, setting) for setting in settings for policy in policies]
+    wanted = list(dict.fromkeys((policy, setting) for policy, setting in given))
+    for policy, setting in wanted:
+        if policy not in policies:
+            raise ValueError(f"pairs has the policy {policy!r}; there are {', '.join(policies)}")
+        if setting not in settings:
+            raise ValueError(f"pairs has the setting {setting!r}; there are {', '.join(settings)}")
+    order = {name: i for i, name in enumerate(settings)}
+    return sorted(wanted, key=lambda pair: order[pair[1]])
+
+
+def _check_seats(tryout: Tryout) -> None:
+    for name, setting in tryout.settings.items():
+        for i, seat in enumerate(setting.seats or ()):
+            if seat != AGENT and seat not in tryout.policies and seat not in (*bots.NAMES, *bots.ALIASES):
+                raise ValueError(
+                    f"configs[{name!r}]: seats[{i}] is {seat!r}; it must be {AGENT!r}, a bot or one of the "
+                    f"policies {', '.join(tryout.policies)}"
+                )
+
+
+# ---- the file ---------------------------------------------------------------------------------------
+
+
+class _Sheet:
+    """The records that there are, in memory and in a file that only grows."""
+
+    def __init__(self, tryout: Tryout, path: Path | None) -> None:
+        self._path = path
+        self._records: dict[tuple[str, str, int], TrialRecord] = {}
+        self._done: dict[tuple[str, str], set[int]] = {}
+        self._header: dict[str, Any] = {
+            "format": FORMAT,
+            "rules": RULES_VERSION,
+            "library": __version__,
+            "seed": tryout.seed,
+            "policies": {name: _identity(policy) for name, policy in tryout.policies.items()},
+            "settings": {name: setting.to_dict() for name, setting in tryout.settings.items()},
+        }
+        if path is not None:
+            check_file(path)
+            self._open(path)
+
+    @property
+    def records(self) -> Iterable[TrialRecord]:
+        return self._records.values()
+
+    def episodes(self, pair: tuple[str, str]) -> set[int]:
+        return self._done.get(pair, set())
+
+    def keep(self, records: Sequence[TrialRecord]) -> None:
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("".join(json.dumps(asdict(one)) + "\n" for one in records))
+                file.flush()
+        self._remember(records)
+
+    def _remember(self, records: Iterable[TrialRecord]) -> None:
+        for one in records:
+            self._records[one.policy, one.setting, one.episode] = one
+            self._done.setdefault((one.policy, one.setting), set()).add(one.episode)
+
+    def _open(self, path: Path) -> None:
+        header = self._take_over(path) if path.exists() else None
+        if header is None or any(header[key] != self._header[key] for key in ("policies", "settings")):
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self._header) + "\n")
+
+    def _take_over(self, path: Path) -> dict[str, Any] | None:
+        """Keep the games in a file, cut a last line off that is not whole, and return the last header.
+
+        None for a file that is empty.
+        """
+        header, size = None, 0
+        try:
+            with open_file(path) as file:
+                for number, line in enumerate(whole_lines(file, BOUNDS.nbytes), start=1):
+                    found = self._parsed(path, number, line)
+                    if "format" in found:
+                        header = self._check(path, found)
+                    elif header is None:
+                        break
+                    else:
+                        self._remember([self._record(path, number, found)])
+                    size += len(line)
+        except ResultsError:
+            raise
+        except ValueError as error:
+            raise ResultsError(f"{str(path)!r}: {error}") from None
+        if header is None and path.stat().st_size:
+            raise ResultsError(f"{str(path)!r} is no file of an evaluation")
+        if size < path.stat().st_size:
+            os.truncate(path, size)
+        return header
+
+    @staticmethod
+    def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            return parse_object(line, BOUNDS)
+        except ValueError as error:
+            raise ResultsError(f"{str(path)!r}, line {number} is no line of an evaluation: {error}") from None
+
+    def _record(self, path: Path, number: int, line: dict[str, Any]) -> TrialRecord:
+        try:
+            record = TrialRecord.from_dict(line)
+            if record.seed != self._header["seed"] + record.episode:
+                raise ValueError(f"seed is {record.seed}; that of episode {record.episode} is another")
+        except (ValueError, TypeError) as error:
+            raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+        return record
+
+    def _check(self, path: Path, header: dict[str, Any]) -> dict[str, Any]:
+        """Return a header; ResultsError if what has the same name here and there is not the same."""
+        for key in ("format", "rules", "seed"):
+            if header.get(key) != self._header[key]:
+                raise ResultsError(
+                    f"{str(path)!r} is of an evaluation with {key} {shown(header.get(key))}; here it is "
+                    f"{self._header[key]!r}"
+                )
+        for key in ("policies", "settings"):
+            there: Any = header.get(key)
+            here: Any = self._header[key]
+            if not isinstance(there, dict):
+                raise ResultsError(f"{str(path)!r}: {key} is {shown(there)}; it must be an object with names")
+            if changed := [name for name in there if name in here and there[name] != here[name]]:
+                name = changed[0]
+                raise ResultsError(
+                    f"{str(path)!r} has {key}[{name!r}] = {shown(there[name])}; here it is {here[name]!r}"
+                )
+        return header
+
+
+def _identity(policy: Policy) -> str:
+    if isinstance(policy, str):
+        return policy if ":" in policy else bots.canonical(policy)
+    return policy.name if isinstance(policy, PythonBot) else policy.identity()
+
+
+def _t(freedom: int) -> float:
+    """Return Student's t at 97.5 per cent, to half a per cent."""
+    return _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.5 / freedom
+
+
+class _Progress:
+    """One line on how far it is: rewritten on a terminal, else a new one every ten seconds."""
+
+    def __init__(self, portions: int, policies: int, settings: int) -> None:
+        self._portions, self._what = portions, f"{policies} policies, {settings} settings"
+        self._done, self._is_terminal = 0, sys.stderr.isatty()
+        self._started = self._shown = time.monotonic()
+
+    def show(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if now - self._shown >= (0.2 if self._is_terminal else 10.0):
+            self._shown = now
+            left = time_left(self._done, self._portions - self._done, now - self._started)
+            self._print(f"{self._done:,} of {self._portions:,} portions, {left} ({self._what})")
+
+    def close(self) -> None:
+        seconds = time.monotonic() - self._started
+        if seconds > 2:
+            self._print(f"{self._done:,} of {self._portions:,} portions in {seconds:.0f} s ({self._what})")
+            if self._is_terminal:
+                sys.stderr.write("\n")
+
+    def _print(self, text: str) -> None:
+        sys.stderr.write(f"{text:90}" + ("\r" if self._is_terminal else "\n"))
+        sys.stderr.flush()

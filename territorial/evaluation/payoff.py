@@ -1,0 +1,300 @@
+"""Who comes in above whom, who wins, and by how many places: from the places of games of many seats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config.validation import shown, whole_number
+from territorial.constants import MAX_PLAYERS
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+PRIOR = 2.0
+"""Games, half of them won, that every pair is taken to have played: what is not known is even."""
+Z = 1.959964
+"""Of an interval of 95 per cent."""
+
+SUMS = ("met", "above", "won", "places")
+"""The sums over games that are kept of two players, in which games of those who change fade: games in which
+they met, and of these the shares above, the games won, the differences in places."""
+COUNTS = ("games", "pairs")
+"""The counts, of which nothing fades: games, and pairs of seats in them."""
+LARGEST_COUNT = 2**40
+"""Games that are counted; pairs of seats in them are exact as well."""
+_MET, _ABOVE, _WON, _PLACES = range(len(SUMS))
+_GAMES, _PAIRS = range(len(COUNTS))
+
+
+class Payoff(NamedTuple):
+    """How a player did against another one. Means are over games; NaN if they never met."""
+
+    games: int
+    """In which at least one pair of their seats was decided."""
+    pairs: int
+    """Pairs of seats, one of each, that were decided in all of them."""
+    above: float
+    """How often a seat of the one was placed above one of the other."""
+    low: float
+    """Where the interval of 95 per cent of ``above`` begins, 0 if they never met."""
+    high: float
+    win_rate: float
+    """The share of these games that the one won."""
+    place_difference: float
+    """By how many places the one came in above the other."""
+
+
+class PayoffMatrix:
+    """For every two players, how often one is placed above the other in the games in which both sit.
+
+    A game counts once for a pair, however many seats the two have in it: as the share of the pairs of their
+    seats in which the first is above, equal places a half. With 32 seats a player as good as all others
+    wins one game in 32, and is above each of them in one of two.
+
+    Args:
+        capacity: players that are remembered; beyond that, those are forgotten who have not played for
+            longest, so that memory has a bound however many come and go. None: all.
+
+    """
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = None if capacity is None else whole_number("capacity", capacity, 2, 10**5)
+        self._index: dict[str, int] = {}
+        self._sums: Floats = np.zeros((len(SUMS), 0, 0))
+        self._counts: Counts = np.zeros((len(COUNTS), 0, 0), np.int64)
+        self._last: Counts = np.zeros(0, np.int64)  # the number of the game in which each played last
+        self._num_games = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All players, in the order of rows and columns."""
+        return tuple(self._index)
+
+    def add(self, name: str) -> None:
+        """Take up a player, who has met nobody yet; nothing happens if it is there."""
+        if name in self._index:
+            return
+        self._index[name] = n = len(self._index)
+        if n == len(self._last):
+            more = 8 + n // 8
+            room = (0, 0), (0, more), (0, more)
+            self._sums, self._counts = np.pad(self._sums, room), np.pad(self._counts, room)
+            self._last = np.pad(self._last, (0, more))
+        self._last[n] = self._num_games
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Forget players; KeyError for one who is not there."""
+        gone = {self._index[name] for name in names}
+        keep = np.array([i for i in range(len(self._index)) if i not in gone], np.int64)
+        known = self.names
+        self._index = {known[i]: k for k, i in enumerate(keep.tolist())}
+        block = slice(None), keep[:, None], keep
+        self._sums, self._counts, self._last = self._sums[block], self._counts[block], self._last[keep]
+
+    def record(
+        self, players: Sequence[str], places: Sequence[float], *, fading: Mapping[str, float] | None = None
+    ) -> None:
+        """Count a game, such as an ``Outcome``.
+
+        Args:
+            players: who sat where; new ones are taken up.
+            places: of the seats, 1 for the best; NaN for those who were still alive when the game was left:
+                they are above all others, and nothing is known between them.
+            fading: of players that change, what their earlier games count for after this one, up to 1.
+
+        """
+        seats, values = list(dict.fromkeys(players)), np.asarray(places, np.float64)
+        if values.shape != (len(players),):
+            raise ValueError(f"places has the shape {values.shape}; there are {len(players)} players")
+        if not (np.isnan(values) | ((values >= 1) & (values <= MAX_PLAYERS))).all():
+            raise ValueError(
+                f"places is {shown(places)}; a place is a number from 1 to {MAX_PLAYERS}, or NaN"
+            )
+        self._num_games += 1
+        for name in seats:
+            self.add(name)
+        number = {name: i for i, name in enumerate(seats)}
+        sums, pairs = _compared(np.array([number[name] for name in players]), values, len(seats))
+        rows = np.array([self._index[name] for name in seats])
+        fade = np.array([(fading or {}).get(name, 1.0) for name in seats])
+        is_met = pairs > 0
+        block = slice(None), rows[:, None], rows
+        self._sums[block] = self._sums[block] * np.where(is_met, np.minimum(fade[:, None], fade), 1.0) + sums
+        self._counts[block] += np.stack([is_met, pairs])
+        self._last[rows] = self._num_games
+        self._forget_beyond_capacity()
+
+    def _forget_beyond_capacity(self) -> None:
+        over = 0 if self.capacity is None else len(self._index) - self.capacity
+        if over > 0:
+            longest_ago = np.argsort(self._last[: len(self._index)], kind="stable")[:over]
+            self.remove([self.names[i] for i in longest_ago.tolist()])
+
+    # ---- what is known --------------------------------------------------------------------------------
+
+    def of(self, first: str, other: str) -> Payoff:
+        """Return how ``first`` did against ``other``."""
+        i, j = self._index.get(first), self._index.get(other)
+        if i is None or j is None or not self._counts[_GAMES, i, j]:
+            return Payoff(0, 0, math.nan, 0.0, 1.0, math.nan, math.nan)
+        games, pairs = self._counts[:, i, j].tolist()
+        met, *sums = self._sums[:, i, j].tolist()
+        above, won, places = (part / met for part in sums)
+        return Payoff(games, pairs, above, *_wilson(above, met), won, places)
+
+    def opponents(self, player: str) -> tuple[str, ...]:
+        """Return all whom ``player`` has met."""
+        i = self._index.get(player)
+        return () if i is None else tuple(n for n, j in self._index.items() if self._counts[_GAMES, i, j])
+
+    def probability(self, first: str, others: Sequence[str]) -> Floats:
+        """Return (N,), the probabilities that ``first`` is above each other; 0.5 where they never met."""
+        above, met = self._row(self._sums[_ABOVE], first, others), self._row(self._sums[_MET], first, others)
+        chances: Floats = (above + PRIOR / 2) / (met + PRIOR)
+        return chances
+
+    def variance(self, first: str, others: Sequence[str]) -> Floats:
+        """Return (N,), how unsure each ``probability`` is: the variance of a beta distribution."""
+        chances, met = self.probability(first, others), self._row(self._sums[_MET], first, others)
+        unsure: Floats = chances * (1 - chances) / (met + PRIOR + 1)
+        return unsure
+
+    def games(self, first: str, others: Sequence[str]) -> Counts:
+        """Return (N,), the games in which ``first`` met each other."""
+        return self._row(self._counts[_GAMES], first, others)
+
+    def matrix(self, names: Sequence[str] | None = None) -> tuple[Floats, Counts]:
+        """Return (N, N) how often i was above j, NaN where they never met, and (N, N) the games that says."""
+        rows = np.array([self._index[name] for name in (self.names if names is None else names)], np.int64)
+        block = rows[:, None], rows
+        met = self._sums[_MET][block]
+        share = np.divide(self._sums[_ABOVE][block], met, out=np.full(met.shape, np.nan), where=met > 0)
+        return share, self._counts[_GAMES][block]
+
+    def _row(self, table: npt.NDArray[Any], first: str, others: Sequence[str]) -> npt.NDArray[Any]:
+        """Return (N,) the entries of a table for ``first`` and each other, 0 for those who are not there."""
+        i, rows = self._index.get(first), [self._index.get(name, -1) for name in others]
+        if i is None or not rows:
+            return np.zeros(len(rows), table.dtype)
+        columns = np.array(rows)
+        return np.where(columns < 0, np.zeros((), table.dtype), table[i, columns])
+
+    # ---- saving ---------------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all but the names as arrays, with which :meth:`from_arrays` makes another."""
+        n = len(self._index)
+        tables = {"sums": self._sums, "counts": self._counts}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            name: table[:, :n, :n].copy() for name, table in tables.items()
+        }
+        return arrays | {"last": self._last[:n].copy(), "num_games": np.array(self._num_games)}
+
+    @classmethod
+    def from_arrays(
+        cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]], capacity: int | None = None
+    ) -> PayoffMatrix:
+        """Return the payoff of ``names`` and ``to_arrays``; ValueError for what games cannot have led to."""
+        payoff = cls(capacity)
+        for name, (dtype, shape) in layout(len(names)).items():
+            if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype:
+                raise ValueError(
+                    f"the payoff has no array {name!r} of {np.dtype(dtype)} of the shape {shape}"
+                )
+        payoff._index = {name: i for i, name in enumerate(names)}
+        if len(payoff._index) < len(names):
+            raise ValueError("the payoff has a player twice")
+        _check(names, arrays)
+        payoff._sums = np.array(arrays["sums"], np.float64)
+        payoff._counts = np.array(arrays["counts"], np.int64)
+        payoff._last = np.array(arrays["last"], np.int64)
+        payoff._num_games = int(arrays["num_games"])
+        return payoff
+
+
+class Table(NamedTuple):
+    """What an array of a payoff must be."""
+
+    dtype: type[np.generic]
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its numbers."""
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+def layout(players: int) -> dict[str, Table]:
+    """Return what ``to_arrays`` has of so many players, by name."""
+    return {
+        "sums": Table(np.float64, (len(SUMS), players, players)),
+        "counts": Table(np.int64, (len(COUNTS), players, players)),
+        "last": Table(np.int64, (players,)),
+        "num_games": Table(np.int64, ()),
+    }
+
+
+def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise ValueError for numbers that no games lead to: those who compute with them rely on that."""
+    total = whole_number("num_games", arrays["num_games"], 0, LARGEST_COUNT)
+    last, sums, counts = arrays["last"], arrays["sums"], arrays["counts"]
+    wrong = np.flatnonzero((last < 0) | (last > total))
+    if wrong.size:
+        raise ValueError(f"last of {names[wrong[0]]} is {last[wrong[0]]}; it must be from 0 to {total:,}")
+    met, games = sums[_MET], counts[_GAMES]
+    others = ~np.eye(len(names), dtype=np.bool_)
+    _require(
+        names, "games", games, (games >= 0) & (games <= total * others), f"from 0 to {total:,}, 0 of oneself"
+    )
+    pairs = counts[_PAIRS]
+    _require(
+        names, "pairs", pairs, (pairs >= games) & (pairs <= games * MAX_PLAYERS**2), "so many as games have"
+    )
+    _require(
+        names, "met", met, (met >= np.minimum(games, 1)) & (met <= games), "from 1 to the number of games"
+    )
+    for part in (_ABOVE, _WON):
+        _require(names, SUMS[part], sums[part], (sums[part] >= 0) & (sums[part] <= met), "from 0 to met")
+    is_near = np.abs(sums[_PLACES]) <= MAX_PLAYERS * met
+    _require(names, "places", sums[_PLACES], is_near, f"at most {MAX_PLAYERS} a game")
+
+
+def _require(
+    names: Sequence[str], what: str, values: npt.NDArray[Any], is_right: npt.NDArray[np.bool_], wanted: str
+) -> None:
+    if not is_right.all():
+        i, j = np.argwhere(~is_right)[0]
+        raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
+
+
+def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[Floats, Counts]:
+    """Return (4, N, N) what a game adds to ``SUMS``, and (N, N) the pairs of seats that it decided.
+
+    Who lived when the game was left is above all others, at the mean of the places that are left.
+    """
+    lives = np.isnan(places)
+    ranks, middle = np.where(lives, 0.0, places), np.where(lives, (lives.sum() + 1) / 2, places)
+    ahead = (ranks > ranks[:, None]) + 0.5 * (ranks == ranks[:, None])
+    is_decided = ~(lives[:, None] & lives)
+    belongs = np.eye(count)[who]
+    between = 1.0 - np.eye(count)
+    pairs = belongs.T @ is_decided @ belongs * between
+    above = belongs.T @ (ahead * is_decided) @ belongs
+    places_ahead = belongs.T @ ((middle - middle[:, None]) * is_decided) @ belongs
+    is_met = pairs > 0
+    has_won = np.bincount(who, places == 1, count) > 0
+    shares = np.divide([above, places_ahead], pairs, out=np.zeros((2, count, count)), where=is_met)
+    sums = np.stack([is_met, shares[0], is_met & has_won[:, None], shares[1]])
+    return sums, pairs.astype(np.int64)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    """Return between what a probability lies 95 times of 100, of which ``share`` was seen in ``n`` games."""
+    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return middle - half, middle + half

@@ -1,0 +1,106 @@
+"""A contest: which games are played, by whom, with which seeds, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from territorial._version import __version__
+from territorial.config import GameConfig
+from territorial.config.validation import whole_number
+from territorial.constants import LARGEST_SEED, RULES_VERSION
+
+Draw = Literal["fixed", "balanced"]
+MOST_GAMES = 10_000_000
+
+
+class Fixture(NamedTuple):
+    """A game that is to be played."""
+
+    number: int
+    """Its number in the contest, from 0."""
+    seed: int
+    """Seed of the game."""
+    seats: tuple[str, ...]
+    """Who plays each seat."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """Games of one config, all of which follow from their numbers: game k has the seed ``seed`` + k.
+
+    Args:
+        config: rules, size and maps.
+        players: who takes part; a name may be there more than once.
+        games: how many games there are.
+        seed: seed of the first game.
+        draw: "fixed": the players are the seats of every game, in their order. "balanced": every game deals
+            its seats among the players, as evenly as they go, in an order drawn from its seed.
+        code: digests of what players are made of that are not the library's, by their names.
+
+    ValueError if a fixed field has not one player for every seat.
+
+    """
+
+    config: GameConfig
+    players: tuple[str, ...]
+    games: int
+    seed: int = 0
+    draw: Draw = "fixed"
+    code: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "players", tuple(self.players))
+        object.__setattr__(self, "games", whole_number("games", self.games, 1, MOST_GAMES))
+        last = LARGEST_SEED - self.games
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, last))
+        if self.draw not in get_args(Draw):
+            raise ValueError(f"draw is {self.draw!r}; it must be one of {', '.join(get_args(Draw))}")
+        if not self.players:
+            raise ValueError("there are no players")
+        if self.draw == "fixed" and len(self.players) != self.config.num_players:
+            raise ValueError(
+                f"there are {len(self.players)} players; a game of this config has "
+                f"{self.config.num_players} seats"
+            )
+
+    def fixture(self, number: int) -> Fixture:
+        """Return game ``number``, 0 to ``games`` - 1."""
+        number = whole_number("number", number, 0, self.games - 1)
+        seed = self.seed + number
+        return Fixture(number, seed, self.players if self.draw == "fixed" else self._dealt(seed))
+
+    def fixtures(self, without: Iterable[int] = ()) -> Iterator[Fixture]:
+        """Yield all games but those numbered ``without``."""
+        done = set(without)
+        return (self.fixture(number) for number in range(self.games) if number not in done)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what names this contest, as values that JSON has; the number of games may grow later."""
+        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
+        settings |= {"map": self.config.map_name, "cadence_land": list(self.config.cadence_land)}
+        return {
+            "config": self.config.hexdigest,
+            "settings": settings,
+            "rules": RULES_VERSION,
+            "players": list(self.players),
+            "seed": self.seed,
+            "draw": self.draw,
+            "code": dict(self.code),
+            "library": __version__,
+        }
+
+    def _dealt(self, seed: int) -> tuple[str, ...]:
+        """Return the seats of a balanced game: whole rounds of all players, then some of them, shuffled."""
+        rng = np.random.default_rng([DEALS, seed])
+        seats, players = self.config.num_players, len(self.players)
+        rest = rng.permutation(players)[: seats % players].tolist()
+        dealt = [*list(range(players)) * (seats // players), *rest]
+        return tuple(self.players[dealt[i]] for i in rng.permutation(seats))
+
+
+DEALS = 0x5EA75
+"""Keeps what is drawn for the seats apart from other uses of the same seed."""

@@ -1,0 +1,227 @@
+"""What the records of a contest say: places and wins with intervals, who beats whom, lengths, survival."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.evaluation.record import GameRecord
+
+Floats = npt.NDArray[np.float64]
+
+RESAMPLES = 1000
+INTERVAL = (2.5, 97.5)
+"""Percentiles between which an interval lies: 95 per cent."""
+Z = 1.96
+"""Standard errors to both sides that are as much."""
+FEW = 30
+"""With fewer games, games drawn anew are too much alike to say how far others would differ."""
+
+
+class Estimate(NamedTuple):
+    """A mean over games, and the interval in which it lies 95 times of 100."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Line(NamedTuple):
+    """How one player did."""
+
+    player: str
+    seats: int
+    """In all games together."""
+    place: Estimate
+    """Mean place."""
+    wins: Estimate
+    """Share of all games that it won; those that end equal share a game."""
+    fair: Estimate
+    """Wins over the share of all seats that it had: 1 is what a player like all others gets."""
+
+
+class Tally:
+    """Records as arrays: G games, P seats, N players in the order of their names."""
+
+    def __init__(self, records: Sequence[GameRecord]) -> None:
+        if not records:
+            raise ValueError("there are no records of games")
+        self.records = tuple(records)
+        self.players = tuple(sorted({name for record in records for name in record.seats}))
+        """Names of all players."""
+        index = {name: i for i, name in enumerate(self.players)}
+        self.who = np.array([[index[name] for name in record.seats] for record in records])
+        """(G, P) who played the seat."""
+        self.places: Floats = np.array([record.places for record in records], np.float64)
+        """(G, P)"""
+        self.lengths = np.array([record.length for record in records])
+        """(G,) ticks."""
+        self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
+        """When land was looked at, in the longest game; in all others too, as long as they went on."""
+
+    def table(self, seed: int = 0) -> list[Line]:
+        """Return how every player did, by mean place.
+
+        Intervals of wins are Wilson's, of as many trials as there are games, however many seats a player has:
+        seats of one game are no evidence of their own. Those of places are of games drawn anew, from
+        ``seed``; with fewer than FEW games, as wide as those of any places there are can be.
+        """
+        best = self.places == self.places.min(axis=1, keepdims=True)
+        wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
+        places = self._by_player(self.places)
+        games, last = self.places.shape
+        drawn = self._resample(seed)
+        lines = []
+        for i, player in enumerate(self.players):
+            played = int(np.count_nonzero(seats[:, i]))
+            if played < FEW:
+                mean = (places[:, i].sum() / seats[:, i].sum() - 1) / (last - 1)
+                place = Estimate(*(1 + (last - 1) * value for value in wilson(mean, played)))
+            else:
+                place = estimate(places[:, i], seats[:, i], drawn)
+            won = wilson(wins[:, i].sum() / games, games)
+            share = seats[:, i].sum() / seats.sum()
+            fair = Estimate(*(value / share for value in won))
+            lines.append(Line(player, int(seats[:, i].sum()), place, won, fair))
+        return sorted(lines, key=lambda line: line.place.value)
+
+    def beats(self) -> Floats:
+        """Return (N, N), how often a seat of i comes in before one of j; NaN if they never met.
+
+        Equal places count half.
+        """
+        count = len(self.players)
+        won, met = np.zeros((count, count)), np.zeros((count, count))
+        for who, places in zip(self.who, self.places, strict=True):
+            ahead = (places[:, None] < places) + 0.5 * (places[:, None] == places)
+            np.fill_diagonal(ahead, 0)
+            others = 1.0 - np.eye(len(who))
+            pairs = who[:, None] * count + who
+            won += np.bincount(pairs.ravel(), ahead.ravel(), count**2).reshape(count, count)
+            met += np.bincount(pairs.ravel(), others.ravel(), count**2).reshape(count, count)
+        beats: Floats = np.divide(won, met, out=np.full((count, count), np.nan), where=met > 0)
+        return beats
+
+    def survival(self, ticks: npt.NDArray[np.int64]) -> Floats:
+        """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""
+        died = np.array([record.died for record in self.records])
+        last = np.where(died < 0, np.iinfo(np.int64).max, died)
+        lives = [self._mean_by_player(last > tick) for tick in ticks]
+        return np.stack(lives, axis=1)
+
+    def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
+        """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.
+
+        Games that are over stand.
+        """
+        whole = np.array([record.num_land for record in self.records])[:, None]
+        columns = []
+        for tick in ticks:
+            looks = [record.land[bisect_right(record.ticks, tick) - 1] for record in self.records]
+            columns.append(self._mean_by_player(np.array(looks) / whole))
+        return np.stack(columns, axis=1)
+
+    def shape(self) -> dict[str, Any]:
+        """Return what the games were like: when land was gone, how many lived when, lengths, stalls.
+
+        Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
+        last longer than others say nothing of the rest.
+        """
+        filled = np.array([record.filled for record in self.records])
+        alive = {
+            str(tick): spread(self._alive(tick))
+            for tick in (1000, 2000, 4000)
+            if np.mean(self.lengths > tick) >= 0.5
+        }
+        return {
+            "games": len(self.records),
+            "neutral_gone": spread(filled[filled >= 0]) if (filled >= 0).any() else None,
+            "alive": alive,
+            "length": spread(self.lengths),
+            "stopped_by_time": float(np.mean([record.is_stopped for record in self.records])),
+        }
+
+    def _alive(self, tick: int) -> npt.NDArray[np.int64]:
+        """Return how many live after so many ticks, in each of the games that go on."""
+        died = np.array([record.died for record in self.records if record.length > tick])
+        alive: npt.NDArray[np.int64] = ((died < 0) | (died > tick)).sum(axis=1)
+        return alive
+
+    def _by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
+        """Return (G, N), sums over the seats of each player of ``values`` (G, P), or of ones."""
+        games = len(self.who)
+        count = len(self.players)
+        cells = (np.arange(games)[:, None] * count + self.who).ravel()
+        weights = None if values is None else np.asarray(values, np.float64).ravel()
+        return np.bincount(cells, weights, games * count).reshape(games, count).astype(np.float64)
+
+    def _mean_by_player(self, values: npt.NDArray[Any]) -> Floats:
+        means: Floats = self._by_player(values).sum(axis=0) / self._by_player().sum(axis=0)
+        return means
+
+    def _resample(self, seed: int) -> npt.NDArray[np.int64]:
+        """Return (RESAMPLES, G), how often each game is in each draw of as many games with replacement."""
+        games = len(self.records)
+        return np.random.default_rng(seed).multinomial(games, np.full(games, 1 / games), RESAMPLES)
+
+
+def estimate(over: Floats, under: Floats, drawn: npt.NDArray[np.int64]) -> Estimate:
+    """Return the ratio of the sums of ``over`` and ``under``, (G,), with its interval over the ``drawn``."""
+    below = drawn @ under
+    ratios = (drawn @ over)[below > 0] / below[below > 0]
+    low, high = np.percentile(ratios, INTERVAL)
+    return Estimate(float(over.sum() / under.sum()), float(low), float(high))
+
+
+def wilson(share: float, trials: int) -> Estimate:
+    """Return a share of so many trials with Wilson's interval, which has a width at 0 and at 1 too.
+
+    Of numbers between 0 and 1, ``share`` being their mean, it is that of the most scattered.
+    """
+    spare = Z * Z / trials
+    middle = (share + spare / 2) / (1 + spare)
+    half = Z / (1 + spare) * math.sqrt((share * (1 - share) + spare / 4) / trials)
+    return Estimate(float(share), float(max(middle - half, 0.0)), float(min(middle + half, 1.0)))
+
+
+def chi_square_tail(statistic: float, freedom: int) -> float:
+    """Return the probability that a chi-square of so many degrees of freedom is at least ``statistic``.
+
+    The upper regularised incomplete gamma function Q(freedom / 2, statistic / 2), by its series below the
+    mean and by its continued fraction (Lentz) above.
+    """
+    a, x = freedom / 2, statistic / 2
+    if x <= 0:
+        return 1.0
+    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:
+        term = total = 1 / a
+        k = a
+        while term > total * 1e-16:
+            k += 1
+            term *= x / k
+            total += term
+        return 1 - scale * total
+    tiny = 1e-300
+    b = x + 1 - a
+    c, d = 1 / tiny, 1 / b
+    fraction = d
+    for i in range(1, 10_000):
+        numerator, b = -i * (i - a), b + 2
+        d = 1 / (numerator * d + b or tiny)
+        c = numerator / c + b or tiny
+        fraction *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return scale * fraction
+
+
+def spread(values: npt.NDArray[Any]) -> dict[str, float]:
+    """Return the least, the quartiles and the most of ``values``."""
+    names = ("min", "quartile_1", "median", "quartile_3", "max")
+    return dict(zip(names, map(float, np.percentile(values, (0, 25, 50, 75, 100))), strict=True))

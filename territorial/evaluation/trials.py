@@ -1,0 +1,297 @@
+"""Trials of policies: what a policy is, the settings it is tried in, and playing a portion of its games."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial import bots
+from territorial.bots import PythonBot
+from territorial.config import GameConfig
+from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
+from territorial.engine.seats import AGENT, LINEUPS
+from territorial.engine.vec_game import VecGame
+from territorial.evaluation.outcome import places_now
+from territorial.evaluation.players import python_bot
+from territorial.files.strict_json import check_fields
+from territorial.observation.layout import ObsLayout
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Act = Callable[[VecGame, Numbers, Numbers], npt.ArrayLike]
+"""``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
+
+DEFAULT_FIELD = "mixed-1"
+
+
+@runtime_checkable
+class Acting(Protocol):
+    """A policy that acts on observations, such as a network; it can be pickled.
+
+    ``territorial.nets.players.SnapshotPolicy`` is one.
+    """
+
+    frames: int
+    """Boards in a stack."""
+
+    def identity(self) -> str:
+        """Return what tells this policy from all others, as when its weights change."""
+
+    def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Act:
+        """Return what chooses the actions in games that begin now; ``seed`` is of all it draws."""
+
+    def stop(self) -> None:
+        """Let go of what takes memory, until the next start."""
+
+
+Policy = str | PythonBot | Acting
+"""A bot by its name or as ``module:Class``, a bot in Python, or something that acts on observations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What policies are tried in: a game, and who else plays it.
+
+    Args:
+        config: rules, size and maps.
+        seats: one entry a seat: "agent" where the policy plays, a bot's name, or the name of another of the
+            policies. None: one seat for the policy, bots of the line-up "mixed-1" at the others.
+        max_steps: decisions after which a game is left; those who live then are placed by land,
+            then by troops. None: never.
+        rotate: True: everybody moves on by one seat from game to game.
+
+    A game is left, too, when all seats of the policy are out.
+
+    """
+
+    config: GameConfig
+    seats: Sequence[str] | None = None
+    max_steps: int | None = None
+    rotate: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.config, GameConfig):
+            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
+        players = self.config.num_players
+        if self.seats is None:
+            field = LINEUPS[DEFAULT_FIELD].seats
+            object.__setattr__(self, "seats", (AGENT, *(field[i % len(field)] for i in range(players - 1))))
+        seats = tuple(self.seats or ())
+        if len(seats) != players:
+            raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
+        if AGENT not in seats:
+            raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
+        object.__setattr__(self, "seats", seats)
+        object.__setattr__(self, "rotate", true_or_false("rotate", self.rotate))
+        if self.max_steps is not None:
+            object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, 1))
+
+    def at(self, episode: int) -> tuple[str, ...]:
+        """Return the seats of a game."""
+        seats = tuple(self.seats or ())
+        shift = episode % len(seats) if self.rotate else 0
+        return seats[-shift:] + seats[:-shift] if shift else seats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what tells this setting from others, as values that JSON has."""
+        return {
+            "config": self.config.hexdigest,
+            "seats": list(self.seats or ()),
+            "max_steps": self.max_steps,
+            "rotate": self.rotate,
+        }
+
+
+class Portion(NamedTuple):
+    """Games of one policy in one setting that are played side by side."""
+
+    policy: str
+    setting: str
+    episodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """How a policy did in one game. Lists have an entry for each of its seats, in the order of seats."""
+
+    policy: str
+    setting: str
+    episode: int
+    seed: int
+    num_players: int
+    places: tuple[float, ...]
+    """1 is the best; equals share the mean of their places."""
+    land: tuple[float, ...]
+    """Share of the land when the game ended or was left."""
+    returns: tuple[float, ...]
+    """Sums of rewards."""
+    length: int
+    """Ticks played."""
+    is_left: bool
+    """The game went on when it was left."""
+
+    @classmethod
+    def from_dict(cls, values: Any) -> TrialRecord:
+        """Return the record with these fields; ValueError and TypeError if no game leads to them."""
+        check_fields("a trial", values, [spec.name for spec in fields(cls)])
+        players = whole_number("num_players", values["num_players"], MIN_PLAYERS, MAX_PLAYERS)
+        ends = {"places": (1, players), "land": (0, 1), "returns": (-math.inf, math.inf)}
+        lists = {name: checked_list(name, values[name]) for name in ends}
+        if len({len(part) for part in lists.values()}) != 1 or not 1 <= len(lists["places"]) <= players:
+            raise ValueError(
+                f"places, land and returns have {', '.join(str(len(part)) for part in lists.values())} "
+                f"entries; they must have one for each seat of the policy, of {players} in all"
+            )
+        for name in ("policy", "setting"):
+            if not isinstance(values[name], str):
+                raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
+        return cls(
+            policy=values["policy"],
+            setting=values["setting"],
+            episode=whole_number("episode", values["episode"], 0, LARGEST_SEED),
+            seed=whole_number("seed", values["seed"], 0, LARGEST_SEED),
+            num_players=players,
+            **{
+                name: tuple(finite_number(name, one, *ends[name]) for one in part)
+                for name, part in lists.items()
+            },
+            length=whole_number("length", values["length"], 0),
+            is_left=true_or_false("is_left", values["is_left"]),
+        )
+
+
+@dataclass(frozen=True)
+class Tryout:
+    """All that a process needs to play portions; calling it makes what plays them."""
+
+    policies: Mapping[str, Policy]
+    settings: Mapping[str, Setting]
+    seed: int
+
+    def __call__(self) -> Callable[[Portion], list[TrialRecord]]:
+        """Return a function that plays a portion and returns its records."""
+        return _Player(self).play
+
+
+class _Player:
+    """Plays portions one after the other, with one batch and the networks of one portion in memory."""
+
+    def __init__(self, tryout: Tryout) -> None:
+        self._tryout = tryout
+        self._bots: dict[str, str | PythonBot] = {}
+        self._key: tuple[Any, ...] = ()
+        self._game: VecGame | None = None
+
+    def play(self, portion: Portion) -> list[TrialRecord]:
+        setting = self._tryout.settings[portion.setting]
+        names = [self._who(portion, setting.at(episode)) for episode in portion.episodes]
+        acting = {name: self._acting(name) for name in sorted({name for row in names for name in row})}
+        networks = {name: policy for name, policy in acting.items() if policy is not None}
+        game = self._batch(setting, len(names), max((one.frames for one in networks.values()), default=None))
+        try:
+            return _Trial(self._tryout, portion, setting, game).play(names, networks, self._seat)
+        finally:
+            for policy in networks.values():
+                policy.stop()
+
+    @staticmethod
+    def _who(portion: Portion, seats: Sequence[str]) -> list[str]:
+        return [portion.policy if name == AGENT else name for name in seats]
+
+    def _acting(self, name: str) -> Acting | None:
+        policy = self._tryout.policies.get(name, name)
+        return policy if isinstance(policy, Acting) and not isinstance(policy, (str, PythonBot)) else None
+
+    def _seat(self, name: str) -> str | PythonBot:
+        """Return what a batch takes for a player."""
+        policy = self._tryout.policies.get(name, name)
+        if isinstance(policy, PythonBot):
+            return policy
+        if not isinstance(policy, str):
+            return AGENT
+        if policy not in self._bots:
+            self._bots[policy] = python_bot(policy) if ":" in policy else bots.canonical(policy)
+        return self._bots[policy]
+
+    def _batch(self, setting: Setting, games: int, frames: int | None) -> VecGame:
+        key = setting.config, games, frames
+        if self._game is None or key != self._key:
+            if self._game is not None:
+                self._game.close()
+            seen: dict[str, Any] = {"observe": False} if frames is None else {"frames": frames}
+            self._game, self._key = VecGame(setting.config, games, autoreset="disabled", **seen), key
+        return self._game
+
+
+class _Trial:
+    """The games of one portion."""
+
+    def __init__(self, tryout: Tryout, portion: Portion, setting: Setting, game: VecGame) -> None:
+        self._portion, self._setting, self._game = portion, setting, game
+        self._seeds = [tryout.seed + episode for episode in portion.episodes]
+        self._steps = 0
+
+    def play(
+        self,
+        names: Sequence[Sequence[str]],
+        networks: Mapping[str, Acting],
+        seat: Callable[[str], str | PythonBot],
+    ) -> list[TrialRecord]:
+        """Play to the end of all games and return their records; ``names``: who sits where, by game."""
+        game = self._game
+        for k, row in enumerate(names):
+            game.set_seats(k, [seat(name) for name in row])
+        game.reset(seeds=self._seeds)
+        agents = np.array([[name == AGENT for name in self._setting.at(e)] for e in self._portion.episodes])
+        who = np.array(names)
+        acts = {
+            name: (policy.start(game.config, game.layout, self._seeds[0]), who == name)
+            for name, policy in networks.items()
+        }
+        returns = np.zeros(agents.shape)
+        while not game.state.over.all():
+            returns += game.step(self._actions(acts, agents.shape))[1]
+            self._steps += 1
+            self._leave(agents)
+        return [self._record(k, np.flatnonzero(agents[k]), returns[k]) for k in range(len(names))]
+
+    def _actions(self, acts: Mapping[str, tuple[Act, Flags]], shape: tuple[int, ...]) -> Numbers:
+        state = self._game.state
+        lives = (state.alive[:, 1:] != 0) & (state.over == 0)[:, None]
+        actions = np.zeros((*shape, 2), np.int64)
+        for act, is_seat in acts.values():
+            games, seats = np.nonzero(is_seat & lives)
+            if len(games):
+                actions[games, seats] = act(self._game, games, seats + 1)
+        return actions
+
+    def _leave(self, agents: Flags) -> None:
+        """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
+        state, limit = self._game.state, self._setting.max_steps
+        is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
+        is_late = limit is not None and self._steps >= limit
+        for k in np.flatnonzero((state.over == 0) & (is_idle | is_late)):
+            self._game.stop_game(int(k))
+
+    def _record(self, k: int, seats: Numbers, returns: npt.NDArray[np.float64]) -> TrialRecord:
+        state = self._game.state
+        places = places_now(state, k)
+        land = state.land[k, 1:] / state.num_land[k]
+        return TrialRecord(
+            policy=self._portion.policy,
+            setting=self._portion.setting,
+            episode=self._portion.episodes[k],
+            seed=self._seeds[k],
+            num_players=self._game.config.num_players,
+            places=tuple(places[seats].tolist()),
+            land=tuple(np.round(land[seats], 6).tolist()),
+            returns=tuple(np.round(returns[seats], 6).tolist()),
+            length=int(state.tick[k]),
+            is_left=not (state.place2[k, 1:] > 0).all(),
+        )

@@ -1,0 +1,182 @@
+"""What a step was worth: parts by name (territorial.config.rewards), each for all players, and their sum.
+
+A part is one small kernel that fills a row, ``out`` (P+1,), for the environment step just played.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from territorial.config.rewards import BASE_NAMES
+from territorial.game.scratch import Work
+from territorial.game.state import NUM_LAND, OVER, TICK, Game
+from territorial.jit.decorators import njit
+from territorial.jit.simd import fill
+
+LAND_BEFORE, ALIVE_BEFORE, TAKEN_BEFORE, TICK_BEFORE = range(4)
+"""Rows of ``Work.before``; the last has one entry."""
+
+LAND, PLACEMENT, SURVIVAL, TAKEN, KILLS = range(len(BASE_NAMES))
+KIND, IS_ZERO_SUM = 0, 1
+"""Columns of ``Work.reward_kinds``."""
+
+
+@njit
+def remember(game: Game, work: Work) -> None:
+    """Keep how the game stands as an environment step begins, as far as its rewards need it."""
+    work.before[TICK_BEFORE, 0] = game.clock[TICK]
+    for p in range(1, len(game.alive)):
+        work.before[LAND_BEFORE, p] = game.land[p]
+        work.before[ALIVE_BEFORE, p] = game.alive[p]
+    for i in range(len(work.reward_kinds)):
+        if work.reward_kinds[i, KIND] == TAKEN:
+            count_taken(game, work.before[TAKEN_BEFORE])
+
+
+@njit
+def write_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
+    """Write the rewards of all seats, float32 (P,), and their parts without weights, (K, P).
+
+    Who was dead as the step began gets nothing.
+    """
+    fill(rewards, 0.0)
+    for i in range(len(work.reward_kinds)):
+        out = work.reward_parts[i]
+        write_part(game, work, work.reward_kinds[i, KIND], out)
+        for p in range(1, len(game.alive)):
+            if work.before[ALIVE_BEFORE, p] == 0:
+                out[p] = 0.0
+        if work.reward_kinds[i, IS_ZERO_SUM] != 0:
+            take_off_mean(work.before[ALIVE_BEFORE], out)
+        for p in range(1, len(game.alive)):
+            parts[i, p - 1] = out[p]
+    add_up(work, rewards)
+
+
+@njit
+def add_up(work: Work, rewards: Any) -> None:
+    """Write the sum of all parts times their weights for every seat; rounded once, at the end."""
+    for q in range(len(rewards)):
+        total = 0.0
+        for i in range(len(work.reward_weights)):
+            total += work.reward_weights[i] * work.reward_parts[i, q + 1]
+        rewards[q] = total
+
+
+@njit
+def write_part(game: Game, work: Work, kind: int, out: Any) -> None:
+    """Write what the part ``kind`` gives every player."""
+    if kind == LAND:
+        land_gained(game, work, out)
+    elif kind == PLACEMENT:
+        placement(game, work, out)
+    elif kind == SURVIVAL:
+        survival(game, work, out)
+    elif kind == TAKEN:
+        taken(game, work, out)
+    else:
+        kills(game, work, out)
+
+
+# ---- the parts -------------------------------------------------------------------------------------
+
+
+@njit
+def land_gained(game: Game, work: Work, out: Any) -> None:
+    """The change of the share of all land."""
+    for p in range(1, len(out)):
+        out[p] = (game.land[p] - work.before[LAND_BEFORE, p]) / game.clock[NUM_LAND]
+
+
+@njit
+def placement(game: Game, work: Work, out: Any) -> None:
+    """At the player's own last step, the value of the place; zero in sum over all players and the game."""
+    for p in range(1, len(out)):
+        is_last = work.before[ALIVE_BEFORE, p] != 0 and is_finished(game, p)
+        out[p] = placement_reward(game.place2[p], len(game.alive) - 1) if is_last else 0.0
+
+
+@njit
+def survival(game: Game, work: Work, out: Any) -> None:
+    """The ticks lived, the one of the death included, as a share of the longest game."""
+    before, longest = work.before[TICK_BEFORE, 0], work.longest[0]
+    for p in range(1, len(out)):
+        end = game.clock[TICK] if game.alive[p] != 0 else game.death_tick[p] + 1
+        out[p] = (end - before) / longest
+
+
+@njit
+def taken(game: Game, work: Work, out: Any) -> None:
+    """The cells taken, whoever had them, as a share of all land; what is lost again does not count."""
+    for p in range(1, len(out)):
+        out[p] = (sum_of_row(game.taken, p) - work.before[TAKEN_BEFORE, p]) / game.clock[NUM_LAND]
+
+
+@njit
+def kills(game: Game, work: Work, out: Any) -> None:
+    """The players that died in this step, each credited to who took most of its cells in this game.
+
+    Several that took equally many share the credit; nobody has it where nobody took any.
+    """
+    fill(out, 0.0)
+    for dead in range(1, len(out)):
+        if work.before[ALIVE_BEFORE, dead] != 0 and game.alive[dead] == 0:
+            credit(game.taken, dead, out)
+
+
+@njit
+def credit(cells: Any, dead: int, out: Any) -> None:
+    """Share 1 among those that took most cells from ``dead``; ``cells``: (P+1, P+1)."""
+    most, count = 0, 0
+    for p in range(1, len(out)):
+        if cells[p, dead] > most:
+            most, count = cells[p, dead], 1
+        elif cells[p, dead] == most:
+            count += 1
+    for p in range(1, len(out)):
+        if most > 0 and cells[p, dead] == most:
+            out[p] += 1.0 / count
+
+
+# ---- helpers ---------------------------------------------------------------------------------------
+
+
+@njit
+def take_off_mean(was_alive: Any, out: Any) -> None:
+    """Take the mean over those who lived off each of them: their sum is zero then, but for rounding."""
+    total, count = 0.0, 0
+    for p in range(1, len(out)):
+        if was_alive[p] != 0:
+            total += out[p]
+            count += 1
+    for p in range(1, len(out)):
+        if was_alive[p] != 0:
+            out[p] -= total / count
+
+
+@njit
+def count_taken(game: Game, out: Any) -> None:
+    """Write the cells that every player took so far."""
+    for p in range(1, len(out)):
+        out[p] = sum_of_row(game.taken, p)
+
+
+@njit
+def sum_of_row(cells: Any, p: int) -> int:
+    """Return the sum of one row of (P+1, P+1)."""
+    total = 0
+    for target in range(cells.shape[1]):
+        total += cells[p, target]
+    return total
+
+
+@njit
+def is_finished(game: Game, p: int) -> bool:
+    """Return whether nothing more can happen to ``p`` in this game."""
+    return game.alive[p] == 0 or game.clock[OVER] != 0
+
+
+@njit
+def placement_reward(place2: int, num_players: int) -> float:
+    """Return the value of a place, given as twice the place."""
+    return 1.0 - (place2 - 2) / (num_players - 1)

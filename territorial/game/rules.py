@@ -1,0 +1,508 @@
+"""The game, from top to bottom: what happens in one tick, then each rule in the order of its turn.
+
+Players own cells of a grid and keep troops at home. Home troops earn interest, land earns income, and
+both stop at a cap that grows with the land. A player launches troops against a neighbour or neutral
+land; they form a pool that stays in the field. Every few ticks a player with pools takes a step: each
+pool tries to take the whole border with its target in one go, paying for the cells and their
+defence; a pool that cannot afford it spends what it has on the defenders, and a pool too small to
+try comes home. Whoever shrinks to a quarter of the largest size dies, and the land becomes free.
+The game ends with one player left, with one player on nearly all land, or with time.
+
+``territorial.reference`` is the same in slow plain Python and wins every argument; docs/rules.md is
+the page for people. Everything is int64 arithmetic on non-negative numbers, so ``//`` rounds down.
+Kernels never raise: what is not legal is counted and does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial.config import RECIPROCAL_BITS, Params
+from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
+from territorial.game.board import clear_cells, copy_cells, list_blocks, move_all
+from territorial.game.change_log import note_changes
+from territorial.game.fronts import follow_death, mark, take_front
+from territorial.game.rng import draw
+from territorial.game.scratch import Work
+from territorial.game.state import (
+    CANCELLED,
+    CAPPED,
+    DESTROYED,
+    INCOME,
+    INTEREST,
+    KILLED,
+    LAND_CHANGED,
+    NEXT_DUE,
+    NUM_LAND,
+    OVER,
+    PAID_ATTACK,
+    PAID_NEUTRAL,
+    TAX,
+    TICK,
+    Game,
+)
+from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
+
+BASIS_POINTS = 10_000
+DEFENCE_UNIT = 10
+NEVER = 2**62
+"""A tick that no game reaches."""
+
+
+@njit
+def tick(game: Game, params: Params, work: Work) -> None:
+    """Play one tick; the launches of this tick have been made (see ``launch``)."""
+    now = game.clock[TICK]
+    if now % params.interest_every == params.interest_every - 1:
+        pay_interest(game, params, work)
+    if now % params.income_every == params.income_every - 1:
+        pay_income(game, params)
+    if now >= game.clock[NEXT_DUE]:
+        step_all_due(game, params, work)
+    is_new_land = game.clock[LAND_CHANGED] != 0
+    dying = mark_the_dying(game, params) if is_new_land else 0
+    follow_peaks(game, params)
+    if dying > 0:
+        bury_the_dead(game, work, dying)
+    if is_new_land or now + 1 >= params.max_ticks:
+        end_the_game(game, params)
+    game.clock[LAND_CHANGED] = 0
+    game.clock[TICK] = now + 1
+
+
+# ---- launching ------------------------------------------------------------------------------------
+
+
+@njit
+def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> None:
+    """Player ``p`` sends ``fraction`` 1024ths of the balance against ``target``, for a tax.
+
+    Too little is raised to what a first layer needs; what is not legal is counted and does nothing.
+    Nobody has a front with himself or with the dead, nor have the dead any, so need is 0 there.
+    """
+    need = need_for(game.fronts[p, target], game.pools[p, target], params)
+    troops = game.troops[p]
+    if need == 0 or need > troops // params.need_divisor:
+        game.illegal[p] += 1
+        return
+    tax = params.launch_tax * troops // FRACTION_UNIT
+    wanted = fraction * troops // FRACTION_UNIT
+    amount = min(troops - tax, max(wanted, need))
+    if wanted < need:
+        game.raised[p] += 1
+    game.troops[p] = troops - tax - amount
+    game.ledger[TAX, p] += tax
+    if not has_pools(game, p):
+        game.next_step[p] = game.clock[TICK] + params.launch_delay
+    if game.pools[p, target] == 0:
+        add_to_set(game.fresh, p, target)
+    set_pool(game, p, target, game.pools[p, target] + amount)
+    game.clock[NEXT_DUE] = min(game.clock[NEXT_DUE], game.due[p])
+
+
+# ---- interest and income --------------------------------------------------------------------------
+
+
+@njit
+def pay_interest(game: Game, params: Params, work: Work) -> None:
+    """Every living player earns interest on the troops at home, at least one, up to the hard cap."""
+    opening = opening_rate(game.clock[TICK], params)
+    for p in range(1, len(game.troops)):
+        land, troops = game.land[p], game.troops[p]
+        if game.alive[p] != 0 and land > 0:
+            rate = max(rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate), opening)
+            rate = rate_over_cap(rate, troops, params.soft_cap * land, params.over_cap_slope)
+            room = room_under_cap(troops, land, params)
+            gain = min(max(1, rate * troops // BASIS_POINTS), room)
+            game.troops[p] = troops + gain
+            game.ledger[INTEREST, p] += gain
+
+
+@njit
+def pay_income(game: Game, params: Params) -> None:
+    """Every living player earns troops for the land, up to the hard cap."""
+    for p in range(1, len(game.troops)):
+        if game.alive[p] != 0:
+            room = room_under_cap(game.troops[p], game.land[p], params)
+            gain = min(params.income_per_cell * game.land[p], room)
+            game.troops[p] += gain
+            game.ledger[INCOME, p] += gain
+
+
+# ---- attack steps ---------------------------------------------------------------------------------
+
+
+@njit
+def step_all_due(game: Game, params: Params, work: Work) -> None:
+    """All players whose time has come step one after another, in an order drawn anew every tick."""
+    count = find_due(game, work)
+    if count > 1:
+        sort_by_key(work.due, work.keys, count)
+    for i in range(count):
+        p = work.due[i]
+        attack_step(game, params, work, p)
+        game.next_step[p] = game.clock[TICK] + cadence(game.land[p], params)
+        set_due(game, p)
+    game.clock[NEXT_DUE] = earliest_step(game)
+
+
+@njit
+def find_due(game: Game, work: Work) -> int:
+    """List the players that step in this tick, with their keys in the order of play; return how many."""
+    now, count = game.clock[TICK], 0
+    for p in range(1, len(game.alive)):
+        if now >= game.due[p]:
+            work.due[count] = p
+            work.keys[count] = draw(game.seed[0], STREAM_ORDER, now, p)
+            count += 1
+    return count
+
+
+@njit
+def sort_by_key(items: Any, keys: Any, count: int) -> None:
+    """Sort the first ``count`` ``items`` by rising key: insertion sort, as there are few."""
+    for i in range(1, count):
+        item, key = items[i], keys[i]
+        j = i - 1
+        while j >= 0 and keys[j] > key:
+            items[j + 1], keys[j + 1] = items[j], keys[j]
+            j -= 1
+        items[j + 1], keys[j + 1] = item, key
+
+
+@njit
+def earliest_step(game: Game) -> int:
+    """Return the first tick at which any player with pools may step."""
+    earliest = NEVER
+    for p in range(np.uint64(1), np.uint64(len(game.due))):
+        earliest = min(earliest, game.due[p])
+    return earliest
+
+
+@njit
+def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
+    """Every pool of ``p`` fights for one layer; what comes home is paid out at the end, up to the cap.
+
+    All fronts are as they stood when the turn began. Taking cells from one target changes no other
+    target's cells, but ``p`` grows: with more than one pool, what was ``p``'s own is copied first.
+    """
+    has_many = count_targets(game, p) > 1
+    if has_many:
+        copy_cells(game.planes[p], game.occupied[p], work.own)
+        for target in range(np.uint64(len(work.sizes))):
+            work.sizes[target] = game.fronts[p, target]
+    own = work.own if has_many else game.planes[p]
+    sizes = work.sizes if has_many else game.fronts[p]
+    refunds = 0
+    for word in range(game.active.shape[1]):
+        targets = game.active[p, word]
+        while targets != ZERO:
+            target = 64 * word + lowest_bit(targets)
+            refunds += attack(game, params, work, own, p, target, sizes[target])
+            targets &= targets - ONE
+        game.fresh[p, word] = ZERO
+    if has_many:
+        clear_cells(work.own, game.occupied[p])
+    paid = min(refunds, room_under_cap(game.troops[p], game.land[p], params))
+    game.troops[p] += paid
+    game.ledger[CAPPED, p] += refunds - paid
+
+
+@njit
+def count_targets(game: Game, p: int) -> int:
+    """Return against how many owners ``p`` has pools."""
+    count = 0
+    for word in range(game.active.shape[1]):
+        count += popcount(game.active[p, word])
+    return count
+
+
+@njit
+def attack(game: Game, params: Params, work: Work, own: Any, p: int, target: int, size: int) -> int:
+    """The pool of ``p`` against ``target`` fights for the front, ``size`` cells; return what comes home."""
+    pool = game.pools[p, target]
+    layers = pool // size if size > 0 else 0
+    if layers < params.min_layers:
+        game.bounced[p] += is_in_set(game.fresh, p, target)
+        set_pool(game, p, target, 0)
+        return pool
+    if target == NEUTRAL:
+        price = params.neutral_cost * size
+        game.ledger[PAID_NEUTRAL, p] += price
+        is_won = True
+    else:
+        available = layers * size
+        cost = attack_cost(size, game.troops[target], game.land[target], game.pools[target, p], params)
+        is_won = available > cost
+        price = cost if is_won else available
+        game.ledger[PAID_ATTACK, p] += price
+        hit_defender(game, params, p, target, price - params.attack_cost * size)
+    if is_won:
+        conquer(game, work, own, p, target, size)
+    set_pool(game, p, target, pool - price if is_won else 0)
+    return 0 if is_won else pool - price
+
+
+@njit
+def hit_defender(game: Game, params: Params, p: int, target: int, force: int) -> None:
+    """``force`` first cancels the target's own pool against ``p``, then kills defenders at home."""
+    opposing = game.pools[target, p]
+    cancelled = min(opposing, force)
+    if cancelled > 0:
+        set_pool(game, target, p, opposing - cancelled)
+        game.ledger[CANCELLED, target] += cancelled
+    killed = min(game.troops[target], (force - cancelled) // params.attackers_per_defender)
+    game.troops[target] -= killed
+    game.ledger[KILLED, target] += killed
+
+
+@njit
+def conquer(game: Game, work: Work, own: Any, p: int, target: int, size: int) -> None:
+    """``p`` takes the whole front of the cells ``own``, ``size`` cells, from ``target``."""
+    take_front(game, work, own, p, target, size)
+    game.land[p] += size
+    game.land[target] -= size
+    game.taken[p, target] += size
+    game.clock[LAND_CHANGED] = 1
+
+
+# ---- peaks, deaths, end ---------------------------------------------------------------------------
+
+
+@njit
+def mark_the_dying(game: Game, params: Params) -> int:
+    """Who shrank to a quarter of the peak is marked (``alive`` = -1); return how many there are.
+
+    Needed only when land changed hands: otherwise peaks can only have come down towards the land.
+    """
+    dying = 0
+    if params.deaths == 0:
+        return dying
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
+        dying += is_dying(game.alive[p], game.land[p], game.peak[p], params.death_divisor)
+    if dying > 0:
+        for p in range(1, len(game.alive)):
+            if is_dying(game.alive[p], game.land[p], game.peak[p], params.death_divisor):
+                game.alive[p] = -1
+    return dying
+
+
+@njit
+def follow_peaks(game: Game, params: Params) -> None:
+    """Peaks of the living rise with the land at once and fall towards it slowly.
+
+    They fall by a thousandth of the distance, at least by one cell, a tick. With land >= peak the fall
+    is 1 as well (the shifted product is not positive then), and the larger term is the land: so one
+    expression serves all cases, without a branch, as this runs for all players in every tick.
+    """
+    for p in range(np.uint64(1), np.uint64(len(game.peak))):
+        land, peak = game.land[p], game.peak[p]
+        fall = max(1, ((peak - land) * params.peak_decay_reciprocal) >> RECIPROCAL_BITS)
+        game.peak[p] = max(land, peak - fall) if game.alive[p] > 0 else peak
+
+
+@njit
+def bury_the_dead(game: Game, work: Work, dying: int) -> None:
+    """All players marked as dying lose everything at once; pools against them now face neutral land."""
+    survivors = 0
+    for p in range(1, len(game.alive)):
+        survivors += game.alive[p] > 0
+    for p in range(1, len(game.alive)):
+        if game.alive[p] < 0:
+            game.place2[p] = place_doubled(survivors, dying)
+            game.death_tick[p] = game.clock[TICK]
+            lose_everything(game, work, p)
+    for p in range(1, len(game.alive)):
+        if game.alive[p] < 0:
+            turn_pools_to_neutral(game, p)
+    for p in range(1, len(game.alive)):
+        game.alive[p] = max(game.alive[p], 0)
+
+
+@njit
+def lose_everything(game: Game, work: Work, dead: int) -> None:
+    """The troops and pools of ``dead`` are destroyed, and the cells become neutral."""
+    lost = game.troops[dead]
+    for target in range(len(game.alive)):
+        lost += game.pools[dead, target]
+        game.pools[dead, target] = 0
+        mark(game, dead, target)
+    for word in range(game.active.shape[1]):
+        game.active[dead, word] = ZERO
+        game.fresh[dead, word] = ZERO
+    game.due[dead] = NEVER
+    game.ledger[DESTROYED, dead] += lost
+    game.troops[dead] = 0
+    follow_death(game, dead)
+    cells, places, numbers = game.planes[dead], work.places, work.numbers
+    count = list_blocks(cells, game.occupied[dead], places, numbers)
+    note_changes(work, cells, places, numbers, count, dead, NEUTRAL)
+    move_all(game.planes, game.occupied, dead, NEUTRAL)
+    game.land[NEUTRAL] += game.land[dead]
+    game.land[dead] = 0
+
+
+@njit
+def turn_pools_to_neutral(game: Game, dead: int) -> None:
+    """Every pool against ``dead`` goes on against neutral land; that is no new opening of a pool."""
+    for q in range(1, len(game.alive)):
+        pool = game.pools[q, dead]
+        if pool > 0:
+            set_pool(game, q, dead, 0)
+            set_pool(game, q, NEUTRAL, game.pools[q, NEUTRAL] + pool)
+
+
+@njit
+def end_the_game(game: Game, params: Params) -> None:
+    """The game ends with at most one player left, with one on nearly all land, or with time."""
+    living, largest = 0, 0
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
+        living += game.alive[p]
+    for p in range(np.uint64(1), np.uint64(len(game.land))):
+        largest = max(largest, game.land[p])
+    is_won = 100 * largest >= params.win_percent * game.clock[NUM_LAND]
+    if (living <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):
+        game.clock[OVER] = 1
+        place_the_living(game)
+
+
+@njit
+def place_the_living(game: Game) -> None:
+    """The living are placed by land, then by troops; equals share the mean of their places."""
+    for p in range(1, len(game.alive)):
+        if game.alive[p] != 0:
+            game.place2[p] = rank_doubled(game, p)
+
+
+@njit
+def rank_doubled(game: Game, p: int) -> int:
+    """Return twice the place that ``p`` has among the living by land, then by troops."""
+    better, equal = 0, 0
+    for q in range(np.uint64(1), np.uint64(len(game.alive))):
+        more_land, more_troops = game.land[q] - game.land[p], game.troops[q] - game.troops[p]
+        ahead = more_land if more_land != 0 else more_troops
+        better += (game.alive[q] != 0) & (ahead > 0)
+        equal += (game.alive[q] != 0) & (ahead == 0)
+    return place_doubled(better, equal)
+
+
+# ---- pools ----------------------------------------------------------------------------------------
+
+
+@njit
+def set_pool(game: Game, p: int, target: int, amount: int) -> None:
+    """``p`` has ``amount`` troops in the field against ``target``; the sets of owners follow."""
+    game.pools[p, target] = amount
+    mark(game, p, target)
+    if amount > 0:
+        add_to_set(game.active, p, target)
+    else:
+        drop_from_set(game.active, p, target)
+        drop_from_set(game.fresh, p, target)
+    set_due(game, p)
+
+
+@njit
+def set_due(game: Game, p: int) -> None:
+    """``p`` steps when ``next_step`` says so if it has pools, else never."""
+    game.due[p] = game.next_step[p] if has_pools(game, p) else NEVER
+
+
+@njit
+def has_pools(game: Game, p: int) -> bool:
+    """Return whether ``p`` has any troops in the field (the dead have none)."""
+    union = ZERO
+    for word in range(game.active.shape[1]):
+        union |= game.active[p, word]
+    return union != ZERO
+
+
+@njit
+def add_to_set(sets: Any, p: int, owner: int) -> None:
+    """Put ``owner`` into the set of ``p``; ``sets`` is uint64[player][word]."""
+    sets[p, owner >> 6] |= ONE << np.uint64(owner & 63)
+
+
+@njit
+def drop_from_set(sets: Any, p: int, owner: int) -> None:
+    """Take ``owner`` out of the set of ``p``."""
+    sets[p, owner >> 6] &= ~(ONE << np.uint64(owner & 63))
+
+
+@njit
+def is_in_set(sets: Any, p: int, owner: int) -> int:
+    """Return 1 if ``owner`` is in the set of ``p``, else 0."""
+    return int64((sets[p, owner >> 6] >> np.uint64(owner & 63)) & ONE)
+
+
+# ---- formulas: whole numbers in, whole numbers out ------------------------------------------------
+
+
+@njit
+def need_for(size: int, pool: int, params: Params) -> int:
+    """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
+    if size == 0:
+        return 0
+    return max(1, params.layer_cost * size + quotient(size, params.layer_growth_divisor) - pool)
+
+
+@njit
+def is_dying(alive: int, land: int, peak: int, divisor: int) -> bool:
+    """Return whether a living player with ``land`` has shrunk too far below its ``peak``."""
+    return (alive != 0) & (divisor * land <= peak)
+
+
+@njit
+def opening_rate(now: int, params: Params) -> int:
+    """Return the interest rate of the opening in basis points: it falls from a multiple to the base."""
+    length, multiple = params.early_interest_ticks, params.early_interest_multiple
+    if now >= length:
+        return 0
+    return params.interest_base * (multiple * length - (multiple - 1) * now) // length
+
+
+@njit
+def rate_for_land(land: int, num_land: int, params: Params, rates: Any) -> int:
+    """Return the interest rate in basis points for the share of ``land``; never outside the table."""
+    return rates[min(params.interest_levels * land // num_land, params.interest_levels)]
+
+
+@njit
+def rate_over_cap(rate: int, troops: int, cap: int, slope: int) -> int:
+    """Return ``rate`` lowered by ``slope`` times the share by which ``troops`` exceed ``cap``."""
+    if troops <= cap:
+        return rate
+    return max(0, rate - slope * rate * (troops - cap) // cap)
+
+
+@njit
+def room_under_cap(troops: int, land: int, params: Params) -> int:
+    """Return how many more troops may come home before the hard cap."""
+    return max(0, params.hard_cap * land - troops)
+
+
+@njit
+def attack_cost(size: int, troops: int, land: int, opposing: int, params: Params) -> int:
+    """Return what ``size`` cells cost whose owner has ``troops`` on ``land`` and a pool ``opposing``."""
+    defence = size * troops // (1 + DEFENCE_UNIT * land // params.defence_tenths)
+    return params.attack_cost * size + params.attackers_per_defender * defence + opposing
+
+
+@njit
+def cadence(land: int, params: Params) -> int:
+    """Return the ticks from one step to the next: the larger a player, the more often it steps."""
+    if land < params.cadence_land_small:
+        return 4
+    if land < params.cadence_land_medium:
+        return 3
+    if land < params.cadence_land_large:
+        return 2
+    return 1
+
+
+@njit
+def place_doubled(better: int, equal: int) -> int:
+    """Return twice the mean of the places ``better`` + 1 .. ``better`` + ``equal``."""
+    return 2 * better + equal + 1

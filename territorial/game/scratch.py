@@ -1,0 +1,115 @@
+"""Scratch memory: what the kernels of one thread write to and nobody reads after the call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import GameConfig, interest_rates
+from territorial.config.rewards import kinds_of
+from territorial.game.board import (
+    STRIP_BITS,
+    all_blocks,
+    num_blocks,
+    num_groups,
+    num_rows,
+    num_strips,
+    zeroed_words,
+)
+from territorial.jit.alignment import aligned_zeros
+from territorial.jit.simd import EIGHT
+
+CODE_BITS = 8
+"""Bits of the largest owner code."""
+
+
+class Work(NamedTuple):
+    """Scratch memory and tables of one thread; nothing in it outlives a call.
+
+    S strips, P seats, R blocks of the map, K words for a set of owners. See territorial.game.board for
+    strips, rows, blocks and groups, and for the places and numbers of blocks; territorial.game.change_log
+    for the log.
+    """
+
+    own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
+    front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
+    front_blocks: npt.NDArray[np.uint64]  # (S, groups)
+    zone: npt.NDArray[np.uint64]  # (S, groups) blocks with cells beside the front; empty at other times
+    places: npt.NDArray[np.int64]  # (R,) list of blocks: those of the front, then the others of its zone
+    numbers: npt.NDArray[np.int64]  # (R,)
+    others: npt.NDArray[np.int64]  # (R,) places of those in which third players may have cells beside it
+    other_numbers: npt.NDArray[np.int64]  # (R,)
+    near: npt.NDArray[np.uint64]  # (R, 8) the cells there that are beside it, of neither of the two sides
+    all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
+    log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
+    log_length: npt.NDArray[np.int64]  # (1,) how many entries it has
+    log_blocks: npt.NDArray[np.int64]  # (R, 3) number, strip and block of each
+    log_bits: npt.NDArray[np.uint64]  # (R,) the bits of codes that changed there
+    log_takers: npt.NDArray[np.uint64]  # (R, K) who took cells there
+    log_changes: npt.NDArray[np.uint64]  # (R, 8, 8) XOR of old and new codes: bit of the code, row
+    log_planes: npt.NDArray[
+        np.int64
+    ]  # (8, R + 1) for each bit of the code the entries that have changes in it
+    log_counts: npt.NDArray[np.int64]  # (8,) and how many they are
+    rows: npt.NDArray[np.uint64]  # (8,) rows of a block whose cells are being listed
+    sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
+    due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
+    keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
+    launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
+    before: npt.NDArray[np.int64]  # (4, P+1) as the environment step began: see territorial.game.rewards
+    reward_kinds: npt.NDArray[
+        np.int64
+    ]  # (K, 2) parts of rewards: which, and whether it is the zero-sum variant
+    reward_weights: npt.NDArray[np.float64]  # (K,)
+    reward_parts: npt.NDArray[np.float64]  # (K, P+1)
+    longest: npt.NDArray[np.int64]  # (1,) max_ticks
+    sums: npt.NDArray[np.int64]  # (2, P+1) pools out and in
+    anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
+    interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
+
+
+def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
+    """Return scratch memory for games of ``config``; every thread needs its own.
+
+    Only where boards are observed is it worth while to log changes.
+    """
+    owners = config.num_players + 1
+    strips, rows = num_strips(config.width), num_rows(config.height)
+    words, sets = (strips, rows), (strips, num_groups(config.height))
+    room = strips * num_blocks(config.height) + 1  # one entry is written beyond the last
+    logged = strips * num_blocks(config.height) if logs_changes else 0
+    return Work(
+        own=zeroed_words(words),
+        front=zeroed_words(words),
+        front_blocks=np.zeros(sets, np.uint64),
+        zone=np.zeros(sets, np.uint64),
+        places=np.zeros(room, np.int64),
+        numbers=np.zeros(room, np.int64),
+        others=np.zeros(room, np.int64),
+        other_numbers=np.zeros(room, np.int64),
+        near=aligned_zeros((room, EIGHT), np.uint64),
+        all_blocks=all_blocks(config.height),
+        log_entries=np.zeros((strips, logged and num_groups(config.height), STRIP_BITS), np.int64),
+        log_length=np.zeros(1, np.int64),
+        log_blocks=np.zeros((logged, 3), np.int64),
+        log_bits=np.zeros(logged, np.uint64),
+        log_takers=np.zeros((logged, -(-owners // STRIP_BITS)), np.uint64),
+        log_changes=aligned_zeros((logged, CODE_BITS, EIGHT), np.uint64),
+        log_planes=np.zeros((CODE_BITS, logged + 1), np.int64),
+        log_counts=np.zeros(CODE_BITS, np.int64),
+        rows=aligned_zeros((EIGHT,), np.uint64),
+        sizes=np.zeros(owners, np.int64),
+        due=np.zeros(owners, np.int64),
+        keys=np.zeros(owners, np.uint64),
+        launches=np.zeros((owners, 2), np.int64),
+        before=np.zeros((4, owners), np.int64),
+        reward_kinds=np.array(kinds_of(config.rewards), np.int64).reshape(-1, 2),
+        reward_weights=np.array([weight for _, weight in config.rewards], np.float64),
+        reward_parts=np.zeros((len(config.rewards), owners)),
+        longest=np.array([config.max_ticks], np.int64),
+        sums=np.zeros((2, owners), np.int64),
+        anchors=np.zeros((config.num_players, 3), np.int64),
+        interest_rate=interest_rates(config),
+    )

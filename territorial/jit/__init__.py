@@ -1,0 +1,1 @@
+"""Compiled code: all that relies on numba beyond its public decorators."""

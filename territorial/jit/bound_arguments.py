@@ -1,0 +1,131 @@
+"""Arguments that a kernel gets with every call, taken apart once instead of every time.
+
+To call a kernel, numba looks up the memory, the shape and the strides of every array that it is given. For
+the hundred arrays of a step that takes 2 microseconds a call, ten times as long as the call itself. ``Held``
+keeps what was found; a kernel that is given it gets at the arguments with ``arguments_of``.
+
+With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import numba
+import numpy as np
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+
+from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.static_arrays import as_sized, sized_type
+
+Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
+
+
+class Held(Generic[Arguments]):
+    """``arguments``, a named tuple of numbers, arrays and named tuples of such, for kernels.
+
+    What is taken apart are the arrays, not what is in them: that may change, and is shared. Numbers are
+    copied. Not for another process: make it anew there.
+
+    ``hold`` is a kernel (arguments, memory) that calls ``keep`` with them. It stands beside the class of the
+    arguments, as numba keeps with a compiled kernel where the classes of its arguments are.
+
+    With ``unknown_lengths`` kernels get the arrays as ``static_arrays.SizedArray``: it names arrays by
+    their fields ("work.log_bits", or "state" for all within), and says how many axes of each, from the first
+    on, have lengths that machine code is not to know. Arrays that it does not name stay ordinary ones.
+    """
+
+    def __init__(
+        self,
+        arguments: Arguments,
+        hold: Callable[[Arguments, Any], None],
+        unknown_lengths: Mapping[str, int] | None = None,
+    ) -> None:
+        self.arguments = arguments  # so that their memory stays
+        self.type: Any = type_of(arguments, unknown_lengths)
+        """The type of the only argument that a kernel gets: what ``entry_of`` and ``is_ready`` ask for."""
+        if JIT_ENABLED:
+            context = cpu_target.target_context
+            size = context.get_abi_sizeof(context.get_value_type(self.type.arguments))
+            self._memory = np.zeros(size, np.uint8)
+            hold(arguments, self._memory)
+            self.address: int = self._memory.ctypes.data
+
+    def __reduce__(self) -> Any:
+        raise TypeError("what is held for kernels belongs to this process: make it anew from the arguments")
+
+
+if JIT_ENABLED:
+
+    class HeldType(numba.types.Type):
+        """The numba type of what is held: ``arguments`` as they came, ``given`` as kernels get them."""
+
+        def __init__(self, arguments: Any, given: Any) -> None:
+            self.arguments, self.given = arguments, given
+            super().__init__(name=f"Held({arguments}, {given})")
+
+        @property
+        def key(self) -> Any:
+            """Return what makes two types one: not names alone, but the classes of the tuples."""
+            return self.arguments, self.given
+
+    def type_of(arguments: Any, unknown_lengths: Mapping[str, int] | None = None) -> Any:
+        """Return the type that ``Held`` has for kernels."""
+        kind = numba.typeof(arguments)
+        if unknown_lengths is None:
+            return HeldType(kind, kind)
+        return HeldType(kind, sized_type(arguments, kind, unknown_lengths))
+
+    @register_model(HeldType)
+    class _HeldModel(models.OpaqueModel):
+        """The address of the arguments as the compiler knows them."""
+
+    @typeof_impl.register(Held)
+    def _type_of(held: Any, _context: Any) -> Any:
+        return held.type
+
+    @unbox(HeldType)
+    def _unbox(_type: Any, held: Any, context: Any) -> Any:
+        address = context.pyapi.object_getattr_string(held, "address")
+        pointer = context.pyapi.long_as_voidptr(address)
+        context.pyapi.decref(address)
+        return NativeValue(
+            pointer, is_error=cgutils.is_not_null(context.builder, context.pyapi.err_occurred())
+        )
+
+    @intrinsic
+    def arguments_of(_context: Any, held: Any) -> Any:
+        """Return the arguments that are held."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_value_type(held.arguments)
+            arguments = builder.load(builder.bitcast(args[0], kind.as_pointer()))
+            return as_sized(context, builder, held.arguments, arguments, held.given)
+
+        return held.given(held), generate
+
+    @intrinsic
+    def keep(_context: Any, arguments: Any, memory: Any) -> Any:
+        """Write ``arguments`` into ``memory``, as they are in machine code."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[1])(context, builder, args[1])
+            builder.store(args[0], builder.bitcast(array.data, args[0].type.as_pointer()))
+            return context.get_dummy_value()
+
+        return numba.types.void(arguments, memory), generate
+
+else:
+
+    def type_of(arguments: Any, unknown_lengths: Mapping[str, int] | None = None) -> Any:
+        """Return None: nothing is compiled."""
+
+    def arguments_of(held: Any) -> Any:
+        """Return the arguments that are held."""
+        return held.arguments
+
+    def keep(arguments: Any, memory: Any) -> None:
+        """Write ``arguments`` into ``memory``: only where kernels are compiled."""

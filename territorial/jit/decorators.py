@@ -1,0 +1,196 @@
+"""The one place that knows numba: decorators, and operations on words and whole numbers.
+
+``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls: those
+are cached on disk and let other Python threads run meanwhile. With ``NUMBA_DISABLE_JIT=1`` both
+return the function itself and the word operations are plain Python, so every kernel can be stepped
+through in a debugger.
+
+Both compile without numba's runtime (``_nrt=False``): arrays are not reference counted, which halves
+the cost of a tick, and whatever would allocate memory does not compile. In return no kernel may return
+an array to Python, and a kernel must not call code compiled in the ordinary way that keeps arrays.
+
+Inner functions are always inlined: the arrays of a game are some two hundred numbers, and a call that
+hands them over on the stack takes 100 ns, as long as finding a front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from llvmlite import ir
+
+try:  # numba does not promise to keep these
+    from numba.core import event
+    from numba.core.registry import CPUDispatcher
+    from numba.extending import intrinsic
+except ImportError as _error:
+    raise ImportError(
+        f"territorial cannot extend numba {numba.__version__} ({_error}); it is tested with numba 0.61 "
+        "to 0.68: pip install 'numba>=0.61,<0.69'"
+    ) from _error
+
+from territorial.files.locks import locked
+from territorial.jit.cache import CACHE_DIR, cache_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT_ENABLED: bool = not numba.config.DISABLE_JIT
+
+
+class _InnerDispatcher(CPUDispatcher):
+    """A function compiled without an entry for Python, which halves the time that compiling takes.
+
+    Called from Python all the same, by a test or at a prompt, it compiles a copy with an entry.
+    """
+
+    def __call__(self, *args: Any) -> Any:
+        if not hasattr(self, "_with_entry"):
+            self._with_entry = numba.njit(self.py_func, **_OPTIONS)
+        return self._with_entry(*args)
+
+
+_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+_INNER: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _KernelDispatcher(CPUDispatcher):
+    """A kernel that one process compiles while the others wait, to load what it has written then."""
+
+    def compile(self, sig: Any) -> Any:
+        if is_ready(self, sig):
+            return super().compile(sig)
+        with event.trigger_event(WAIT, {"dispatcher": self}), _one_at_a_time():
+            return super().compile(sig)
+
+
+WAIT = "territorial:wait"
+"""The event (``numba.core.event``) of waiting for a kernel: it is compiled here, or by another process."""
+
+
+def is_ready(compiled: Any, types: tuple[Any, ...]) -> bool:
+    """Return whether the machine code of a kernel for arguments of these types is loaded, or on disk."""
+    if not JIT_ENABLED or types in compiled.overloads:
+        return True
+    return bool(compiled._cache.has(types, compiled.targetctx))
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Keep out all who compile into the same cache; where nothing can be locked, they do so side by side."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            CACHE_DIR.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(CACHE_DIR / "compiling.lock"))
+        yield
+
+
+def njit(function: F) -> F:
+    """Compile ``function`` for use inside other kernels."""
+    if not JIT_ENABLED:
+        return function
+    compiled: Any = numba.njit(function, **_INNER, **_OPTIONS)
+    compiled.__class__ = _InnerDispatcher
+    return cast(F, compiled)
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` for calls from Python: cached on disk, without holding the GIL."""
+    compiled: Any = numba.njit(function, nogil=True, **_OPTIONS)
+    if JIT_ENABLED:
+        compiled.__class__ = _KernelDispatcher
+        compiled._cache = cache_of(function)
+    return cast(F, compiled)
+
+
+def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
+    """Return what a kernel calls in the end for arguments of these types; it is compiled if it has to be.
+
+    To find out which of its signatures fits, numba looks at every argument on every call. The entry takes
+    what it gets, so whatever else is passed to it corrupts memory. With ``NUMBA_DISABLE_JIT=1``: the kernel.
+    """
+    if not JIT_ENABLED:
+        return cast(Callable[..., Any], compiled)
+    if types not in compiled.overloads:
+        compiled.compile(types)
+    return cast(Callable[..., Any], compiled.overloads[types].entry_point)
+
+
+def is_loaded(compiled: Any) -> bool:
+    """Return whether a kernel has machine code, for arguments of some types, in this process."""
+    return not JIT_ENABLED or bool(compiled.overloads)
+
+
+if JIT_ENABLED:
+
+    @intrinsic
+    def popcount(_context: Any, word: Any) -> Any:
+        """Return the number of ones in a uint64."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return numba.types.int64(numba.types.uint64), generate
+
+    @intrinsic
+    def lowest_bit(_context: Any, word: Any) -> Any:
+        """Return the index of the lowest one in a uint64, 64 if it is zero."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+        return numba.types.int64(numba.types.uint64), generate
+
+    @intrinsic
+    def highest_bit(_context: Any, word: Any) -> Any:
+        """Return the index of the highest one in a uint64 that is not zero."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+            return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+        return numba.types.int64(numba.types.uint64), generate
+
+    @intrinsic
+    def quotient(_context: Any, number: Any, divisor: Any) -> Any:
+        """Return number // divisor of whole numbers that are not negative, the divisor not 0.
+
+        Where a division is made for every pair of players: for ``//`` the compiler has to correct what it
+        rounds, as either may be negative, and that takes as long again.
+        """
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.udiv(*args)
+
+        return numba.types.int64(numba.types.int64, numba.types.int64), generate
+
+else:
+
+    def popcount(word: Any) -> int:
+        """Return the number of ones in a uint64."""
+        return int(word).bit_count()
+
+    def lowest_bit(word: Any) -> int:
+        """Return the index of the lowest one in a uint64, 64 if it is zero."""
+        value = int(word) or 1 << 64
+        return (value & -value).bit_length() - 1
+
+    def highest_bit(word: Any) -> int:
+        """Return the index of the highest one in a uint64 that is not zero."""
+        return int(word).bit_length() - 1
+
+    def quotient(number: int, divisor: int) -> int:
+        """Return number // divisor of whole numbers that are not negative, the divisor not 0."""
+        return number // divisor
+
+
+ZERO: Any = np.uint64(0)
+ONE: Any = np.uint64(1)
+TOP_BIT: Any = np.uint64(63)
+"""uint64 constants: numba makes floats of an expression that mixes uint64 with int64."""
+
+int64: Any = np.int64
+"""Makes a signed whole number of a word, for numba; to a type checker it may be anything."""

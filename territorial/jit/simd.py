@@ -1,0 +1,266 @@
+"""Eight words at a time: what the loops over a board are made of, as one value of eight uint64.
+
+A board is stored as words, uint64[strip][row]; ``eight(words, place)`` are eight rows of a strip, ``place``
+being where they begin, counted through all strips. They take ``&``, ``|``, ``^``, ``~``, and with one word
+for all of them ``&``, ``|``, ``^``, ``<<`` and ``>>``. Arrays are in C order. Places are not negative, and
+nothing looks whether they are: to do so, and to find places from strips and rows, would take longer than what
+is done there.
+With AVX-512 such a value is one register; elsewhere the compiler makes two or four of it.
+
+Compilers find such loops by themselves, but make them for boards of a thousand rows: with tests
+whether arrays overlap, four values at a time, and one word at a time for the rest. A border has
+twenty rows, so the rest was all there was.
+
+With ``NUMBA_DISABLE_JIT=1`` the eight words are a numpy array.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+from territorial.jit.decorators import JIT_ENABLED, njit
+from territorial.jit.static_arrays import SizedArray, address_of
+
+EIGHT = 8
+
+if JIT_ENABLED:
+    WORD = ir.IntType(64)
+    VECTOR = ir.VectorType(WORD, EIGHT)
+
+    class EightWords(numba.types.Type):
+        """The numba type of eight words."""
+
+        def __init__(self) -> None:
+            super().__init__(name="EightWords")
+
+    EIGHT_WORDS = EightWords()
+
+    @register_model(EightWords)
+    class _EightWordsModel(models.PrimitiveModel):
+        def __init__(self, manager: Any, of_type: Any) -> None:
+            super().__init__(manager, of_type, VECTOR)
+
+    def _same(value: int) -> Any:
+        return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
+
+    def _spread(builder: Any, word: Any) -> Any:
+        """Return ``word`` eight times."""
+        none = ir.Constant(VECTOR, ir.Undefined)
+        first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
+        return builder.shuffle_vector(first, none, places)
+
+    def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
+        """Let numba compile ``operation`` of eight words with each of the types ``others``."""
+
+        @type_callable(operation)
+        def of_types(_context: Any) -> Any:
+            def result(a: Any, b: Any) -> Any:
+                return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
+
+            return result
+
+        for other in others:
+
+            @lower_builtin(operation, EIGHT_WORDS, other)
+            def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                is_word = signature.args[1] != EIGHT_WORDS
+                second = _spread(builder, args[1]) if is_word else args[1]
+                return getattr(builder, name)(args[0], second)
+
+    for _operators, _instruction in (
+        ((operator.and_, operator.iand), "and_"),
+        ((operator.or_, operator.ior), "or_"),
+        ((operator.xor, operator.ixor), "xor"),
+    ):
+        for _operator in _operators:
+            _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
+    for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
+        _operation(_operator, _instruction, (numba.types.uint64,))
+
+    @type_callable(operator.invert)
+    def _type_of_invert(_context: Any) -> Any:
+        return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
+
+    @lower_builtin(operator.invert, EIGHT_WORDS)
+    def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.not_(args[0])
+
+    def _pointer(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        if isinstance(array_type, SizedArray):
+            return builder.gep(address_of(context, builder, array_type, array), [i])
+        if array_type.layout != "C":
+            raise numba.errors.NumbaTypeError(f"places are counted in C order, which {array_type} is not in")
+        return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
+
+    @intrinsic
+    def at(_context: Any, array: Any, i: Any) -> Any:
+        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.load(_pointer(context, builder, signature.args[0], *args))
+
+        return array.dtype(array, numba.types.intp), generate
+
+    @intrinsic
+    def put_at(_context: Any, array: Any, i: Any, value: Any) -> Any:
+        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[2], _pointer(context, builder, signature.args[0], *args[:2]))
+            return context.get_dummy_value()
+
+        return numba.types.void(array, numba.types.intp, array.dtype), generate
+
+    @intrinsic
+    def eight(_context: Any, words: Any, place: Any) -> Any:
+        """Return the eight words from entry ``place`` on, which must all be within the array."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _pointer(context, builder, signature.args[0], *args)
+            return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+
+        return EIGHT_WORDS(words, numba.types.intp), generate
+
+    @intrinsic
+    def put(_context: Any, words: Any, place: Any, value: Any) -> Any:
+        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _pointer(context, builder, signature.args[0], *args[:2])
+            width = signature.args[0].dtype.bitwidth // 8
+            builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=width)
+            return context.get_dummy_value()
+
+        return numba.types.void(words, numba.types.intp, EIGHT_WORDS), generate
+
+    def _moved(places: list[int]) -> Any:
+        """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
+
+        @intrinsic
+        def move(_context: Any, value: Any, word: Any) -> Any:
+            def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                number = ir.IntType(32)
+                mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
+                return builder.shuffle_vector(args[0], _spread(builder, args[1]), mask)
+
+            return EIGHT_WORDS(EIGHT_WORDS, numba.types.uint64), generate
+
+        return move
+
+    # The words one row further down, with ``word`` for the first; one row further up, with it for the last.
+    rows_above = _moved([8, 0, 1, 2, 3, 4, 5, 6])
+    rows_below = _moved([1, 2, 3, 4, 5, 6, 7, 8])
+
+    @intrinsic
+    def no_cells(_context: Any) -> Any:
+        """Return eight zeros."""
+
+        def generate(_context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+            return _same(0)
+
+        return EIGHT_WORDS(), generate
+
+    @intrinsic
+    def with_counts(_context: Any, sums: Any, cells: Any) -> Any:
+        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(VECTOR, [VECTOR])
+            ones = cgutils.get_or_insert_function(builder.module, kind, f"llvm.ctpop.v{EIGHT}i64")
+            return builder.add(args[0], builder.call(ones, [args[1]]))
+
+        return EIGHT_WORDS(EIGHT_WORDS, EIGHT_WORDS), generate
+
+    @intrinsic
+    def total(_context: Any, sums: Any) -> Any:
+        """Return the sum of eight numbers."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(WORD, [VECTOR])
+            add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.v{EIGHT}i64")
+            return builder.call(add, [args[0]])
+
+        return numba.types.int64(EIGHT_WORDS), generate
+
+    @intrinsic
+    def rows_in(_context: Any, cells: Any) -> Any:
+        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            used = builder.icmp_unsigned("!=", args[0], _same(0))
+            return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
+
+        return numba.types.uint64(EIGHT_WORDS), generate
+
+    @intrinsic
+    def columns_in(_context: Any, cells: Any) -> Any:
+        """Return the columns in which any of the eight words has a cell, as a word."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(WORD, [VECTOR])
+            union = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.or.v{EIGHT}i64")
+            return builder.call(union, [args[0]])
+
+        return numba.types.uint64(EIGHT_WORDS), generate
+
+else:
+
+    def at(array: Any, i: int) -> Any:
+        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
+        return array.reshape(-1)[i]
+
+    def put_at(array: Any, i: int, value: Any) -> None:
+        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
+        array.reshape(-1)[i] = value
+
+    def eight(words: Any, place: int) -> Any:
+        """Return the eight words from entry ``place`` on, which must all be within the array."""
+        return words.reshape(-1)[place : place + EIGHT].copy()
+
+    def put(words: Any, place: int, value: Any) -> None:
+        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
+        entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
+        words.reshape(-1)[place : place + len(entries)] = entries
+
+    def rows_above(value: Any, word: Any) -> Any:
+        """Return the words one row further down, with ``word`` for the first."""
+        return np.concatenate(([word], value[:-1]))
+
+    def rows_below(value: Any, word: Any) -> Any:
+        """Return the words one row further up, with ``word`` for the last."""
+        return np.concatenate((value[1:], [word]))
+
+    def no_cells() -> Any:
+        """Return eight zeros."""
+        return np.zeros(EIGHT, np.uint64)
+
+    def with_counts(sums: Any, cells: Any) -> Any:
+        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+        return sums + np.bitwise_count(cells)
+
+    def total(sums: Any) -> int:
+        """Return the sum of eight numbers."""
+        return int(sums.sum())
+
+    def rows_in(cells: Any) -> Any:
+        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+        return np.uint64(np.packbits(cells != 0, bitorder="little")[0])
+
+    def columns_in(cells: Any) -> Any:
+        """Return the columns in which any of the eight words has a cell, as a word."""
+        return np.bitwise_or.reduce(cells)
+
+
+@njit
+def fill(array: Any, value: Any) -> None:
+    """Write ``value`` into all entries of an array."""
+    for i in range(array.size):
+        put_at(array, i, value)

@@ -1,0 +1,317 @@
+"""Threads that share the games of a batch: each has its own games, and helps the others when it is done.
+
+**Queues.** A game that is stepped by the same thread every time is still in the caches of its core, so every
+thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so
+a thread whose queue is empty takes games from the queues of others.
+
+**Posts.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16 games. So a
+thread that is done spins for about as long, without the GIL, before it goes to sleep. A thread that was
+called and comes when all work is done is not waited for. Each thread has a *post*, with its state:
+
+    ASLEEP      the thread waits for a job: a call has to give it one
+    WATCHING    the thread spins, or will without being given a job
+    CALLED      the thread has not begun yet
+    WORKING     the thread is at work
+
+The caller makes the post CALLED, and takes the call back (WATCHING) from a thread that comes too late; all
+other changes are the thread's own.
+
+**Interrupts.** A KeyboardInterrupt can be raised in the caller wherever it calls something, also in the
+middle of starting a thread or of cleaning up. So a call notes that it has begun before it hands anything out,
+and that it is done when nobody works any more. After a call that was interrupted between the two, ``retire``
+stops the threads. It can itself be interrupted and called again; when it is done, no thread is left.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from _thread import start_new_thread  # threading.Thread.start can be interrupted half-way
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.files.cores import usable_cores
+from territorial.jit.alignment import aligned_zeros
+from territorial.jit.atomics import add, exchange, load, pause, replace
+from territorial.jit.decorators import JIT_ENABLED, kernel, njit
+
+NEXT, END, FIRST = range(3)
+"""A queue: the next number, and which numbers were in it, [first, end)."""
+
+STATE, TURNS = range(2)
+"""A post: its state, and how many times the thread looks at it before it goes to sleep."""
+
+ASLEEP, WATCHING, CALLED, WORKING = range(4)
+
+WIDTH = 16
+"""Numbers of a queue and of a post: no two share a line of the cache, which has up to 128 bytes."""
+
+LINGER = 100e-6
+"""Seconds for which a thread looks for the next call."""
+
+PATIENCE = 60.0
+"""Seconds after which ``retire`` gives up on a thread; a step of one game takes thousandths of a second."""
+
+
+def queues_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
+    """Return full queues, int64 (T, 16), of the numbers [first, end), of about as many for every thread."""
+    queues: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
+    bounds = first + np.arange(num_threads + 1) * (end - first) // num_threads
+    queues[:, FIRST], queues[:, END] = bounds[:-1], bounds[1:]
+    refill(queues)
+    return queues
+
+
+def refill(queues: npt.NDArray[np.int64]) -> None:
+    """Put all numbers into the queues again."""
+    queues[:, NEXT] = queues[:, FIRST]
+
+
+@njit
+def take(queues: Any, thread: int) -> int:
+    """Take a number from the queue of ``thread``, or else from another's; -1 if all are empty.
+
+    No other thread gets the same.
+    """
+    for _ in range(len(queues)):
+        queue = queues[thread]
+        if queue[NEXT] < queue[END]:
+            number = add(queue, 1)
+            if number < queue[END]:
+                return number
+        thread = thread + 1 if thread + 1 < len(queues) else 0
+    return -1
+
+
+@njit
+def begins(post: Any) -> bool:
+    """Return whether to work (again): the thread was called, or is called before it goes to sleep."""
+    if post[STATE] == WORKING:
+        exchange(post, WATCHING)
+    while True:
+        watch(post, post[TURNS])
+        if replace(post, CALLED, WORKING):
+            return True
+        if replace(post, WATCHING, ASLEEP) or load(post) == ASLEEP:
+            return False
+
+
+@njit
+def watch(post: Any, turns: int) -> None:
+    """Look so many times whether the thread is called."""
+    for _ in range(turns):
+        if load(post) == CALLED:
+            break
+        pause()
+
+
+class Crew:
+    """``num_threads`` threads for ``num_games`` games; the caller is the first, the others start when needed.
+
+    Attributes:
+        queues: int64 (T, 16), a queue for every thread, with its games.
+        posts: int64 (T, 16), a post for every thread.
+        is_interrupted: a call has begun and is not done: ``retire`` before the games are touched.
+
+    """
+
+    def __init__(self, num_games: int, num_threads: int) -> None:
+        self.queues = queues_of(0, num_games, num_threads)
+        self.posts: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
+        if 1 < num_threads <= usable_cores():  # else who watches a post keeps others from their work
+            self.posts[1:, TURNS] = turns_in_linger()
+        self.is_interrupted = False
+        self._threads: Threads | None = None
+        self._errors: list[BaseException] = []
+
+    def share(self, call: Callable[[int], None]) -> None:
+        """Call ``call`` with the number of every thread, in that thread; they ``take`` from the queues."""
+        self._begin()
+        done: SimpleQueue[None] = SimpleQueue()
+        try:
+            threads = self._started()
+            for number, jobs in enumerate(threads.jobs, 1):
+                jobs.put(partial(self._run, call, number, done))
+            call(0)
+            for _ in threads.jobs:
+                done.get()
+            self._raise_error()
+        except BaseException:
+            self.retire()
+            raise
+        self.is_interrupted = False
+
+    def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
+        """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
+
+        A thread that watches goes on with what it has. So kernel and arguments must be good for the same as
+        those of the last time, unless there was a ``retire`` between.
+        """
+        queues, posts = self.queues, self.posts
+        if len(arguments) == 1:  # no time to lose: a step of one game takes microseconds
+            queues[0, NEXT], posts[0, STATE] = queues[0, FIRST], CALLED
+            call(arguments[0])
+            return
+        self._begin()
+        asleep = np.empty(len(posts), np.int64)
+        try:
+            threads = self._started()
+            for i in asleep[: call_all(posts, asleep)].tolist():
+                threads.jobs[i - 1].put(partial(self._attend, call, arguments[i], posts[i]))
+            call(arguments[0])
+            while are_working(posts, posts[1, TURNS]):
+                time.sleep(1e-5)
+            self._raise_error()
+        except BaseException:
+            self.retire()
+            raise
+        self.is_interrupted = False
+
+    def retire(self) -> None:
+        """Stop the threads, once each has finished the game that it is at; the next call starts new ones.
+
+        Raises RuntimeError if one of them is still at work after PATIENCE seconds.
+        """
+        self.is_interrupted = True
+        self.queues[:, NEXT] = self.queues[:, END]  # there is nothing left to take
+        are_working(self.posts, 0)  # nobody who has not begun will
+        if self._threads is not None:
+            self._threads.stop()
+        self._threads = None
+        self.posts[:, STATE] = ASLEEP
+        self._errors = []
+        self.is_interrupted = False
+
+    def _begin(self) -> None:
+        """Note that a call has begun, with full queues."""
+        if self.is_interrupted:
+            self.retire()
+        self.is_interrupted = True
+        refill(self.queues)
+
+    def _started(self) -> Threads:
+        """Return the threads, each of which waits for jobs or watches its post."""
+        threads = self._threads
+        if threads is None or threads.process != os.getpid():  # threads do not survive a fork
+            self.posts[:, STATE] = ASLEEP
+            self._threads = threads = Threads(len(self.posts) - 1)
+        return threads
+
+    def _run(self, call: Callable[[int], None], number: int, done: SimpleQueue[None]) -> None:
+        try:
+            call(number)
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            done.put(None)
+
+    def _attend(self, call: Callable[[Any], None], argument: Any, post: npt.NDArray[np.int64]) -> None:
+        try:
+            call(argument)
+        except BaseException as error:  # a kernel raises nothing, but it may not compile
+            self._errors.append(error)
+            post[STATE] = ASLEEP
+
+    def _raise_error(self) -> None:
+        if self._errors:
+            raise self._errors[0]
+
+
+class Threads:
+    """``number`` threads, each of which does the jobs that are put into its queue.
+
+    No job can be put before all of them wait for one; so who is interrupted while they start leaves nobody
+    at work.
+
+    Attributes:
+        jobs: a queue for each thread.
+        process: the process that they are in.
+
+    """
+
+    def __init__(self, number: int) -> None:
+        self.jobs: list[SimpleQueue[Any]] = [SimpleQueue() for _ in range(number)]
+        self.process = os.getpid()
+        self._gone: list[None] = []
+        ready: list[None] = []
+        for jobs in self.jobs:
+            owner = weakref.ref(self, jobs.put)  # no code in Python: an interrupt within that would be lost
+            start_new_thread(_serve, (jobs, owner, ready, self._gone))
+        while len(ready) < number:
+            time.sleep(1e-5)
+
+    def stop(self) -> None:
+        """Let them end, and wait until they have; RuntimeError after PATIENCE seconds."""
+        for jobs in self.jobs:
+            jobs.put(None)
+        until = time.monotonic() + PATIENCE
+        while self.process == os.getpid() and len(self._gone) < len(self.jobs):
+            if time.monotonic() > until:
+                at_work = len(self.jobs) - len(self._gone)
+                raise RuntimeError(
+                    f"{at_work} threads of a step that was interrupted or failed are still at work after "
+                    f"{PATIENCE:g} s; a step of one game must take less. Try again later"
+                )
+            time.sleep(1e-5)
+
+
+def _serve(jobs: SimpleQueue[Any], owner: Any, ready: list[None], gone: list[None]) -> None:
+    """Do jobs until there is None, or ``owner``: nobody is left who could ask for more."""
+    ready.append(None)
+    while (job := jobs.get()) is not None and job is not owner:
+        job()
+        del job
+    gone.append(None)
+
+
+@kernel
+def call_all(posts: Any, asleep: Any) -> int:
+    """Call all threads; write the numbers of those to wake (not the first), and return how many they are."""
+    number = 0
+    exchange(posts[0], CALLED)
+    for i in range(1, len(posts)):
+        if exchange(posts[i], CALLED) == ASLEEP:
+            asleep[number] = i
+            number += 1
+    return number
+
+
+@kernel
+def are_working(posts: Any, turns: int) -> bool:
+    """Take the call back from who has not begun; return whether some still work after so many ``turns``."""
+    for i in range(1, len(posts)):
+        replace(posts[i], CALLED, WATCHING)
+    for i in range(1, len(posts)):
+        while load(posts[i]) == WORKING:
+            if turns <= 0:
+                return True
+            turns -= 1
+            pause()
+    return False
+
+
+@cache
+def turns_in_linger() -> int:
+    """Return how many turns of waiting take LINGER seconds; processors pause for 1 to 50 ns."""
+    if not JIT_ENABLED:
+        return 0
+    number, post = 1000, np.zeros(WIDTH, np.int64)
+    wait(post, number)  # compiled
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        wait(post, number)
+        seconds.append(time.perf_counter() - started)
+    return max(1, int(number * LINGER / min(seconds)))
+
+
+@kernel
+def wait(post: Any, turns: int) -> None:
+    """Watch a post to which nobody is called."""
+    watch(post, turns)

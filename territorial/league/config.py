@@ -1,0 +1,237 @@
+"""Who is in a league, and its rules: plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
+
+from territorial import bots
+from territorial.bots import PythonBot
+from territorial.config.validation import checked_list, finite_number, hint, shown, whole_number
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
+from territorial.engine.seats import check_guest, name_of
+from territorial.files.strict_json import check_fields
+from territorial.league.matchmaking import Opponents, checked_pools
+
+Role = Literal["main", "main_exploiter", "league_exploiter"]
+Games = Literal["own", "shared"]
+EVICTIONS = ("oldest", "weakest", "similar")
+MAX_CAPACITY = 2000
+"""Snapshots: the payoff of so many takes 200 MB, in memory and when a file is read."""
+MAX_BOTS = 1000
+T = TypeVar("T")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
+
+    Args:
+        beats: the probability to be above that it must reach against everybody in ``against``.
+        against: pools of the league, see ``matchmaking.POOLS``.
+        min_games: games with somebody before the probability counts.
+        coverage: the part of those in ``against`` that it must have met so often.
+        min_steps: steps since the last copy before which the gate stays shut.
+        max_steps: steps after which it opens whatever the games say; None: never.
+
+    Steps are what ``League.advance`` counts, such as iterations.
+
+    """
+
+    beats: float = 0.6
+    against: tuple[str, ...] = ("snapshots",)
+    min_games: int = 20
+    coverage: float = 1.0
+    min_steps: int = 1
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "against", checked_pools("against", self.against))
+        for name in ("beats", "coverage"):
+            finite_number(name, getattr(self, name), 0, 1)
+        object.__setattr__(self, "min_games", whole_number("min_games", self.min_games, 1))
+        object.__setattr__(self, "min_steps", whole_number("min_steps", self.min_steps, 0))
+        if self.max_steps is not None:
+            low = max(1, self.min_steps)
+            object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, low))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """Somebody who learns.
+
+    Args:
+        name: letters, digits, ``-`` and ``_``.
+        role: "main" plays to be the best of the league; "main_exploiter" looks for weaknesses of the main
+            agents; "league_exploiter" for weaknesses that all have.
+        seats: seats of a game that it learns from.
+        opponents: who sits at the others.
+        gate: when a copy of it is frozen.
+        reset_chance: how likely it begins anew, from the weights that it had at first, once a copy is frozen.
+
+    """
+
+    name: str
+    role: Role = "main"
+    seats: int = 1
+    opponents: tuple[Opponents, ...] = ()
+    gate: Gate = field(default_factory=Gate)
+    reset_chance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ValueError(f"name is {self.name!r}; it must have 1 to 64 letters, digits, '-' and '_'")
+        if self.role not in get_args(Role):
+            raise ValueError(f"role is {self.role!r}; it must be one of {', '.join(get_args(Role))}")
+        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        object.__setattr__(self, "opponents", checked_list("opponents", self.opponents, Opponents))
+        finite_number("reset_chance", self.reset_chance, 0, 1)
+
+    @property
+    def seats_in_all(self) -> int:
+        """Its own seats and those of its opponents."""
+        return self.seats + sum(part.seats for part in self.opponents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeagueConfig:
+    """The rules of a league.
+
+    Args:
+        num_players: seats of a game.
+        learners: who learns; at least one has the role "main".
+        bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``).
+        python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names.
+        games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
+            all learners and all their opponents sit in every game.
+        capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes.
+        eviction: which: the "oldest", the "weakest" by rating, or one of the two most "similar", by whom they
+            beat. The newest of every learner stays.
+        fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a
+            memory of some 100 games.
+        seed: of all that is drawn.
+
+    """
+
+    num_players: int
+    learners: tuple[Learner, ...]
+    bots: tuple[str, ...] = ()
+    python_bots: tuple[PythonBot, ...] = ()
+    games: Games = "own"
+    capacity: int = 1000
+    eviction: str = "similar"
+    fading: float = 0.99
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learners", checked_list("learners", self.learners, Learner))
+        self._take_bots()
+        players = whole_number("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
+        object.__setattr__(self, "num_players", players)
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED))
+        self._check_learners()
+        if len(self.bots) > MAX_BOTS:
+            raise ValueError(f"bots has {len(self.bots):,} entries; it may have {MAX_BOTS:,}")
+        if self.eviction not in EVICTIONS:
+            raise ValueError(f"eviction is {self.eviction!r}; it must be one of {', '.join(EVICTIONS)}")
+        capacity = whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
+        object.__setattr__(self, "capacity", capacity)
+        if finite_number("fading", self.fading, 0, 1) == 0:
+            raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
+
+    def _take_bots(self) -> None:
+        """Sort the bots into names and those in Python."""
+        given = (*checked_list("bots", self.bots), *checked_list("python_bots", self.python_bots, PythonBot))
+        own: dict[str, PythonBot] = {}
+        for i, bot in enumerate(given):
+            if not isinstance(bot, (str, PythonBot)):
+                raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a bot in Python")
+            if isinstance(bot, PythonBot):
+                check_guest(bot)
+                if own.setdefault(bot.name, bot) is not bot:
+                    raise ValueError(f"two bots in Python are called {bot.name!r}; names tell them apart")
+        names = tuple(dict.fromkeys(map(name_of, given)))
+        if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
+            raise ValueError(
+                f"bots has {shown(unknown[0])}{hint(unknown[0], bots.ALIASES)}; bots are "
+                f"{', '.join(bots.ALIASES)}, and bots in Python, which are given as objects"
+            )
+        object.__setattr__(self, "bots", names)
+        object.__setattr__(self, "python_bots", tuple(own.values()))
+
+    def _check_learners(self) -> None:
+        names = [learner.name for learner in self.learners]
+        if len(names) > MAX_PLAYERS:
+            raise ValueError(f"learners has {len(names):,} entries; it may have {MAX_PLAYERS}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"learners are called {', '.join(names)}; every name may be there once")
+        if not any(learner.role == "main" for learner in self.learners):
+            raise ValueError("no learner has the role 'main'; at least one must")
+        if self.games not in get_args(Games):
+            raise ValueError(f"games is {self.games!r}; it must be one of {', '.join(get_args(Games))}")
+        sums = [learner.seats_in_all for learner in self.learners]
+        totals = sums if self.games == "own" else [sum(sums)]
+        if wrong := [total for total in totals if total != self.num_players]:
+            whose = f"of {names[totals.index(wrong[0])]}" if self.games == "own" else "of all learners"
+            raise ValueError(
+                f"the seats {whose} and of opponents are {wrong[0]} together; a game has num_players = "
+                f"{self.num_players}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as values that JSON has, see :meth:`from_dict`; bots in Python are named."""
+        values = dataclasses.asdict(dataclasses.replace(self, bots=(), python_bots=()))
+        del values["python_bots"]
+        return {**values, "bots": self.bots}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> LeagueConfig:
+        """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be.
+
+        ``python_bots``: those in Python that may be among its ``bots``.
+        """
+        check_fields("config", values, {"learners"}, _names(cls) - {"python_bots"})
+        learners = enumerate(checked_list("learners", values["learners"]))
+        named = values.get("bots", ())
+        return _made(
+            cls,
+            "config",
+            {
+                **values,
+                "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
+                "python_bots": tuple(bot for bot in python_bots if bot.name in named),
+            },
+        )
+
+
+def _learner(what: str, given: Any) -> Learner:
+    values = dict(given) if isinstance(given, Mapping) else given
+    check_fields(what, values, {"name"}, _names(Learner))
+    if "opponents" in values:
+        parts = enumerate(checked_list(f"{what}: opponents", values["opponents"]))
+        values["opponents"] = [_made(Opponents, f"{what}: opponents[{i}]", part) for i, part in parts]
+    if "gate" in values:
+        values["gate"] = _made(Gate, f"{what}: gate", values["gate"])
+    return _made(Learner, what, values)
+
+
+def _made(kind: type[T], what: str, values: Any) -> T:
+    """Return the object with these fields; errors say ``what`` it was to be."""
+    needed = {spec.name for spec in dataclasses.fields(kind) if _is_needed(spec)}  # type: ignore[arg-type]
+    check_fields(what, values, needed, _names(kind))
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+
+
+def _is_needed(spec: dataclasses.Field[Any]) -> bool:
+    return spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+
+
+def _names(kind: type) -> set[str]:
+    return {spec.name for spec in dataclasses.fields(kind)}

@@ -1,0 +1,219 @@
+"""Who plays which seat: a table that an environment draws from at every reset, as plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from territorial import bots
+from territorial.bots import PythonBot
+from territorial.config.validation import hint, shown, true_or_false, whole_number
+from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_guest
+from territorial.files.strict_json import Bounds, check_fields, parse_object
+
+Kind = Literal["trainable", "bot", "snapshot"]
+KINDS: tuple[str, ...] = get_args(Kind)
+BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of a table as a text."""
+
+
+class Player(NamedTuple):
+    """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``."""
+
+    kind: Kind
+    name: str
+    bot: PythonBot | None = None
+    """The bot in Python that plays it; None: a bot of the engine, or no bot."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def seat(self) -> Seat:
+        """What the engine calls the seat: an agent, a bot, or external, for the caller to play."""
+        if self.kind == "bot":
+            return self.name if self.bot is None else self.bot
+        return AGENT if self.kind == "trainable" else EXTERNAL
+
+    @classmethod
+    def parse(cls, text: str) -> Player:
+        """Return the player that a text such as ``bot:banker`` names; ValueError if it names none."""
+        if not isinstance(text, str):
+            raise TypeError(f"a player is {shown(text)}; it must be a string such as 'bot:banker'")
+        kind, _, name = text.partition(":")
+        if kind not in KINDS or not name:
+            raise ValueError(
+                f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}"
+            )
+        if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
+            raise ValueError(
+                f"a player is {shown(text)}{hint(name, bots.ALIASES)}; bots are {', '.join(bots.ALIASES)}, "
+                "and bots in Python, which are given as objects"
+            )
+        return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
+
+
+@dataclass(frozen=True)
+class Group:
+    """So many seats, each of which draws its player from the same choice, by weight and on its own.
+
+    Args:
+        seats: how many; 1 to 250.
+        players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
+            Players may be given as text, and bots in Python as such.
+
+    """
+
+    seats: int
+    players: Mapping[Any, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        if not isinstance(self.players, Mapping):
+            raise TypeError(f"players is {shown(self.players)}; it must be a weight by player")
+        weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
+        if not any(weights.values()):
+            raise ValueError(f"players is {shown(self.players)}; at least one must have a weight above 0")
+        object.__setattr__(self, "players", weights)
+
+
+@dataclass(frozen=True)
+class LeagueTable:
+    """The seats of a game, in groups, and how the players of each are drawn.
+
+    Args:
+        groups: in the order of seats, which there are 2 to 250 of.
+        shuffle: True deals the seats out anew at every draw: who plays where is then random, with the
+            same number of seats for every group.
+
+    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Bots in Python are
+    written by their names, and reading takes the bots themselves. Errors name what is wrong, its value and
+    what it must be.
+
+    """
+
+    groups: Sequence[Group]
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        groups = tuple(self.groups)
+        if bad := [group for group in groups if not isinstance(group, Group)]:
+            raise TypeError(f"groups has the entry {bad[0]!r}; it must be a Group")
+        object.__setattr__(self, "shuffle", true_or_false("shuffle", self.shuffle))
+        object.__setattr__(self, "groups", groups)
+        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
+            raise ValueError(
+                f"the groups have {self.num_players} seats together; there must be "
+                f"{MIN_PLAYERS} to {MAX_PLAYERS}"
+            )
+        known: dict[str, PythonBot] = {}
+        for bot in (player.bot for group in groups for player in group.players if player.bot is not None):
+            if known.setdefault(bot.name, bot) is not bot:
+                raise ValueError(
+                    f"two bots in Python are called {bot.name!r}; make one, and give it to all groups"
+                )
+
+    @property
+    def num_players(self) -> int:
+        """The seats of all groups together."""
+        return sum(group.seats for group in self.groups)
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the names of all players of a kind that can be drawn, in alphabetical order."""
+        drawn = (player for group in self.groups for player, weight in group.players.items() if weight)
+        return sorted({player.name for player in drawn if player.kind == kind})
+
+    def draw(self, rng: np.random.Generator) -> tuple[Player, ...]:
+        """Return who plays each seat of the next game, in the order of seats.
+
+        The same state of ``rng`` gives the same players; an environment that makes it from the seed of the
+        game (``numpy.random.default_rng(seed)``) can play any game again. One number is drawn a seat, and
+        one more where seats are shuffled.
+        """
+        players = [player for group in self.groups for player in _drawn(group, rng)]
+        if self.shuffle:
+            players = [players[i] for i in np.argsort(rng.random(len(players)), kind="stable")]
+        return tuple(players)
+
+    def check_players(self, num_players: int) -> None:
+        """Raise ValueError unless the table is for games of so many players."""
+        if num_players != self.num_players:
+            raise ValueError(
+                f"num_players is {num_players}; the league table has {self.num_players} seats: "
+                f"{' + '.join(str(group.seats) for group in self.groups)}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as values that JSON has."""
+        groups = []
+        for group in self.groups:
+            players = {str(player): weight for player, weight in group.players.items()}
+            groups.append({"seats": group.seats, "players": players})
+        return {"groups": groups, "shuffle": self.shuffle}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[PythonBot] = ()) -> LeagueTable:
+        """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields.
+
+        ``bots``: those in Python that may be among the players.
+        """
+        check_fields("a league table", values, {"groups"}, {"shuffle"})
+        if not isinstance(values["groups"], (list, tuple)):
+            raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
+        known, groups = {f"bot:{bot.name}": bot for bot in bots}, []
+        for i, group in enumerate(values["groups"]):
+            check_fields(f"groups[{i}]", group, {"seats", "players"})
+            try:
+                groups.append(Group(group["seats"], _with_bots(group["players"], known)))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"groups[{i}]: {error}") from None
+        return cls(groups, values.get("shuffle", False))
+
+    def to_json(self) -> str:
+        """Return the table as a text that :meth:`from_json` reads."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, bots: Sequence[PythonBot] = ()) -> LeagueTable:
+        """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
+        try:
+            return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+
+
+def _with_bots(players: Any, known: Mapping[str, PythonBot]) -> Any:
+    """Return players with bots in Python in the place of their names."""
+    if not isinstance(players, Mapping):
+        return players
+    return {known.get(name, name): weight for name, weight in players.items()}
+
+
+def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
+    """Return a player for each seat of a group."""
+    players = list(group.players)
+    ends = np.cumsum(list(group.players.values()))
+    # The largest number below 1 times the sum may round to the sum itself.
+    last = max(i for i, weight in enumerate(group.players.values()) if weight)
+    chosen = np.searchsorted(ends, rng.random(group.seats) * ends[-1], side="right")
+    return [players[i] for i in np.minimum(chosen, last)]
+
+
+def _player(given: Any) -> Player:
+    bot = given.bot if isinstance(given, Player) else given
+    if isinstance(bot, PythonBot):
+        check_guest(bot)
+        return Player("bot", bot.name, bot)
+    return Player.parse(str(given) if isinstance(given, Player) else given)
+
+
+def _weight(player: object, weight: Any) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+        raise ValueError(f"the weight of {player!s} is {weight!r}; it must be a number from 0")
+    return float(weight)

@@ -1,0 +1,1 @@
+"""Observations as the engine writes them: their layout, tables and packed boards."""

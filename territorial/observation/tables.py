@@ -1,0 +1,359 @@
+"""Observing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import Params
+from territorial.constants import NEUTRAL
+from territorial.game.board import num_blocks, num_groups, num_strips
+from territorial.game.change_log import forget_changes
+from territorial.game.fronts import mark_all
+from territorial.game.rules import (
+    BASIS_POINTS,
+    cadence,
+    has_pools,
+    need_for,
+    opening_rate,
+    rank_doubled,
+    rate_for_land,
+    rate_over_cap,
+)
+from territorial.game.scratch import Work
+from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.jit.alignment import aligned_zeros
+from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit, quotient
+from territorial.jit.simd import EIGHT, at, put_at
+from territorial.observation.layout import (
+    BORDERS,
+    GLOBALS,
+    LARGEST_NEED,
+    NEW_GAME,
+    PLAYERS,
+    ObsLayout,
+    index,
+)
+from territorial.observation.packing import pack_board, pack_changes
+
+BYTES_A_WORD = 8
+LOW_BYTE = np.uint64(0xFF)
+POWERS_OF_HALF = 0.5 ** np.arange(64)
+"""Exact, so multiplying by one is dividing by a power of two."""
+
+
+class Observations(NamedTuple):
+    """What is observed of E games, absolute seat order; ``territorial.observation.layout`` has every array.
+
+    F frames, B bit planes, D most cells in a delta, P seats.
+    """
+
+    planes: npt.NDArray[np.uint8]  # (E, F, B, H, ceil(W/8))
+    delta_index: npt.NDArray[np.uint32]  # (E, D)
+    delta_code: npt.NDArray[np.uint8]  # (E, D)
+    delta_count: npt.NDArray[np.int32]  # (E,)
+    players: npt.NDArray[np.float32]  # (E, P, columns)
+    borders: npt.NDArray[np.float32]  # (E, columns, P+1, P+1), by owner codes; row 0 is zero
+    globals: npt.NDArray[np.float32]  # (E, columns)
+    masks: npt.NDArray[np.uint8]  # (E, P, ceil((P+2)/8)): bit 0 holds, bit t+1 a launch against t
+
+
+class Buffers(NamedTuple):
+    """The memory behind ``Observations``: boards in words, and which bands of older frames are not zero."""
+
+    boards: npt.NDArray[np.uint64]  # (E, F, B, rows, S), see territorial.observation.packing
+    history: npt.NDArray[np.uint64]  # (E, F, B, groups)
+    delta_index: npt.NDArray[np.uint32]
+    delta_code: npt.NDArray[np.uint8]
+    delta_count: npt.NDArray[np.int32]
+    players: npt.NDArray[np.float32]
+    borders: npt.NDArray[np.float32]
+    globals: npt.NDArray[np.float32]
+    masks: npt.NDArray[np.uint8]
+
+
+def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
+    """Return zeroed buffers for ``num_games`` games."""
+    strips = num_strips(layout.width)
+    rows = EIGHT * num_blocks(layout.height)
+    boards = (num_games, layout.frames, layout.num_planes, rows, strips)
+    return Buffers(
+        boards=aligned_zeros(boards, np.uint64),
+        history=np.zeros((*boards[:3], num_groups(layout.height)), np.uint64),
+        delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
+        delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
+        delta_count=np.full(num_games, NEW_GAME, np.int32),
+        players=np.zeros((num_games, *layout.shape("players")), np.float32),
+        borders=np.zeros((num_games, *layout.shape("borders")), np.float32),
+        globals=np.zeros((num_games, *layout.shape("globals")), np.float32),
+        masks=np.zeros((num_games, *layout.shape("masks")), np.uint8),
+    )
+
+
+def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
+    """Return the buffers as people know them: read-only views, as every step builds on the last."""
+    planes = buffers.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
+    arrays: list[Any] = [planes, *(array.view() for array in buffers[2:])]
+    for array in arrays:
+        array.flags.writeable = False
+    return Observations(*arrays)
+
+
+(
+    _ALIVE,
+    _LAND,
+    _TROOPS,
+    _LOG_LAND,
+    _LOG_TROOPS,
+    _DENSITY,
+    _FILL,
+    _INTEREST,
+    _LAND_SHARE,
+    _TROOPS_SHARE,
+    _RANK,
+    _POOLS_OUT,
+    _POOLS_IN,
+    _LOG_POOLS_OUT,
+    _LOG_POOLS_IN,
+    _PEAK,
+    _PEAK_RATIO,
+    _TICKS_TO_STEP,
+    _CADENCE,
+    _ILLEGAL,
+) = range(len(PLAYERS))
+_FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
+(
+    _TICK,
+    _TICKS_TO_INTEREST,
+    _TICKS_TO_INCOME,
+    _NEUTRAL_SHARE,
+    _OPENING,
+    _ALIVE_SHARE,
+) = range(len(GLOBALS))
+
+
+def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
+    """Put ``older``, the XORs of a stack (F-1, B, rows, S), below the board of game ``k``."""
+    buffers.boards[k, 1:] = older
+    entries, num_planes, rows, strips = older.shape
+    words = older.reshape(entries, num_planes, rows * strips)
+    bands = np.bitwise_or.reduceat(words, np.arange(0, rows * strips, EIGHT * strips), axis=2) != 0
+    padded = np.zeros((entries, num_planes, 64 * buffers.history.shape[-1]), np.bool_)
+    padded[..., : bands.shape[2]] = bands
+    buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
+
+
+@njit
+def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Write all there is to see of ``game`` into entry ``k``, whatever was there before."""
+    mark_all(game)
+    forget_changes(work)
+    if buffers.boards.shape[1] > 0:
+        buffers.delta_count[k] = pack_board(game, params, buffers.boards[k], buffers.history[k])
+    for p in range(1, len(game.alive)):
+        buffers.players[k, p - 1, _ALIVE] = 1  # nobody is passed over
+    observe_tables(game, params, work, buffers, k)
+
+
+@njit
+def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Bring entry ``k``, which shows ``game`` as it was before the step, up to date."""
+    if buffers.boards.shape[1] > 0:
+        buffers.delta_count[k] = pack_changes(
+            game,
+            params,
+            work,
+            buffers.boards[k],
+            buffers.history[k],
+            buffers.delta_index[k],
+            buffers.delta_code[k],
+        )
+    observe_tables(game, params, work, buffers, k)
+
+
+@njit
+def copy_observation(source: Buffers, destination: Buffers, k: int) -> None:
+    """Copy entry ``k`` whole."""
+    copy_numbers(source.boards[k], destination.boards[k])
+    copy_numbers(source.history[k], destination.history[k])
+    copy_numbers(source.delta_index[k], destination.delta_index[k])
+    copy_numbers(source.delta_code[k], destination.delta_code[k])
+    destination.delta_count[k] = source.delta_count[k]
+    copy_numbers(source.players[k], destination.players[k])
+    copy_numbers(source.borders[k], destination.borders[k])
+    copy_numbers(source.globals[k], destination.globals[k])
+    copy_numbers(source.masks[k], destination.masks[k])
+
+
+@njit
+def copy_numbers(source: Any, destination: Any) -> None:
+    """Copy an array: assigning one to the other would allocate, in case they overlap."""
+    for i in range(source.size):
+        put_at(destination, i, at(source, i))
+
+
+@njit
+def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Write the tables and masks of ``game`` into entry ``k``."""
+    observe_globals(game, params, buffers.globals[k])
+    observe_borders(game, buffers.borders[k])
+    observe_launches(game, params, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
+    observe_players(game, params, work, buffers.players[k])
+
+
+@njit
+def observe_globals(game: Game, params: Params, out: Any) -> None:
+    """Write the numbers that are the same for everybody; ``out``: float32 (columns,)."""
+    now = game.clock[TICK]
+    living = 0
+    for p in range(np.uint64(1), np.uint64(len(game.alive))):
+        living += game.alive[p]
+    out[_TICK] = now
+    out[_TICKS_TO_INTEREST] = params.interest_every - 1 - now % params.interest_every
+    out[_TICKS_TO_INCOME] = params.income_every - 1 - now % params.income_every
+    out[_NEUTRAL_SHARE] = game.land[NEUTRAL] / game.clock[NUM_LAND]
+    out[_OPENING] = max(0.0, 1.0 - now / params.early_interest_ticks)
+    out[_ALIVE_SHARE] = living / params.num_players
+
+
+@njit
+def observe_borders(game: Game, out: Any) -> None:
+    """Write fronts and pools of all pairs that are not as last observed; ``out``: (columns, P+1, P+1)."""
+    owners, words = len(game.alive), game.stale.shape[1]
+    for p in range(1, owners):
+        for word in range(words):
+            targets = at(game.stale, p * words + word)
+            put_at(game.stale, p * words + word, ZERO)
+            if word == words - 1:
+                targets &= ~ZERO >> np.uint64(-owners % 64)
+            while targets != ZERO:
+                pair = p * owners + 64 * word + lowest_bit(targets)
+                size, pool = at(game.fronts, pair), at(game.pools, pair)
+                write_border(out, _FRONT, pair, size)
+                write_border(out, _LOG_FRONT, pair, log2_of(size))
+                write_border(out, _POOL, pair, pool)
+                write_border(out, _LOG_POOL, pair, log2_of(pool))
+                write_border(out, _TAKEN, pair, at(game.taken, pair))
+                write_border(out, _NEED, pair, 0)
+                targets &= targets - ONE
+
+
+@njit
+def write_border(out: Any, column: int, pair: int, value: float) -> None:
+    """Write a number about the ``pair``-th pair of owners."""
+    put_at(out, column * out.shape[1] * out.shape[2] + pair, np.float32(value))
+
+
+@njit
+def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks: Any) -> None:
+    """Write what a launch against each neighbour needs, and which launches are legal.
+
+    ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
+    """
+    owners, words = len(game.alive), game.bordering.shape[1]
+    for p in range(1, owners):
+        if was_dead(game, p, players):
+            continue
+        troops = game.troops[p]
+        most = quotient(troops, params.need_divisor)
+        carry = ONE  # holding is always legal
+        for word in range(words):
+            targets, allowed = at(game.bordering, p * words + word), ZERO
+            while targets != ZERO:
+                pair = p * owners + 64 * word + lowest_bit(targets)
+                need = need_for(at(game.fronts, pair), at(game.pools, pair), params)
+                put_at(needs, pair, np.float32(min(LARGEST_NEED, need / max(1, troops))))
+                allowed |= targets & (~targets + ONE) if need <= most else ZERO
+                targets &= targets - ONE
+            write_bytes(masks[p - 1], BYTES_A_WORD * word, allowed << ONE | carry)
+            carry = allowed >> TOP_BIT
+        write_bytes(masks[p - 1], BYTES_A_WORD * words, carry)
+
+
+@njit
+def write_bytes(out: Any, first: int, word: Any) -> None:
+    """Write the bytes of ``word``, lowest first, into ``out`` from ``first`` on, as far as there is room."""
+    for byte in range(first, min(first + BYTES_A_WORD, len(out))):
+        put_at(out, byte, np.uint8(word & LOW_BYTE))
+        word >>= np.uint64(8)
+
+
+@njit
+def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
+    """Write one row per seat; ``out``: float32 (P, columns)."""
+    total = 0
+    for p in range(np.uint64(1), np.uint64(len(game.troops))):
+        total += game.troops[p]
+    sum_pools(game, work.sums)
+    for p in range(1, len(game.troops)):
+        row = out[p - 1]
+        row[_ILLEGAL] = game.illegal[p]
+        if was_dead(game, p, out):
+            continue
+        land, troops = game.land[p], game.troops[p]
+        pools_out, pools_in = work.sums[0, p], work.sums[1, p]
+        row[_ALIVE], row[_LAND], row[_TROOPS] = game.alive[p], land, troops
+        row[_LOG_LAND], row[_LOG_TROOPS] = log2_of(land), log2_of(troops)
+        row[_DENSITY] = troops / max(1, land)
+        row[_FILL] = troops / max(1, params.soft_cap * land)
+        row[_INTEREST] = rate_now(game, params, work, p) * 100 / BASIS_POINTS
+        row[_LAND_SHARE] = land / game.clock[NUM_LAND]
+        row[_TROOPS_SHARE] = troops / max(1, total)
+        row[_RANK] = (game.place2[p] if game.place2[p] != 0 else rank_doubled(game, p)) / 2
+        row[_POOLS_OUT], row[_POOLS_IN] = pools_out, pools_in
+        row[_LOG_POOLS_OUT], row[_LOG_POOLS_IN] = log2_of(pools_out), log2_of(pools_in)
+        row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
+        wait = max(0, game.next_step[p] - game.clock[TICK])
+        row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
+        row[_CADENCE] = cadence(land, params)
+
+
+@njit
+def was_dead(game: Game, p: int, players: Any) -> bool:
+    """Return whether ``p`` was dead already when ``players`` was last written: nothing can have changed."""
+    return (game.alive[p] == 0) & (players[p - 1, _ALIVE] == 0)
+
+
+@njit
+def sum_pools(game: Game, sums: Any) -> None:
+    """Write the troops that everybody has in the field, and those of others against him: int64 (2, P+1)."""
+    for p in range(np.uint64(len(game.troops))):
+        sums[0, p] = sums[1, p] = 0
+    for p in range(1, len(game.troops)):
+        for word in range(game.active.shape[1]):
+            targets = game.active[p, word]
+            while targets != ZERO:
+                target = 64 * word + lowest_bit(targets)
+                sums[0, p] += game.pools[p, target]
+                sums[1, target] += game.pools[p, target]
+                targets &= targets - ONE
+
+
+@njit
+def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
+    """Return the interest rate of ``p`` in basis points if it were paid now; 0 for the dead."""
+    land = game.land[p]
+    if game.alive[p] == 0 or land <= 0:
+        return 0
+    rate = rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate)
+    rate = max(rate, opening_rate(game.clock[TICK], params))
+    return rate_over_cap(rate, game.troops[p], params.soft_cap * land, params.over_cap_slope)
+
+
+@njit
+def log2_of(amount: int) -> float:
+    """Return log2(1 + amount), straight between powers of two: exact arithmetic, the same everywhere."""
+    exponent = highest_bit(np.uint64(amount + 1))
+    return exponent + ((amount + 1) * POWERS_OF_HALF[exponent] - 1.0)
+
+
+def column(tables: Observations, table: str, name: str) -> npt.NDArray[np.float32]:
+    """Return the column ``name`` of ``table`` (players, borders or globals) for all games, as a view."""
+    columns = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
+    if table not in columns:
+        raise KeyError(f"no table {table!r}; there are {', '.join(columns)}")
+    position = index(columns[table], name)
+    array: npt.NDArray[np.float32] = getattr(tables, table)
+    return array[:, position] if table == "borders" else array[..., position]

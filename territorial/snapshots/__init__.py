@@ -1,0 +1,1 @@
+"""Snapshots of policies: weights and manifests in a folder that processes share."""

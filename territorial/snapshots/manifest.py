@@ -1,0 +1,106 @@
+"""What has to be known about frozen weights to play with them: a manifest, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from territorial.config.validation import shown, whole_number
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, RULES_VERSION
+from territorial.files.strict_json import check_fields
+from territorial.observation.layout import MAX_FRAMES, OBS_VERSION
+from territorial.snapshots.errors import MismatchError
+
+_RANGES = {
+    "height": (MIN_SIDE, MAX_SIDE),
+    "width": (MIN_SIDE, MAX_SIDE),
+    "num_players": (MIN_PLAYERS, MAX_PLAYERS),
+    "frames": (0, MAX_FRAMES),
+    "obs_version": (1, 2**31),
+    "rules_version": (1, 2**31),
+}
+ANY = None
+"""In :meth:`Manifest.require`: whatever the field is, it will do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """The description of one snapshot; all of it can be written as JSON.
+
+    Args:
+        architecture: the name under which whoever builds the network knows it.
+        observation: the form of observations that it reads, such as "packed" or "features".
+        action_format: the form of its actions, such as "discrete" or "multi_discrete".
+        height, width: cells of the map it was trained on; 16 to 1024.
+        num_players: seats of the game; 2 to 250.
+        frames: boards in a stack, 0 to 16; 0 where it reads no boards.
+        obs_version, rules_version: of the release it was trained with.
+        settings: what the architecture was built with, such as its widths: two snapshots can share one
+            network if ``architecture`` and ``settings`` are equal.
+        metadata: anything else, such as the iteration; nothing here depends on it.
+
+    Errors name the field, its value and what it must be.
+
+    """
+
+    architecture: str
+    observation: str
+    action_format: str
+    height: int
+    width: int
+    num_players: int
+    frames: int
+    obs_version: int = OBS_VERSION
+    rules_version: int = RULES_VERSION
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("architecture", "observation", "action_format"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise TypeError(f"{name} is {shown(value)}; it must be a string, and not an empty one")
+        for name, (low, high) in _RANGES.items():
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
+        for name in ("settings", "metadata"):
+            object.__setattr__(self, name, _plain(name, getattr(self, name)))
+
+    def require(self, what: str, **wanted: Any) -> None:
+        """Raise MismatchError unless every field named has the value given; ``ANY`` fits all.
+
+        ``what`` says whose manifest it is. TypeError for names that are no fields.
+        """
+        for name, value in wanted.items():
+            if name not in NAMES:
+                raise TypeError(f"{name!r} is no field of a manifest; it has {', '.join(NAMES)}")
+            found = getattr(self, name)
+            if value is not ANY and found != _plain(name, value):
+                raise MismatchError(f"{what}: {name} is {found!r}; here it must be {value!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as values that JSON has; :meth:`from_dict` reads them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Manifest:
+        """Return the manifest of ``to_dict``; ValueError for missing and for unknown fields."""
+        check_fields("the manifest", values, NAMES)
+        return cls(**values)
+
+
+NAMES = tuple(spec.name for spec in fields(Manifest))
+"""The fields of a manifest."""
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a copy of ``value`` as JSON would give it back."""
+    if isinstance(value, Mapping):
+        if bad := [key for key in value if not isinstance(key, str)]:
+            raise TypeError(f"{name} has the key {shown(bad[0])}; keys must be strings")
+        return {key: _plain(f"{name}[{key!r}]", part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(f"{name}[{i}]", part) for i, part in enumerate(value)]
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise TypeError(f"{name} is {value!r}; it must be something that JSON has")

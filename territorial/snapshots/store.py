@@ -1,0 +1,368 @@
+"""Frozen weights of opponents: one copy a machine, whatever the number of processes that play with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config.validation import shown, whole_number
+from territorial.constants import RULES_VERSION
+from territorial.files import safetensors
+from territorial.files.bounded import open_file, read_file
+from territorial.files.locks import locked, sync_folder
+from territorial.files.mapped import forget_pages, mapped
+from territorial.files.strict_json import Bounds, parse_object
+from territorial.observation.layout import OBS_VERSION
+from territorial.snapshots.errors import DamagedSnapshotError, UnknownSnapshotError
+from territorial.snapshots.manifest import Manifest
+
+Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
+
+FORMAT = 1
+"""Of the folders of snapshots; another number is another layout of the files."""
+MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+_LOCK = ".lock"
+"""Held by who changes what is in the folder."""
+_UNFINISHED = ".unfinished"
+"""What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
+MIN_SIZE, MAX_SIZE = 8, 2**48
+"""Bytes of a file of weights."""
+MANIFEST_BOUNDS = Bounds(nbytes=2**20, values=2**16)
+"""Of the manifest file: settings and metadata are to be short."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
+
+
+class Packed(NamedTuple):
+    """A snapshot on its way from one machine to another."""
+
+    manifest: bytes
+    weights: Buffer
+
+
+class Weights(Mapping[str, npt.NDArray[Any]]):
+    """The tensors of a snapshot by name: read-only arrays that alias the file, shared by all processes.
+
+    ``torch.from_numpy`` takes them without a copy (and warns that nobody must write to them: the system
+    ends a process that does). A tensor of a dtype which numpy lacks is shown as whole numbers of the
+    same width; ``dtypes`` has its real one: ``torch.from_numpy(a).view(torch.bfloat16)`` where it is
+    "BF16".
+    """
+
+    def __init__(self, name: str, manifest: Manifest, tensors: safetensors.Tensors) -> None:
+        self.name = name
+        self.manifest = manifest
+        self.dtypes: Mapping[str, str] = MappingProxyType(tensors.dtypes)
+        """The dtype of every tensor, by the names in ``safetensors.NUMPY_DTYPES``."""
+        self._arrays = tensors.arrays
+        self._file = tensors.file
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"Weights({self.name!r}, {len(self)} tensors, {self.nbytes:,} bytes)"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors together."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def forget_pages(self) -> None:
+        """Free what this process notes of the file's pages, see ``mapped.forget_pages``; nothing changes."""
+        forget_pages(self._file)
+
+
+class SnapshotStore:
+    """Snapshots in a folder of a local disk, each a folder of its own with weights and a manifest.
+
+    Any number of processes may use one store at once. A snapshot appears complete or not at all, also
+    when a process or the machine is stopped half way, and never changes; another may have its name once it
+    is removed. Whoever has it loaded then keeps it. Nothing in its files is ever executed or unpickled.
+
+    A store can be pickled: the other side opens the same folder. Where that is another machine, give it
+    ``fetch``, which all its processes together call once for each snapshot that they come to need.
+
+    Args:
+        path: the folder; made if it is not there. In a file system in memory, such as /dev/shm, the
+            weights could not leave memory when it is needed.
+        fetch: called with the name of a snapshot that is not here; returns what :meth:`pack` returned where
+            it is, or raises KeyError if there is none. It must be possible to pickle it if the store is.
+
+    Names of snapshots have 1 to 128 letters, digits, ``-``, ``_`` and ``.``; they begin with a letter or
+    a digit and do not end with a dot. Anything else is a ValueError.
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, fetch: Callable[[str], Packed] | None = None) -> None:
+        self.path = Path(path).absolute()
+        self.fetch = fetch
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(f"path is {str(path)!r}; that is a file, not a folder") from None
+
+    def __repr__(self) -> str:
+        return f"SnapshotStore({str(self.path)!r})"
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether a snapshot is here; one that could be fetched is not."""
+        return (
+            isinstance(name, str) and bool(_NAME.fullmatch(name)) and (self.path / name / MANIFEST).is_file()
+        )
+
+    def within(self, name: str) -> SnapshotStore:
+        """Return a store of the same kind in a folder of this one, such as for one run of several."""
+        return SnapshotStore(self.path / name, fetch=self.fetch)
+
+    def names(self) -> list[str]:
+        """Return the names of all snapshots that are here, in alphabetical order."""
+        return sorted(name for name in os.listdir(self.path) if name in self)
+
+    # ---- coming and going ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        name: str,
+        tensors: Mapping[str, Any],
+        manifest: Manifest,
+        *,
+        dtypes: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep a copy of ``tensors`` under ``name``; it is on the disk when this returns.
+
+        Args:
+            name: see the class.
+            tensors: arrays by name, of any shape; bool, whole numbers, floats or complex64.
+            manifest: what they are.
+            dtypes: for uint8 and uint16 arrays that hold the bits of a dtype which numpy lacks, its name:
+                ``{"conv.weight": "BF16"}`` where the array is ``tensor.view(torch.uint16).numpy()``.
+
+        Raises FileExistsError if there is a snapshot of that name, TypeError and ValueError for what cannot
+        be stored, OSError if the disk is full. The store is then as it was.
+
+        """
+        _check_name(name)
+        if not isinstance(manifest, Manifest):
+            raise TypeError(f"manifest is {manifest!r}; it must be a territorial.league.Manifest")
+        with self._changing() as folder:
+            if name in self:
+                raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
+            size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
+            about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
+            text = (json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+            _check_readable(name, text)
+            _write(folder / MANIFEST, [text])
+            self._commit(folder, name)
+
+    def remove(self, name: str) -> None:
+        """Remove a snapshot; whoever has it loaded keeps it.
+
+        Raises UnknownSnapshotError if it is not here. Windows refuses while a process has it loaded:
+        PermissionError, and it stays.
+        """
+        _check_name(name)
+        with self._changing() as folder:
+            if not (self.path / name).is_dir():
+                raise self._unknown(name)
+            (self.path / name).rename(folder / name)
+
+    # ---- using --------------------------------------------------------------------------------------
+
+    def manifest(self, name: str) -> Manifest:
+        """Return the manifest of a snapshot, which is fetched if it has to be.
+
+        Raises UnknownSnapshotError and DamagedSnapshotError.
+        """
+        return self._about(name).manifest
+
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 of a snapshot's weights in hexadecimal digits; raises as :meth:`manifest`."""
+        return self._about(name).sha256
+
+    def load(self, name: str, *, expect: Mapping[str, Any] | None = None, verify: bool = True) -> Weights:
+        """Return the tensors of a snapshot as read-only arrays that alias its file.
+
+        Args:
+            name: of the snapshot, which is fetched if it has to be.
+            expect: fields of the manifest and what they must be, such as ``{"architecture": "cnn"}``.
+                ``obs_version`` and ``rules_version`` must be those of this release unless given here;
+                ``manifest.ANY`` (None) is for whatever they are.
+            verify: read the file once and compare it with its digest, which takes tens of milliseconds
+                for 20 MB. False compares lengths only.
+
+        Raises UnknownSnapshotError, MismatchError and DamagedSnapshotError.
+
+        """
+        about = self._about(name)
+        versions = {"obs_version": OBS_VERSION, "rules_version": RULES_VERSION}
+        about.manifest.require(f"snapshot {name!r}", **(versions | dict(expect or {})))
+        try:
+            with open_file(self.path / name / WEIGHTS) as file:
+                about.check(file, verify=verify)
+                return Weights(name, about.manifest, safetensors.read(file))
+        except (FileNotFoundError, IsADirectoryError, ValueError) as error:
+            if self._about(name) != about:  # it was replaced meanwhile
+                return self.load(name, expect=expect, verify=verify)
+            raise self._damaged(name, WEIGHTS, error) from None
+
+    def pack(self, name: str) -> Packed:
+        """Return the files of a snapshot for ``fetch`` on another machine; the weights alias the file.
+
+        Raises UnknownSnapshotError.
+        """
+        _check_name(name)
+        try:
+            text = read_file(self.path / name / MANIFEST, MANIFEST_BOUNDS.nbytes)
+            with open_file(self.path / name / WEIGHTS) as file:
+                return Packed(text, mapped(file, file.seek(0, 2)))
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._unknown(name) from None
+        except (ValueError, IsADirectoryError) as error:
+            raise self._damaged(name, f"{MANIFEST} or {WEIGHTS}", error) from None
+
+    # ---- within -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[Path]:
+        """Give a folder for what comes or goes; what is left in it goes. All other processes wait."""
+        folder = self.path / _UNFINISHED
+        with locked(self.path / _LOCK):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _commit(self, folder: Path, name: str) -> None:
+        """Make a snapshot of the files in ``folder``, all of it at once."""
+        sync_folder(folder)
+        folder.rename(self.path / name)
+        sync_folder(self.path)
+
+    def _about(self, name: str) -> _About:
+        """Return what is written about a snapshot, fetched if it has to be."""
+        _check_name(name)
+        path = self.path / name / MANIFEST
+        if self.fetch is not None and not path.is_file():
+            self._fetch(name, self.fetch)
+        try:
+            return _read_about(name, read_file(path, MANIFEST_BOUNDS.nbytes))
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._unknown(name) from None
+        except (ValueError, IsADirectoryError) as error:
+            raise self._damaged(name, MANIFEST, error) from None
+
+    def _fetch(self, name: str, fetch: Callable[[str], Packed]) -> None:
+        """Get a snapshot from elsewhere, unless another process has done so while this one waited."""
+        with self._changing() as folder:
+            if name in self:
+                return
+            try:
+                text, weights = fetch(name)
+            except KeyError:
+                raise self._unknown(name) from None
+            try:
+                about = _read_about(name, bytes(text))
+                about.compare(*_write(folder / WEIGHTS, [np.frombuffer(weights, np.uint8).data]))
+            except ValueError as error:
+                raise self._damaged(name, "as fetched", error) from None
+            _write(folder / MANIFEST, [bytes(text)])
+            self._commit(folder, name)
+
+    def _unknown(self, name: str) -> UnknownSnapshotError:
+        names = self.names()
+        known = f"it has {', '.join(names[:10])}{' ...' * (len(names) > 10)}" if names else "it is empty"
+        return UnknownSnapshotError(f"there is no snapshot {name!r} in {self.path}; {known}")
+
+    def _damaged(self, name: str, file: str, error: Exception) -> DamagedSnapshotError:
+        return DamagedSnapshotError(f"snapshot {name!r} in {self.path} is damaged: {file}: {error}")
+
+
+class _About(NamedTuple):
+    """What the manifest file of a snapshot says."""
+
+    manifest: Manifest
+    size: int
+    sha256: str
+
+    def check(self, file: BufferedReader, *, verify: bool) -> None:
+        """Raise ValueError unless ``file`` has the weights; ``verify``: and has them bit by bit."""
+        size = file.seek(0, 2)
+        file.seek(0)
+        whole = verify and size == self.size  # else the size says enough
+        self.compare(size, hashlib.file_digest(file, "sha256").hexdigest() if whole else self.sha256)
+
+    def compare(self, size: int, sha256: str) -> None:
+        """Raise ValueError unless these are the size and the digest of the weights."""
+        if size != self.size:
+            raise ValueError(f"it has {size:,} bytes; it must have {self.size:,}")
+        if sha256 != self.sha256:
+            raise ValueError("its content is not what was written (SHA-256)")
+
+
+def _read_about(name: str, text: bytes) -> _About:
+    """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
+    fields = parse_object(text, MANIFEST_BOUNDS)
+    found, own, size, digest = (fields.pop(key, None) for key in ("format", "name", "bytes", "sha256"))
+    if found != FORMAT:
+        raise ValueError(f"it is of format {shown(found)}; this release reads format {FORMAT}")
+    if own != name:
+        raise ValueError(f"it is that of {shown(own)}")
+    try:
+        manifest = Manifest.from_dict(fields)
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            raise ValueError(f"sha256 is {shown(digest)}; it must be 64 hexadecimal digits")
+        return _About(manifest, whole_number("bytes", size, MIN_SIZE, MAX_SIZE), digest)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _check_readable(name: str, text: bytes) -> None:
+    """Raise ValueError for a manifest that could be written, and not be read again."""
+    try:
+        _read_about(name, text)
+    except ValueError as error:
+        raise ValueError(f"the manifest cannot be stored: {error}") from None
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a snapshot is {name!r}; it must be a string")
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"the name of a snapshot is {name!r}; it must have 1 to 128 letters, digits, '-', '_' and '.', "
+            "begin with a letter or a digit, and not end with a dot"
+        )
+
+
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
+    """Write a new file, down to the disk, and return its bytes and its SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with open(path, "xb") as file:
+        for piece in pieces:
+            file.write(piece)
+            digest.update(piece)
+            size += len(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return size, digest.hexdigest()
