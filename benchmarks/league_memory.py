@@ -285,7 +285,7 @@ def open_all(algorithm: Any, names: list[str]) -> None:
     """Have every runner read all snapshots, down to the last byte."""
 
     def read(runner: Any) -> int:
-        from rllib_adapters.configure import POOL
+        from rllib_adapters.agents import POOL
 
         opponents = runner.module[POOL].opponents
         opponents.keep(names)

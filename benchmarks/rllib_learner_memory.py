@@ -30,7 +30,8 @@ import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configure import MAIN, configure
+from rllib_adapters.agents import MAIN
+from rllib_adapters.configure import configure
 from rllib_adapters.modules import ReferenceModule
 from territorial import GameConfig
 from territorial.cli import options

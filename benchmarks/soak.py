@@ -28,7 +28,8 @@ import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configure import configure, freeze, set_league
+from rllib_adapters.configure import configure
+from rllib_adapters.control import freeze, set_league
 from rllib_adapters.memory import MB, RAY, describe
 from rllib_adapters.modules import ReferenceModule, settings_of
 from territorial import GameConfig

@@ -22,7 +22,8 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configure import configure, freeze, set_league
+from rllib_adapters.configure import configure
+from rllib_adapters.control import freeze, set_league
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.modules import ReferenceModule, settings_of
 from rllib_adapters.pool import opponents_of, pool_settings

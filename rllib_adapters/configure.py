@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from rllib_adapters.agents import MAIN, POOL, module_of
+from rllib_adapters.agents import POOL, module_of
 from rllib_adapters.algorithms import check_algorithm, check_stack
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
@@ -110,62 +106,3 @@ def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule],
     if not (isinstance(kind, type) and issubclass(kind, BoardModule)):
         raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of BoardModule")
     return kind, settings
-
-
-def freeze(
-    algorithm: Algorithm, store: SnapshotStore | str, name: str, *, module: str = MAIN, **metadata: Any
-) -> None:
-    """Add the present weights of a module that learns to ``store`` as the snapshot ``name``.
-
-    ``module``: its name; ``metadata``: whatever is worth knowing about it later, such as the iteration.
-    """
-    specs = algorithm.config.rl_module_spec.rl_module_specs
-    if module == POOL or module not in specs:
-        learning = ", ".join(known for known in specs if known != POOL)
-        raise ValueError(f"module is {module!r}; those that learn are {learning}")
-    spec = specs[module]
-    manifest = spec.module_class.manifest(spec.model_config, **metadata)
-    store_of(store).add(name, weights_of(algorithm, module), manifest)
-
-
-def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the weights of the network of a module that learns, by the names that snapshots have."""
-    weights = algorithm.learner_group.get_weights([module])[module]
-    return {key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")}
-
-
-def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
-    """Let ``league`` draw the players of all games that begin from now on.
-
-    Snapshots that are not in it can be removed from the store then: runners have opened those that play in
-    games under way, and let go of all others. The table is part of the algorithm's checkpoints, and
-    runners that RLlib starts anew get it as well. Runners of an evaluation follow, unless
-    ``evaluation_config`` has an ``env_config`` of its own. ValueError if the table may give a seat to a kind
-    of player, or to one who learns, that the first one could not.
-    """
-    hand_over = partial(_hand_over, league=league)
-    algorithm.env_runner_group.foreach_env_runner(hand_over)
-    _remember(algorithm.config, league)
-    if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
-        algorithm.eval_env_runner_group.foreach_env_runner(hand_over)
-        _remember(algorithm.evaluation_config, league)
-
-
-def league_of(algorithm: Algorithm) -> LeagueTable:
-    """Return the table that draws the players of the algorithm's games."""
-    return EnvOptions.from_config(algorithm.config.env_config).table
-
-
-def _hand_over(runner: Any, league: LeagueTable) -> None:
-    games = [env.unwrapped for env in runner.env.envs] if runner.env is not None else []
-    for game in games:
-        game.set_league(league)
-    if runner.module is not None and POOL in runner.module:
-        playing = frozenset[str]().union(*(game.snapshots for game in games))
-        runner.module[POOL].opponents.keep(playing, league.names("snapshot"))
-
-
-def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
-    """Write the table into a config, for checkpoints; in place, as an algorithm's config is frozen."""
-    config.env_config.pop("seats", None)
-    config.env_config["league"] = league

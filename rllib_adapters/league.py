@@ -13,7 +13,8 @@ import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters.configure import configure, set_league, weights_of
+from rllib_adapters.configure import configure
+from rllib_adapters.control import set_league, weights_of
 from rllib_adapters.outcomes import outcomes_of
 from rllib_adapters.pool import MOVED, store_of
 from territorial.league import League, SnapshotStore, UnknownSnapshotError

@@ -15,7 +15,9 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
-from rllib_adapters.configure import MAIN, configure, freeze, league_of, set_league  # noqa: E402
+from rllib_adapters.agents import MAIN  # noqa: E402
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.control import freeze, league_of, set_league  # noqa: E402
 from rllib_adapters.curriculum import Curriculum, env_of, set_env  # noqa: E402
 from rllib_adapters.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402

@@ -11,7 +11,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: 
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode  # noqa: E402
 
-from rllib_adapters.configure import MAIN, POOL, module_of  # noqa: E402
+from rllib_adapters.agents import MAIN, POOL, module_of  # noqa: E402
 from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.frames import FRAME, FramesOnce  # noqa: E402
 from rllib_adapters.modules import settings_of  # noqa: E402

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
 
-from rllib_adapters.configure import MAIN  # noqa: E402
+from rllib_adapters.agents import MAIN  # noqa: E402
 from rllib_adapters.outcomes import outcomes_of  # noqa: E402
 from territorial.actions.encoding import num_targets  # noqa: E402
 from territorial.league import PayoffMatrix  # noqa: E402

@@ -17,7 +17,7 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.tune.result import TRIAL_INFO  # noqa: E402
 
-from rllib_adapters.configure import league_of, set_league, weights_of  # noqa: E402
+from rllib_adapters.control import league_of, set_league, weights_of  # noqa: E402
 from rllib_adapters.league import (  # noqa: E402
     LeagueKeeper,
     add_callback,
@@ -46,7 +46,7 @@ RATED = find_spec("openskill") is not None
 GOES_ON = """
 import json, sys
 from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.configure import league_of
+from rllib_adapters.control import league_of
 from rllib_adapters.league import league_in
 from tests.rllib.support import start_ray
 

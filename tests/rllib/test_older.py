@@ -1,7 +1,7 @@
 """A checkpoint that an older revision of the project wrote is loaded by this one, and trains on.
 
-Those in ``tests/older/before_rooms`` were made by the revision before the modules moved into packages. To make
-them anew, at the root of a checkout of it: ``python -m tests.rllib.test_older FILE.zip``.
+Those in ``tests/older/before_rooms`` were made by the revision before the modules moved into packages. To
+make them anew, at the root of a checkout of it: ``python -m tests.rllib.test_older FILE.zip``.
 """
 
 import os

@@ -12,7 +12,8 @@ from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402
     TorchMultiCategorical,
 )
 
-from rllib_adapters.configure import MAIN, POOL, set_league  # noqa: E402
+from rllib_adapters.agents import MAIN, POOL  # noqa: E402
+from rllib_adapters.control import set_league  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402
