@@ -13,12 +13,13 @@ from rllib_adapters.agents import POOL, module_of
 from rllib_adapters.algorithms import check_algorithm, check_stack
 from rllib_adapters.env import TerritorialMultiAgentEnv
 from rllib_adapters.frames import frames_for_learners, frames_for_runners
+from rllib_adapters.league import LeagueKeeper
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
 from rllib_adapters.own_algorithms import RUNNERS, own_config
 from rllib_adapters.own_config import TerritorialConfig
 from rllib_adapters.pool import FrozenPool, pool_settings, store_of
-from territorial.league import LeagueTable, SnapshotStore
+from territorial.league import League, LeagueTable, SnapshotStore
 
 Trainable = type[BoardModule] | tuple[type[BoardModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
@@ -85,6 +86,39 @@ def configure(
     )
     config.learners(learner_connector=frames_for_learners)
     return config
+
+
+def configure_league(
+    config: AlgorithmConfig,
+    env_config: Mapping[str, Any],
+    league: League,
+    store: SnapshotStore | str,
+    **options: Any,
+) -> AlgorithmConfig:
+    """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
+
+    Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is somebody to
+    play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
+    algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
+
+    Args:
+        config: of an algorithm of the new API stack.
+        env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
+        league: of "shared" games, or with one learner; it must not be used elsewhere.
+        store: a folder for this run alone.
+        options: further ones of ``configure``.
+
+    Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called
+    by the trial's id. A store has one writer at a time: StoreInUseError where another run has it.
+
+    """
+    for learner in league.steps:
+        if not any(one.learner == learner for one in league.snapshots.values()):
+            league.freeze(learner)
+    keeper = LeagueKeeper(league, store_of(store))
+    own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
+    own.league_keeper = keeper
+    return own
 
 
 def _trainables(

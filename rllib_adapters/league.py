@@ -13,47 +13,13 @@ import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters.configure import configure
 from rllib_adapters.control import set_league, weights_of
 from rllib_adapters.outcomes import outcomes_of
-from rllib_adapters.pool import MOVED, store_of
+from rllib_adapters.pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
-
-
-def configure_league(
-    config: AlgorithmConfig,
-    env_config: Mapping[str, Any],
-    league: League,
-    store: SnapshotStore | str,
-    **options: Any,
-) -> AlgorithmConfig:
-    """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
-
-    Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is somebody to
-    play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
-    algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
-
-    Args:
-        config: of an algorithm of the new API stack.
-        env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
-        league: of "shared" games, or with one learner; it must not be used elsewhere.
-        store: a folder for this run alone.
-        options: further ones of ``configure``.
-
-    Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called
-    by the trial's id. A store has one writer at a time: StoreInUseError where another run has it.
-
-    """
-    for learner in league.steps:
-        if not any(one.learner == learner for one in league.snapshots.values()):
-            league.freeze(learner)
-    keeper = LeagueKeeper(league, store_of(store))
-    own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
-    own.league_keeper = keeper
-    return own
 
 
 def add_callback(config: AlgorithmConfig, callback: Any) -> None:

@@ -22,8 +22,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from rllib_adapters.configure import configure_league
 from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
-from rllib_adapters.league import configure_league, keeper_of, league_in
+from rllib_adapters.league import keeper_of, league_in
 from rllib_adapters.memory import DRIVER, RAY, kind_of
 from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.training import OPTIONS, Training

@@ -21,7 +21,6 @@ from rllib_adapters.control import league_of, set_league, weights_of  # noqa: E4
 from rllib_adapters.league import (  # noqa: E402
     LeagueKeeper,
     add_callback,
-    configure_league,
     keeper_of,
     league_in,
     set_weights,
