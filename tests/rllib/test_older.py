@@ -11,23 +11,24 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import ray
 
-from tests.rllib.support import fill, league, small_config, start_ray
+ray = pytest.importorskip("ray", reason="RLlib is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402 - only where ray is there
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* has moved:DeprecationWarning")
 CHECKPOINT = Path(__file__).parents[1] / "older" / "before_rooms" / f"ray-{ray.__version__}.zip"
 
 
 @pytest.mark.skipif(not CHECKPOINT.exists(), reason=f"there is no older checkpoint of Ray {ray.__version__}")
-def test_an_older_checkpoint_trains_on(tmp_path, monkeypatch):
+def test_an_older_checkpoint_trains_on(tmp_path):
     from ray.rllib.algorithms.algorithm import Algorithm
 
-    monkeypatch.chdir(tmp_path)  # where its store lies, which it names by a relative path
     shutil.unpack_archive(CHECKPOINT, tmp_path)
     start_ray()
     try:
-        algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"))
+        algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"), store=str(tmp_path / "store"))
         assert algorithm.iteration == 1
         algorithm.train()
         assert algorithm.iteration == 2

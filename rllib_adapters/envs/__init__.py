@@ -1,0 +1,1 @@
+"""The environments that RLlib plays, their configuration and their spaces."""

@@ -1,0 +1,1 @@
+"""A league in an algorithm: who plays, when snapshots are taken, where they are stored."""

@@ -1,0 +1,1 @@
+"""Modules: networks that learn, and the pool of frozen opponents."""

@@ -1,0 +1,1 @@
+"""Observations on their way through RLlib: stored once, stacked on demand."""

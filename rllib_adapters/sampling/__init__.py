@@ -1,0 +1,1 @@
+"""Runners: they play the games of a process and return episodes."""
