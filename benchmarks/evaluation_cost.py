@@ -149,8 +149,8 @@ def algorithm_pair(folder: str, name: str, setting: Setting, episodes: int) -> t
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from rllib_adapters.configure import configure
-    from rllib_adapters.league import set_weights
-    from rllib_adapters.modules import FeatureModule
+    from rllib_adapters.league.callback import set_weights
+    from rllib_adapters.modules.board import FeatureModule
 
     began, before = time.perf_counter(), _cpu_seconds()
     env = {"config": setting.config, "seats": setting.seats, "frames": 1, "max_steps": STEPS}
@@ -167,7 +167,7 @@ def algorithm_pairs(folder: str, pairs: int, episodes: int) -> None:
     """Print the seconds of some pairs as JSON; Ray runs already when the clock is started."""
     import torch
 
-    from rllib_adapters.run import start_ray
+    from rllib_adapters.train.run import start_ray
 
     torch.set_num_threads(1)
     start_ray(0)

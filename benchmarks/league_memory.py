@@ -226,7 +226,7 @@ def filled_store(setup: Setup, count: int) -> Iterator[tuple[Any, list[str], dic
     """Give a store of ``count`` different snapshots, their names, and the settings of their module."""
     import torch
 
-    from rllib_adapters.modules import ReferenceModule, settings_of
+    from rllib_adapters.modules.board import ReferenceModule, settings_of
     from territorial.league import SnapshotStore
 
     settings = settings_of({"config": game_of(setup), "frames": setup.frames})
@@ -256,7 +256,7 @@ def league_config(
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from rllib_adapters.configure import configure
-    from rllib_adapters.modules import ReferenceModule
+    from rllib_adapters.modules.board import ReferenceModule
     from territorial import bots
     from territorial.league import Group, LeagueTable
 
@@ -285,7 +285,7 @@ def open_all(algorithm: Any, names: list[str]) -> None:
     """Have every runner read all snapshots, down to the last byte."""
 
     def read(runner: Any) -> int:
-        from rllib_adapters.agents import POOL
+        from rllib_adapters.envs.agent_names import POOL
 
         opponents = runner.module[POOL].opponents
         opponents.keep(names)
@@ -302,7 +302,7 @@ def activations_of(settings: dict[str, Any], frames: int) -> int:
     import numpy as np
     import torch
 
-    from rllib_adapters.modules import ReferenceModule
+    from rllib_adapters.modules.board import ReferenceModule
     from territorial import VecGame
 
     policy = ReferenceModule.make_policy(settings)
@@ -363,7 +363,7 @@ def frozen_modules(count: int) -> dict[str, Any]:
     from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-    from rllib_adapters.modules import ReferenceModule
+    from rllib_adapters.modules.board import ReferenceModule
 
     ray = quiet_ray(2)
     setup = dataclasses.replace(LEAGUE, height=64, width=64, env_runners=1)

@@ -20,8 +20,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rllib_adapters.run import NETWORKS, SNAPSHOTS
-from rllib_adapters.training import BOTS, Training
+from rllib_adapters.train.options import BOTS, Training
+from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
 from territorial.cli.machine import machine, versions
@@ -40,7 +40,7 @@ def train(run: Path, minutes: float) -> list[str]:
     """Train, or go on, and return the arguments of the command."""
     arguments = [str(run), "--minutes", str(minutes)]
     arguments += ["--resume"] if (run / "run.json").exists() else ["--preset", "features"]
-    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train_command", *arguments]
+    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train.cli", *arguments]
     subprocess.run(command, check=True)
     return ["territorial", "train", run.name, "--preset", "features", "--minutes", f"{minutes:g}"]
 

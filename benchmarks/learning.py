@@ -146,9 +146,9 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
     """Train with RLlib's PPO and the batched runner; ``curve`` is filled on the way."""
     from ray.rllib.algorithms.ppo import PPOConfig
 
-    from rllib_adapters.agents import MAIN
     from rllib_adapters.configure import configure
-    from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
+    from rllib_adapters.envs.agent_names import MAIN
+    from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 
     torch.manual_seed(seed)
     env_config = {"config": RLLIB_GAME, "seats": RLLIB_SEATS, "frames": 1}

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from benchmarks import sampling_turns
 from rllib_adapters.configure import configure
-from rllib_adapters.encode_once import EncodeOnceModule
+from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
 from territorial.nets import EncodeOncePolicy
 

@@ -30,9 +30,9 @@ import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.agents import MAIN
 from rllib_adapters.configure import configure
-from rllib_adapters.modules import ReferenceModule
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.modules.board import ReferenceModule
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions

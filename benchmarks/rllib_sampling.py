@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from benchmarks import sampling_turns
 from rllib_adapters.configure import configure
-from rllib_adapters.modules import BoardModule
+from rllib_adapters.modules.board import BoardModule
 from territorial import GameConfig
 from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy

@@ -31,12 +31,12 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import nn
 
-from rllib_adapters.agents import module_of
 from rllib_adapters.configure import configure
-from rllib_adapters.learners import TerritorialPPOLearner
-from rllib_adapters.memory import MB, RAY, describe
-from rllib_adapters.modules import BoardModule, settings_of
-from rllib_adapters.outcomes import outcomes_of
+from rllib_adapters.envs.agent_names import module_of
+from rllib_adapters.envs.outcomes import outcomes_of
+from rllib_adapters.learning.learners import TerritorialPPOLearner
+from rllib_adapters.modules.board import BoardModule, settings_of
+from rllib_adapters.train.memory_watch import MB, RAY, describe
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions

@@ -29,9 +29,9 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure
-from rllib_adapters.control import freeze, set_league
-from rllib_adapters.memory import MB, RAY, describe
-from rllib_adapters.modules import ReferenceModule, settings_of
+from rllib_adapters.league.control import freeze, set_league
+from rllib_adapters.modules.board import ReferenceModule, settings_of
+from rllib_adapters.train.memory_watch import MB, RAY, describe
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.cli.machine import machine, versions

@@ -23,11 +23,11 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure
-from rllib_adapters.control import freeze, set_league
-from rllib_adapters.env import TerritorialMultiAgentEnv
-from rllib_adapters.modules import ReferenceModule, settings_of
-from rllib_adapters.pool import opponents_of, pool_settings
-from rllib_adapters.spaces import SHARED
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.league.control import freeze, set_league
+from rllib_adapters.modules.board import ReferenceModule, settings_of
+from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
 from territorial import GameConfig
 from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.memory.measure import measure

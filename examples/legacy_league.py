@@ -23,8 +23,8 @@ from ray.rllib.policy.policy import PolicySpec
 from rllib_adapters.legacy.env import LegacyEnv
 from rllib_adapters.legacy.model import BoardModel
 from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy
-from rllib_adapters.modules import ReferenceModule, settings_of
-from rllib_adapters.pool import pool_settings
+from rllib_adapters.modules.board import ReferenceModule, settings_of
+from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial import GameConfig
 from territorial.league import SnapshotStore
 from territorial.memory.measure import measure

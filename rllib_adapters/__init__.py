@@ -7,3 +7,5 @@ ImportError where they are not installed or Ray is too old.
 from rllib_adapters.requirements import check_requirements
 
 check_requirements()
+
+import rllib_adapters._moved  # noqa: E402, F401  # former names of modules are found from now on

@@ -9,16 +9,17 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from rllib_adapters.agents import POOL, module_of
-from rllib_adapters.algorithms import check_algorithm, check_stack
-from rllib_adapters.env import TerritorialMultiAgentEnv
-from rllib_adapters.frames import frames_for_learners, frames_for_runners
-from rllib_adapters.league import LeagueKeeper
-from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.callback import LeagueKeeper
+from rllib_adapters.learning.algorithms import check_algorithm, check_stack
+from rllib_adapters.learning.own_config import TerritorialConfig
+from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
+from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
+from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
-from rllib_adapters.own_config import TerritorialConfig
-from rllib_adapters.pool import FrozenPool, pool_settings, store_of
+from territorial._moved import names_of
 from territorial.league import League, LeagueTable, SnapshotStore
 
 Trainable = type[BoardModule] | tuple[type[BoardModule], Mapping[str, Any]]
@@ -140,3 +141,6 @@ def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule],
     if not (isinstance(kind, type) and issubclass(kind, BoardModule)):
         raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of BoardModule")
     return kind, settings
+
+
+__getattr__ = names_of(__name__, "rllib_adapters.league.control", "rllib_adapters.envs.agent_names")

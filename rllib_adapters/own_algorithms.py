@@ -12,13 +12,13 @@ from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.tune.result import TRIAL_INFO
 
-from rllib_adapters.curriculum import play
-from rllib_adapters.equal_batches import keep_batches_equal
-from rllib_adapters.learners import TerritorialIMPALALearner, TerritorialPPOLearner
-from rllib_adapters.own_config import TerritorialConfig
-from rllib_adapters.pool import check_store, move_store, store_of
-from rllib_adapters.runner import TerritorialEnvRunner
-from rllib_adapters.stock_runner import StockEnvRunner
+from rllib_adapters.league.curriculum import play
+from rllib_adapters.learning.equal_batches import keep_batches_equal
+from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
+from rllib_adapters.learning.own_config import TerritorialConfig
+from rllib_adapters.modules.frozen_pool import check_store, move_store, store_of
+from rllib_adapters.sampling.runner import TerritorialEnvRunner
+from rllib_adapters.sampling.stock_runner import StockEnvRunner
 from territorial.league import SnapshotStore
 from territorial.league.writer import only_writer
 

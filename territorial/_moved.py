@@ -119,17 +119,16 @@ class FormerNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[former] = importlib.import_module(self._modules[former])
 
 
-def names_of(package: str, module: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a package that was one module: it finds the names of ``module``."""
+def names_of(package: str, *modules: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for what was a module with all names that ``modules`` have now."""
 
     def get(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = importlib.import_module(module)
-        if not hasattr(found, name):
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        _warn(f"{package}.{name}", f"{module}.{name}")
-        return getattr(found, name)
+        for module in modules if not name.startswith("__") else ():
+            found = importlib.import_module(module)
+            if hasattr(found, name):
+                _warn(f"{package}.{name}", f"{module}.{name}")
+                return getattr(found, name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get
 

@@ -11,9 +11,9 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.env import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
-from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
-from rllib_adapters.outcomes import Outcomes
+from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.outcomes import Outcomes
+from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
 from territorial.engine.vec_game import VecGame, compile_steps, seed_of_episode
 from territorial.league import LeagueTable, Player
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rllib_adapters.agents import MAIN, POOL
+from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial.bots import PythonBot
 from territorial.config import GameConfig

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.agents import frozen_name, learner_name
+from rllib_adapters.envs.agent_names import frozen_name, learner_name
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.agents import MAIN, POOL, frozen_name, learner_name, module_of
-from rllib_adapters.options import EnvOptions, roles_by_seat
-from rllib_adapters.outcomes import Outcomes
-from rllib_adapters.spaces import action_space, encode_name, frozen_space, observation_space
+from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
+from rllib_adapters.envs.env_config import EnvOptions, roles_by_seat
+from rllib_adapters.envs.outcomes import Outcomes
+from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions.encoding import pair_mask
 from territorial.bots import PythonBot
 from territorial.decode.numpy import Decoder

@@ -1,1 +1,5 @@
 """A league in an algorithm: who plays, when snapshots are taken, where they are stored."""
+
+from territorial._moved import names_of
+
+__getattr__ = names_of(__name__, "rllib_adapters.league.callback", "rllib_adapters.configure")

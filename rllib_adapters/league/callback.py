@@ -13,9 +13,9 @@ import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters.control import set_league, weights_of
-from rllib_adapters.outcomes import outcomes_of
-from rllib_adapters.pool import MOVED
+from rllib_adapters.envs.outcomes import outcomes_of
+from rllib_adapters.league.control import set_league, weights_of
+from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 
 START = "-start"

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters.agents import MAIN, POOL
-from rllib_adapters.options import EnvOptions
-from rllib_adapters.pool import store_of
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.modules.frozen_pool import store_of
 from territorial.league import LeagueTable, SnapshotStore
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters.modules import BoardModule
-from rllib_adapters.options import EnvOptions, learners_of, roles_by_seat
-from rllib_adapters.pool import FrozenPool
-from rllib_adapters.runner import TerritorialEnvRunner
+from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.modules.board import BoardModule
+from rllib_adapters.modules.frozen_pool import FrozenPool
+from rllib_adapters.sampling.runner import TerritorialEnvRunner
 
 Lesson = Callable[[Mapping[str, Any]], "Mapping[str, Any] | None"]
 """From the result of an iteration to the entries of the ``env_config`` that shall be from now on, or None."""

@@ -11,8 +11,8 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from torch import distributed
 
-from rllib_adapters.episode_ends import EpisodeEnds
-from rllib_adapters.frames import ModuleFrames
+from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.observations.connector import ModuleFrames
 
 
 class TerritorialPPOLearner(PPOTorchLearner):

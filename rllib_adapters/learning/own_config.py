@@ -8,7 +8,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
-from rllib_adapters.options import EnvOptions, most_seats_of_a_learner
+from rllib_adapters.envs.env_config import EnvOptions, most_seats_of_a_learner
 from territorial.league import SnapshotStore
 
 

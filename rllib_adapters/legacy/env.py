@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import ByteBox
 from rllib_adapters.legacy.record import Record
-from rllib_adapters.options import EnvOptions
-from rllib_adapters.spaces import ByteBox
 
 
 class LegacyEnv(TerritorialMultiAgentEnv):

@@ -8,7 +8,7 @@ from ray.rllib.models.torch.torch_modelv2 import TorchModelV2
 from torch import Tensor, nn
 
 from rllib_adapters.legacy.record import Record
-from rllib_adapters.modules import BoardModule, ReferenceModule
+from rllib_adapters.modules.board import BoardModule, ReferenceModule
 
 
 class BoardModel(TorchModelV2, nn.Module):

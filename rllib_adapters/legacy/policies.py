@@ -13,7 +13,7 @@ from ray.rllib.policy.policy import Policy
 from ray.rllib.policy.sample_batch import SampleBatch
 
 from rllib_adapters.legacy.record import Record
-from rllib_adapters.pool import opponents_of
+from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 

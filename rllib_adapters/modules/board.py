@@ -12,8 +12,8 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.frames import FRAME, ModuleFrames
-from rllib_adapters.options import EnvOptions
+from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest

@@ -13,9 +13,9 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
-from rllib_adapters.frames import FRAME
-from rllib_adapters.learners import TerritorialPPOLearner
-from rllib_adapters.modules import BoardModule
+from rllib_adapters.learning.learners import TerritorialPPOLearner
+from rllib_adapters.modules.board import BoardModule
+from rllib_adapters.observations.connector import FRAME
 from territorial.config import GameConfig
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.policy import Policy

@@ -9,9 +9,9 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
-from rllib_adapters.frames import ModuleFrames
-from rllib_adapters.modules import BoardModule
-from rllib_adapters.spaces import decode_name
+from rllib_adapters.envs.spaces import decode_name
+from rllib_adapters.modules.board import BoardModule
+from rllib_adapters.observations.connector import ModuleFrames
 from territorial.league import SnapshotStore
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout

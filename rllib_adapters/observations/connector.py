@@ -14,8 +14,8 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
-from rllib_adapters.frame_bank import FRAME, FrameBank
-from rllib_adapters.shared_observations import SharedObservations
+from rllib_adapters.observations.frame_bank import FRAME, FrameBank
+from rllib_adapters.observations.lazy_buffer import SharedObservations
 
 __all__ = ["FRAME", "FrameBank", "FramesOnce", "ModuleFrames", "frames_for_learners", "frames_for_runners"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.record import Record
-from rllib_adapters.shared_observations import SharedObservations
-from rllib_adapters.spaces import SHARED
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.observations.log import Record
 
 FRAME = "frame"
 """The key of an observation that says which of the frames is its own, in the place of ``SHARED``."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 
-from rllib_adapters.record import Record
+from rllib_adapters.observations.log import Record
 
 
 class SharedObservations(InfiniteLookbackBuffer):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.choice import Legal
-from rllib_adapters.spaces import SHARED
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.observations.masked_actions import Legal
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
 from territorial.observation.layout import NEW_GAME, ObsLayout

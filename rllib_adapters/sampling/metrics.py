@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.agents import frozen_name
-from rllib_adapters.batch import Step, TerritorialBatchEnv
-from rllib_adapters.roster import Roster
+from rllib_adapters.envs.agent_names import frozen_name
+from rllib_adapters.envs.batch import Step, TerritorialBatchEnv
+from rllib_adapters.envs.roster import Roster
 
 LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""

@@ -15,10 +15,10 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters.batch import GameView, Step
-from rllib_adapters.record import Record
-from rllib_adapters.roster import Roster
-from rllib_adapters.shared_observations import SharedObservations
+from rllib_adapters.envs.batch import GameView, Step
+from rllib_adapters.envs.roster import Roster
+from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.observations.log import Record
 from territorial.observation.layout import ObsLayout
 
 ACTIONS = "actions"

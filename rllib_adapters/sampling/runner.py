@@ -31,14 +31,14 @@ from ray.rllib.utils.metrics import (
 )
 from torch import Tensor
 
-from rllib_adapters import choice
-from rllib_adapters.batch import Step, TerritorialBatchEnv
-from rllib_adapters.frames import FRAME, frames_for_runners
-from rllib_adapters.own_config import check_config
-from rllib_adapters.rollout import ACTIONS, Chosen, Rollout
-from rllib_adapters.roster import Roster
-from rllib_adapters.rows import drop_untrained
-from rllib_adapters.tally import Tally
+from rllib_adapters.envs.batch import Step, TerritorialBatchEnv
+from rllib_adapters.envs.roster import Roster
+from rllib_adapters.learning.only_trained import drop_untrained
+from rllib_adapters.learning.own_config import check_config
+from rllib_adapters.observations import masked_actions
+from rllib_adapters.observations.connector import FRAME, frames_for_runners
+from rllib_adapters.sampling.metrics import Tally
+from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 
@@ -94,7 +94,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
         self.num_envs = self.env.num_envs
         self._needs_initial_reset = True
-        self._legal = choice.Legal(self.env.options.config.num_players)
+        self._legal = masked_actions.Legal(self.env.options.config.num_players)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
@@ -265,9 +265,11 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
         if Columns.ACTIONS in outputs:
             return {}
-        logits, heads = outputs[Columns.ACTION_DIST_INPUTS], choice.heads_of(module)
+        logits, heads = outputs[Columns.ACTION_DIST_INPUTS], masked_actions.heads_of(module)
         if explore and heads is not None:
-            actions, logp = map(torch.from_numpy, choice.draw(logits.cpu().numpy(), heads, self._random))
+            actions, logp = map(
+                torch.from_numpy, masked_actions.draw(logits.cpu().numpy(), heads, self._random)
+            )
         else:
             kind = "exploration" if explore else "inference"
             dist = getattr(module, f"get_{kind}_action_dist_cls")().from_logits(logits)

@@ -7,8 +7,8 @@ from typing import Any
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
-from rllib_adapters.own_config import check_config
-from rllib_adapters.rows import drop_untrained
+from rllib_adapters.learning.only_trained import drop_untrained
+from rllib_adapters.learning.own_config import check_config
 
 
 class StockEnvRunner(MultiAgentEnvRunner):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.training import OPTIONS, PRESETS, Training
+from rllib_adapters.train.options import OPTIONS, PRESETS, Training
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -69,7 +69,7 @@ def run(parsed: argparse.Namespace) -> int:
         with progress("territorial train: loading Ray and PyTorch"):
             import ray
 
-            from rllib_adapters import run as runs
+            from rllib_adapters.train import run as runs
     except ImportError as error:
         raise UsageError(f"training needs Ray: {INSTALL} ({error})") from None
     kept = _options(folder / OPTIONS, training)

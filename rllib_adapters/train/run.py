@@ -23,11 +23,11 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure_league
-from rllib_adapters.encode_once import EncodeOnceModule, rows_by_frame
-from rllib_adapters.league import keeper_of, league_in
-from rllib_adapters.memory import DRIVER, RAY, kind_of
-from rllib_adapters.modules import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.training import OPTIONS, Training
+from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
+from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
+from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
+from rllib_adapters.train.options import OPTIONS, Training
 from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file

@@ -46,7 +46,7 @@ from territorial.cli.options import Parser
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
-TRAIN = EntryPoint("train", "rllib_adapters.train_command", ENTRY_POINTS)
+TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 """A verb of this project that needs the extra "rllib"; named here, so that there is always an answer."""
 
 VERBS = {

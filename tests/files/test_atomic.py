@@ -141,9 +141,9 @@ ELSEWHERE = {
     "territorial/render/video.py": "a draft",
     "territorial/evaluation/charts.py": "a draft",
     "territorial/league/charts.py": "a draft",
-    "rllib_adapters/nodes.py": "files of a folder that is renamed when it is complete",
-    "rllib_adapters/memory.py": "a draft, and a file that only grows",
-    "rllib_adapters/run.py": "a file that only grows",
+    "rllib_adapters/league/shared_store.py": "files of a folder that is renamed when it is complete",
+    "rllib_adapters/train/memory_watch.py": "a draft, and a file that only grows",
+    "rllib_adapters/train/run.py": "a file that only grows",
 }
 WRITES = re.compile(
     r"""open\((?!os\.devnull)[^)]*["'][wxa]b?\+?["']|\.write_(text|bytes)\(|savefig\(|np\.save\(|os\.replace\(|\.rename\("""

@@ -4,7 +4,7 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure
-from rllib_adapters.modules import BoardModule
+from rllib_adapters.modules.board import BoardModule
 from territorial.decode.layout import feature_names
 from territorial.league import Group, LeagueTable
 from tests.rllib.support import BigModule, SmallModule, env_config

@@ -7,7 +7,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configure import configure
-from rllib_adapters.modules import BoardModule, settings_of
+from rllib_adapters.modules.board import BoardModule, settings_of
 from territorial import GameConfig
 from territorial.bots import PythonBot
 from territorial.league import Group, LeagueTable, SnapshotStore

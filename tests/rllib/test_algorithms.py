@@ -17,7 +17,7 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.algorithms.sac import SACConfig  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.learners import TerritorialIMPALALearner  # noqa: E402
+from rllib_adapters.learning.learners import TerritorialIMPALALearner  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, mixed_config  # noqa: E402
 from tests.rllib.support import SmallModule, env_config, fill, start_ray  # noqa: E402

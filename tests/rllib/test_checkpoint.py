@@ -14,15 +14,15 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402 - only where ray is there
 
-from rllib_adapters.agents import MAIN  # noqa: E402
-from rllib_adapters.control import freeze, league_of, set_league  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
 from tests.rllib.support import LEAGUE, Patient, fill, league, small_config, start_ray  # noqa: E402
 
 GOES_ON = """
 import json, sys
 from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.agents import MAIN, POOL
-from rllib_adapters.control import league_of
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.league.control import league_of
 from tests.rllib.support import start_ray
 
 start_ray()

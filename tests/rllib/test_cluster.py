@@ -12,9 +12,9 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
 
-from rllib_adapters.control import league_of, set_league  # noqa: E402
-from rllib_adapters.league import league_in  # noqa: E402
-from rllib_adapters.nodes import SharedStore  # noqa: E402
+from rllib_adapters.league.callback import league_in  # noqa: E402
+from rllib_adapters.league.control import league_of, set_league  # noqa: E402
+from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config  # noqa: E402
 from tests.rllib.support import env_vars, fill  # noqa: E402

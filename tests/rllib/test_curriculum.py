@@ -15,11 +15,11 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
-from rllib_adapters.agents import MAIN  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.control import freeze, league_of, set_league  # noqa: E402
-from rllib_adapters.curriculum import Curriculum, env_of, set_env  # noqa: E402
-from rllib_adapters.encode_once import EncodeOnceModule  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
+from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa: E402
+from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
 from tests.rllib.support import SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
@@ -41,7 +41,7 @@ OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1
 GOES_ON = """
 import json, os, sys
 from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.curriculum import env_of
+from rllib_adapters.league.curriculum import env_of
 from tests.rllib.support import start_ray
 
 start_ray()

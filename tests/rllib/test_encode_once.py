@@ -10,10 +10,10 @@ from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
-from rllib_adapters.agents import MAIN  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.control import freeze, set_league  # noqa: E402
-from rllib_adapters.encode_once import (  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.league.control import freeze, set_league  # noqa: E402
+from rllib_adapters.modules.encode_once import (  # noqa: E402
     EncodeOnceModule,
     RowsByFrame,
     rows_by_frame,

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 
-from rllib_adapters.env import TerritorialMultiAgentEnv
-from rllib_adapters.spaces import SHARED, ByteBox, decode_name, encode_name
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
 from territorial.actions.encoding import flatten
 from territorial.league import Group, LeagueTable

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.equal_batches import keep_batches_equal
+from rllib_adapters.learning.equal_batches import keep_batches_equal
 
 
 class Manager:

@@ -7,8 +7,8 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.evaluation import OnRay  # noqa: E402 - only where ray is there
-from rllib_adapters.nodes import SharedStore  # noqa: E402
+from rllib_adapters.league.evaluation import OnRay  # noqa: E402 - only where ray is there
+from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
 from territorial import GameConfig, Setting, evaluate  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402

@@ -11,11 +11,11 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: 
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode  # noqa: E402
 
-from rllib_adapters.agents import MAIN, POOL, module_of  # noqa: E402
-from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.frames import FRAME, FramesOnce  # noqa: E402
-from rllib_adapters.modules import settings_of  # noqa: E402
-from rllib_adapters.pool import FrozenPool, pool_settings  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL, module_of  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
+from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings  # noqa: E402
+from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
 from tests.rllib.support import BigModule, SmallModule, env_config, fill, league  # noqa: E402
 
 

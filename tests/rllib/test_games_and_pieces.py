@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
 
-from rllib_adapters.agents import MAIN  # noqa: E402
-from rllib_adapters.outcomes import outcomes_of  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
 from territorial.actions.encoding import num_targets  # noqa: E402
 from territorial.league import PayoffMatrix  # noqa: E402
 from tests.rllib.support import fill, small_config, start_ray  # noqa: E402

@@ -17,15 +17,16 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.tune.result import TRIAL_INFO  # noqa: E402
 
-from rllib_adapters.control import league_of, set_league, weights_of  # noqa: E402
-from rllib_adapters.league import (  # noqa: E402
+from rllib_adapters.configure import configure_league  # noqa: E402
+from rllib_adapters.envs.outcomes import outcomes_of, taken_from  # noqa: E402
+from rllib_adapters.league.callback import (  # noqa: E402
     LeagueKeeper,
     add_callback,
     keeper_of,
     league_in,
     set_weights,
 )
-from rllib_adapters.outcomes import outcomes_of, taken_from  # noqa: E402
+from rllib_adapters.league.control import league_of, set_league, weights_of  # noqa: E402
 from territorial.league import (  # noqa: E402
     Gate,
     Group,
@@ -45,8 +46,8 @@ RATED = find_spec("openskill") is not None
 GOES_ON = """
 import json, sys
 from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.control import league_of
-from rllib_adapters.league import league_in
+from rllib_adapters.league.control import league_of
+from rllib_adapters.league.callback import league_in
 from tests.rllib.support import start_ray
 
 start_ray()

@@ -13,13 +13,13 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is
 from ray.rllib.policy.policy import PolicySpec  # noqa: E402
 from ray.rllib.policy.sample_batch import SampleBatch  # noqa: E402
 
-from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.legacy.env import LegacyEnv  # noqa: E402
 from rllib_adapters.legacy.model import BoardModel  # noqa: E402
 from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy  # noqa: E402
 from rllib_adapters.legacy.record import Record  # noqa: E402
-from rllib_adapters.modules import settings_of  # noqa: E402
-from rllib_adapters.pool import pool_settings  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
+from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, start_ray  # noqa: E402
 

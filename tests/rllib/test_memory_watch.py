@@ -8,7 +8,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.memory import MemoryWatch, kind_of, plot_memory, read_memory  # noqa: E402
+from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory  # noqa: E402
 from tests.rllib.support import fill, small_config, start_ray  # noqa: E402 - only where ray is there
 
 

@@ -10,8 +10,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
 
-from rllib_adapters.agents import POOL  # noqa: E402
-from rllib_adapters.nodes import SharedStore  # noqa: E402
+from rllib_adapters.envs.agent_names import POOL  # noqa: E402
+from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
 from territorial.league import UnknownSnapshotError  # noqa: E402
 from tests.rllib.support import env_vars, fill, league, small_config  # noqa: E402
 

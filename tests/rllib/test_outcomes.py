@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters import outcomes
-from rllib_adapters.batch import TerritorialBatchEnv
-from rllib_adapters.env import TerritorialMultiAgentEnv
+from rllib_adapters.envs import outcomes
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.league import Outcome
 from tests.rllib.support import CONFIG, env_config
 

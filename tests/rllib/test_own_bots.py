@@ -8,8 +8,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray import cloudpickle  # noqa: E402 - only where ray is there
 
-from rllib_adapters.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.support import CONFIG, Patient  # noqa: E402

@@ -15,7 +15,7 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.options import EnvOptions  # noqa: E402
+from rllib_adapters.envs.env_config import EnvOptions  # noqa: E402
 from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402

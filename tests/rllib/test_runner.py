@@ -12,8 +12,8 @@ from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402
     TorchMultiCategorical,
 )
 
-from rllib_adapters.agents import MAIN, POOL  # noqa: E402
-from rllib_adapters.control import set_league  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
+from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402
@@ -47,7 +47,7 @@ def choices_without_chance(monkeypatch):
 
     monkeypatch.setattr(BoardPolicy, "draw", draw)
     monkeypatch.setattr(TorchMultiCategorical, "sample", sample)
-    monkeypatch.setattr("rllib_adapters.choice.draw_choices", draw_choices)
+    monkeypatch.setattr("rllib_adapters.observations.masked_actions.draw_choices", draw_choices)
 
 
 def make_runners(path, fragment=12, **changes):

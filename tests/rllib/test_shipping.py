@@ -13,12 +13,12 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is
 from ray.rllib.connectors.connector_v2 import ConnectorV2  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
-from rllib_adapters.agents import MAIN  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.frame_bank import FRAME, FrameBank  # noqa: E402
-from rllib_adapters.shared_observations import SharedObservations  # noqa: E402
-from rllib_adapters.spaces import SHARED  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.envs.spaces import SHARED  # noqa: E402
+from rllib_adapters.observations.frame_bank import FRAME, FrameBank  # noqa: E402
+from rllib_adapters.observations.lazy_buffer import SharedObservations  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from tests.rllib.support import SmallModule, fill, small_config  # noqa: E402
 

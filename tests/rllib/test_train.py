@@ -20,9 +20,10 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 import ray
 from ray.rllib.core.rl_module.rl_module import RLModule
 
-from rllib_adapters import run, train_command
-from rllib_adapters.train_command import main
-from rllib_adapters.training import PRESETS, Training
+from rllib_adapters.train import cli as train_command
+from rllib_adapters.train import run
+from rllib_adapters.train.cli import main
+from rllib_adapters.train.options import PRESETS, Training
 from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
@@ -73,7 +74,7 @@ sys.exit(train_command.main(arguments))
 def start(folder, *options, injected=(), **kwargs):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
-    begins = ["-c", INJECTED, *injected] if injected else ["-m", "rllib_adapters.train_command"]
+    begins = ["-c", INJECTED, *injected] if injected else ["-m", "rllib_adapters.train.cli"]
     command = [sys.executable, "-W", "ignore", *begins, str(folder), *options]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
 

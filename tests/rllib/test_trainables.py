@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 
-from rllib_adapters.agents import POOL, module_of  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.control import freeze, set_league  # noqa: E402
-from rllib_adapters.env import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.league.control import freeze, set_league  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config  # noqa: E402
 from tests.rllib.support import SmallModule, env_config, fill, start_ray  # noqa: E402

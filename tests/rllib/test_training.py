@@ -10,11 +10,11 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
 
-from rllib_adapters.agents import MAIN, POOL  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.control import freeze, set_league  # noqa: E402
-from rllib_adapters.frames import ModuleFrames  # noqa: E402
-from rllib_adapters.spaces import SHARED  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
+from rllib_adapters.envs.spaces import SHARED  # noqa: E402
+from rllib_adapters.league.control import freeze, set_league  # noqa: E402
+from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
 from tests.rllib.support import BigModule, env_config, fill, league, small_config, start_ray  # noqa: E402
 
 
