@@ -330,7 +330,7 @@ def test_every_step_runs_in_its_turn_and_the_first_failure_is_told(bootstrap, ma
     assert bootstrap.main(["verify", "-x"]) == 3
     assert started[0][-1] == "-x"
     assert len(started) == len(bootstrap.COMMANDS["verify"].steps)
-    assert started[-1][-1] == "benchmarks/readme_tables.py"
+    assert started[-1][-1] == "benchmarks.tables"
     out = capsys.readouterr().out
-    assert f"step 2 of {len(started)}: python benchmarks/differential.py" in out
-    assert "FAILED: python benchmarks/differential.py\n" in out
+    assert f"step 2 of {len(started)}: python benchmarks/engine/differential.py" in out
+    assert "FAILED: python benchmarks/engine/differential.py\n" in out

@@ -65,7 +65,7 @@ def test_rates_are_rounded_to_three_digits():
 
 def test_verify_takes_every_figure_that_the_tables_are_made_of():
     lines = str(readme_tables().__doc__).splitlines()
-    wanted = [line.strip() for line in lines if line.startswith("    ") and "readme_tables" not in line]
+    wanted = [line.strip() for line in lines if line.startswith("    ") and "benchmarks.tables" not in line]
     steps = script("bootstrap.py").COMMANDS["verify"].steps
     assert wanted == steps[1:-1]
 
@@ -79,7 +79,7 @@ def test_each_table_has_one_place():
 
 def test_the_shape_of_games_is_written_down(tmp_path, capsys):
     path = tmp_path / "shape.json"
-    assert script("benchmarks/mixed_shape.py").main(["--games", "3", "--out", str(path)]) == 0
+    assert script("benchmarks/bots/mixed_shape.py").main(["--games", "3", "--out", str(path)]) == 0
     result = json.loads(path.read_text())
     assert result["games"] == 3
     assert sum(bot["win_share"] for bot in result["bots"].values()) == pytest.approx(1)
@@ -92,7 +92,7 @@ def test_the_shape_of_games_is_written_down(tmp_path, capsys):
 def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
     path = tmp_path / "store.json"
     arguments = ["--size", "small", "--steps", "8000", "--out", str(path)]
-    assert script("benchmarks/frame_store.py").main(arguments) == 0
+    assert script("benchmarks/decode/frame_store.py").main(arguments) == 0
     result = json.loads(path.read_text())
     assert result["game_steps"] == 8000
     assert result["games_ended"] > 0
@@ -104,7 +104,7 @@ def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
 
 def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
     path = tmp_path / "render.json"
-    code = script("benchmarks/render_speed.py").main(["--size", "small", "--out", str(path)])
+    code = script("benchmarks/media/render_speed.py").main(["--size", "small", "--out", str(path)])
     result = json.loads(path.read_text())
     decides = result["rates"][result["decides"]]
     assert code == (0 if decides["per_s"] >= 200 else 1)
@@ -117,7 +117,7 @@ def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
 def test_what_replays_take_is_written_down(tmp_path, capsys):
     path = tmp_path / "replay.json"
     arguments = ["--size", "small", "--steps", "4000", "--out", str(path)]
-    assert script("benchmarks/replay_cost.py").main(arguments) == 0
+    assert script("benchmarks/media/replay_cost.py").main(arguments) == 0
     result = json.loads(path.read_text())
     bots, busy = result["games"].values()
     assert bots["ticks"] >= 600
@@ -130,7 +130,7 @@ def test_what_replays_take_is_written_down(tmp_path, capsys):
 
 
 def readme_tables() -> ModuleType:
-    return script("benchmarks/readme_tables.py")
+    return importlib.import_module("benchmarks.tables.__main__")
 
 
 def script(name: str) -> ModuleType:

@@ -85,8 +85,8 @@ class Decoder:
     ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
     of the games where there are no more of these than entries.
 
-    All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode_cuda.py` checks every method
-    to the bit and times them; there are no figures yet. On MPS nothing has been run.
+    All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode/decode_cuda.py` checks every
+    method to the bit and times them; there are no figures yet. On MPS nothing has been run.
 
     """
 

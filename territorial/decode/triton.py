@@ -1,6 +1,6 @@
 """One-hot planes on an NVIDIA or AMD GPU with one kernel: it reads packed bits and writes the result.
 
-It is checked in Triton's interpreter and has not been timed on a GPU yet. `benchmarks/decode_cuda.py`
+It is checked in Triton's interpreter and has not been timed on a GPU yet. `benchmarks/decode/decode_cuda.py`
 checks and times it on an NVIDIA GPU.
 """
 

@@ -26,7 +26,7 @@ PLAYED, RECEIVED = 7, 4
 three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
 AT_WORK = {"one-hot": 200 * MB, "packed": 85 * MB}
 """Of RLlib's old and new stack and torch in a process, once they do something, whatever it is; measured, by
-benchmarks/where_memory_goes.py and benchmarks/league_memory.py."""
+benchmarks/memory/where_memory_goes.py and benchmarks/memory/league_memory.py."""
 COMPILED = 46 * MB
 """Of the engine's compiled code, and what loads it, in a process that plays; measured likewise."""
 ROW_BYTES = 3_000

@@ -99,7 +99,7 @@ TRAINERS = (
         },
     ),
 )
-"""What is known of trainers, by runs: benchmarks/trainers_run.py."""
+"""What is known of trainers, by runs: benchmarks/envs/trainers_run.py."""
 
 
 def traits_of(stack: Stack, play: Iterable[Step]) -> dict[str, str]:

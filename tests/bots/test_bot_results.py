@@ -170,7 +170,7 @@ def test_turtles_can_still_be_invaded(name):
 
 @pytest.mark.slow
 def test_what_bots_cost_is_written_down(tmp_path, capsys):
-    from benchmarks import bot_cost  # not in the wheel
+    from benchmarks.bots import bot_cost
 
     path = tmp_path / "cost.json"
     arguments = ["--bots", "turtle,drip", "--size", "small", "--games", "1", "--repeats", "1"]
@@ -184,7 +184,7 @@ def test_what_bots_cost_is_written_down(tmp_path, capsys):
 
 
 def test_who_invades_whom_is_written_down(tmp_path, capsys):
-    from benchmarks import invasion
+    from benchmarks.bots import invasion
 
     path, games = tmp_path / "invasion.json", ["--games", "1", "--processes", "1"]
     assert invasion.main(["--bots", "full_sender,turtle", *games, "--out", str(path)]) == 0
@@ -227,7 +227,7 @@ def invaded(wins, places=None, games=40):
 
 
 def test_cells_that_change_are_found_and_luck_is_not():
-    from benchmarks import invasion
+    from benchmarks.bots import invasion
 
     rng = np.random.default_rng(4)
     chances = rng.choice([0, 0.02, 0.3, 0.5, 0.9, 1], (23, 23))
@@ -252,14 +252,14 @@ def test_cells_that_change_are_found_and_luck_is_not():
     [((3, 10, 8, 10), 0.0698), ((1, 10, 11, 14), 0.00276), ((0, 40, 0, 40), 1), ((0, 40, 6, 40), 0.0255)],
 )
 def test_fishers_exact_test_is_that_of_the_tables(counts, p):
-    from benchmarks import invasion
+    from benchmarks.bots import invasion
 
     assert invasion.fisher(*counts) == pytest.approx(p, rel=2e-3)
 
 
 def test_quarters_and_seats_that_are_favoured_are_found():
     """One seat has the winner's luck in one game of ten, or one quarter wins in one game of ten."""
-    from benchmarks import bot_health
+    from benchmarks.bots import bot_health
 
     rng = np.random.default_rng(0)
     fair = np.array([rng.permutation(32) + 1.0 for _ in range(4000)])
@@ -277,7 +277,7 @@ def test_quarters_and_seats_that_are_favoured_are_found():
 
 
 def test_spawns_lie_in_the_quarters_that_are_reported():
-    from benchmarks import bot_health
+    from benchmarks.bots import bot_health
 
     found = bot_health.quarters_of(("turtle-1",) * 32, 40)
     assert found.shape == (40, 32)

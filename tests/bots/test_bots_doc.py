@@ -93,7 +93,7 @@ def test_there_is_no_bot_of_that_name_yet():
 
 
 def test_its_picture_is_that_of_the_results():
-    from benchmarks import invasion  # not in the wheel
+    from benchmarks.bots import invasion
 
     result = json.loads(invasion.RESULT.read_text(encoding="utf-8"))
     assert f"]({invasion.PICTURE.relative_to(PAGE.parent).as_posix()})" in TEXT

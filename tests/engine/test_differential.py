@@ -54,7 +54,7 @@ def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, he
 
 @pytest.mark.verify
 def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
-    from benchmarks import differential as long_run
+    from benchmarks.engine import differential as long_run
 
     path = tmp_path / "differential.json"
     assert long_run.main(["--ticks", "1_000_000", "--processes", "2", "--out", str(path)]) == 0
@@ -65,7 +65,7 @@ def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
 
 @pytest.mark.checkout  # benchmarks/ is no part of the wheel
 def test_a_long_run_writes_down_what_it_compared_and_on_what(tmp_path):
-    from benchmarks import differential as long_run
+    from benchmarks.engine import differential as long_run
 
     path = tmp_path / "results" / "differential.json"
     assert long_run.main(["--ticks", "300", "--seed", "5", "--processes", "1", "--out", str(path)]) == 0

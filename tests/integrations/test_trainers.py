@@ -16,7 +16,7 @@ def test_the_example_trains_and_obeys_the_masks_it_asks_for(trainer, monkeypatch
         pytest.importorskip(trainer.package, reason=f"{trainer.name} is not installed")
     for package in ("torch", *trainer.beside):
         pytest.importorskip(package, reason=f"{package} is not installed")
-    from benchmarks import trainers_run
+    from benchmarks.envs import trainers_run
 
     monkeypatch.syspath_prepend(str(trainers_run.ROOT / "examples"))
     example = importlib.import_module(f"with_{trainer.package}")

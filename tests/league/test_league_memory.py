@@ -22,7 +22,7 @@ def cases():
 
 @pytest.fixture(scope="module")
 def league_memory():
-    from benchmarks import league_memory  # not in the wheel
+    from benchmarks.memory import league_memory
 
     return league_memory
 

@@ -36,7 +36,7 @@ def test_the_numbers_in_its_text_are_those_of_the_league():
 
 @pytest.mark.parametrize("when", ["built", "peak"])
 def test_predictions_are_within_a_fifth_of_what_was_measured(when):
-    from benchmarks.where_memory_goes import predicted  # not in the wheel
+    from benchmarks.memory.where_memory_goes import predicted  # not in the wheel
 
     found = json.loads(RESULT.read_text(encoding="utf-8"))
     assert found["measure"] == PSS

@@ -1,10 +1,10 @@
-"""benchmarks/learning.py: whom it compares, and when it says that something was learned."""
+"""benchmarks/envs/learning.py: whom it compares, and when it says that something was learned."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-learning = pytest.importorskip("benchmarks.learning", reason="the benchmarks are not here")
+learning = pytest.importorskip("benchmarks.envs.learning", reason="the benchmarks are not here")
 
 from territorial import GameConfig  # noqa: E402 - only where torch is there
 from territorial.constants import TARGET_NEUTRAL  # noqa: E402

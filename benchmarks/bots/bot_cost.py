@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What bots cost a step: games of 32 of a kind, compared with the same games replayed from their launches.
+
+    python benchmarks/bots/bot_cost.py                  all bots, benchmarks/results/bot_cost.json
+    python benchmarks/bots/bot_cost.py --bots drip,vulture
+
+Both runs make the same launches in the same kernel; only one of them asks bots which. Whole games at full
+size, several side by side. The goal is 3 microseconds an environment step for 32 seats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import territorial
+from territorial import bots
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.constants import AGENT_CODE
+from territorial.engine.seats import LINEUPS
+from territorial.engine.step import decide_launches, play
+from territorial.engine.vec_game import VecGame
+from territorial.game.rules import launch
+from territorial.game.scratch import make_work
+from territorial.game.state import OVER, game_of
+from territorial.jit.decorators import kernel, njit
+
+RESULT = Path(__file__).parents[1] / "results" / "bot_cost.json"
+GOAL_US = 3.0
+ASK, REPLAY = 0, 1
+SIZES = {
+    "full": territorial.GameConfig(),
+    "small": territorial.GameConfig(height=64, width=64, max_ticks=1000),
+}
+
+
+@njit
+def make_launches(game: Any, params: Any, launches: Any) -> None:
+    """Make the launches that were written down."""
+    for p in range(1, len(game.alive)):
+        if launches[p, 0] >= 0:
+            launch(game, params, p, launches[p, 0], launches[p, 1])
+
+
+@kernel
+def run(
+    state: Any, params: Any, work: Any, tape: Any, actions: Any, launches: Any, steps: Any, mode: int
+) -> None:
+    """Play all games to their ends, asking bots and writing down their launches, or making those.
+
+    ``launches``: int16 (steps, E, P + 1, 2); ``steps``: int64 (E,), written: the steps that were played.
+    """
+    for k in range(len(steps)):
+        steps[k] = 0
+    for i in range(len(launches)):
+        for k in range(len(steps)):
+            game = game_of(state, k)
+            if game.clock[OVER] == 0:
+                if mode == ASK:
+                    decide_launches(
+                        game, params, work, state.seating[k], state.memory[k], actions[k], tape, k
+                    )
+                    for p in range(1, len(game.alive)):
+                        launches[i, k, p, 0] = work.launches[p, 0]
+                        launches[i, k, p, 1] = work.launches[p, 1]
+                else:
+                    make_launches(game, params, launches[i, k])
+                play(game, params, work)
+                steps[k] += 1
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print, write, and return the exit code: 1 if the goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--bots", default=",".join(bots.NAMES), help="names, separated by commas")
+    whole = options.whole(1, 1000)
+    parser.add_argument("--games", type=whole, default=4, help="games side by side (default 4)")
+    parser.add_argument("--repeats", type=whole, default=9, help="runs of each kind (default 9)")
+    parser.add_argument("--size", choices=SIZES, default="full", help="small: 64 x 64, for a quick look")
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parsed = parser.parse_args(argv)
+    names = [bots.canonical(name) for name in parsed.bots.split(",")]
+    fields = {name: (name,) * 32 for name in names}
+    fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == 32}
+    costs = {}
+    for name, seats in fields.items():
+        costs[name] = cost = measure(SIZES[parsed.size], seats, parsed.games, parsed.repeats)
+        print(
+            f"{name:20} {cost['bots_us']:6.2f} us of {cost['step_us']:6.2f} us a step, "
+            f"{cost['steps'] / parsed.games:6.0f} steps a game",
+            flush=True,
+        )
+    result = {
+        "versions": versions(),
+        "rules_version": territorial.RULES_VERSION,
+        "machine": machine(),
+        "size": parsed.size,
+        "games": parsed.games,
+        "repeats": parsed.repeats,
+        "goal_us": GOAL_US,
+        "fields": costs,
+    }
+    options.write_json(str(parsed.out), result)
+    return int(max(cost["bots_us"] for cost in costs.values()) > GOAL_US)
+
+
+def measure(
+    config: territorial.GameConfig, seats: tuple[str, ...], games: int, repeats: int
+) -> dict[str, Any]:
+    """Return what a step of games of ``seats`` costs, and what of that their bots do."""
+    game = VecGame(config, games, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=range(games))
+    actions = np.full((games, config.num_players, 2), AGENT_CODE, np.int64)
+    work = make_work(config, logs_changes=False)
+    launches = np.zeros(
+        (config.max_ticks // config.decision_every, games, config.num_players + 1, 2), np.int16
+    )
+    steps = np.zeros(games, np.int64)
+    start = [block.copy() for block in game.blocks]
+    times: dict[int, list[float]] = {ASK: [], REPLAY: []}
+    ends = set()
+    for _ in range(repeats + 1):  # the first round compiles and warms up
+        for mode, found in times.items():
+            for block, saved in zip(game.blocks, start, strict=True):
+                block[...] = saved
+            started = time.process_time()
+            run(game.blocks, game._params, work, game._tape, actions, launches, steps, mode)
+            found.append(time.process_time() - started)
+            game._owner_is_current = False
+            ends.add(tuple(game.digest(k) for k in range(games)))
+    if len(ends) != 1:
+        raise AssertionError("a replayed game ended differently")
+    total = int(steps.sum())
+    pairs = [ask - replay for ask, replay in zip(times[ASK][1:], times[REPLAY][1:], strict=True)]
+    return {
+        "steps": total,
+        "step_us": 1e6 * median(times[ASK][1:]) / total,
+        "bots_us": 1e6 * median(pairs) / total,
+        "lowest_us": 1e6 * min(pairs) / total,
+        "highest_us": 1e6 * max(pairs) / total,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Compares the speed of two revisions: on the same machine, in turn, part by part.
+
+    python benchmarks/engine/compare.py                     the last commit with the files as they are
+    python benchmarks/engine/compare.py v0.1 HEAD           two revisions
+    python benchmarks/engine/compare.py HEAD~5 --rounds 3
+
+Both are checked out beside each other (git worktree) and compiled; then ``parts.py`` of these files
+times one after the other, in changing order, so that both meet the same noise. The exit code is 1 if
+a part has become slower by the factor in benchmarks/goals.toml, and 2 if the two did not play the same
+games under the same rules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+GOALS = Path(__file__).parents[1] / "goals.toml"
+PARTS = Path(__file__).with_name("parts.py")
+AS_IT_IS = "the files as they are"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run it and return the exit code."""
+    parsed = parse(argv)
+    goals = tomllib.loads(GOALS.read_text(encoding="utf-8"))
+    with tree(parsed.old) as old, tree(parsed.new) as new:
+        for folder in (old, new):
+            tell(f"compiling {folder}")
+            python(folder, "-m", "territorial", "warmup")
+        runs = take_turns(old, new, parsed.rounds, parsed.steps)
+    olds, news = ([run["us"] for run in side] for side in runs)
+    rows = ratios(olds, news)
+    print(table(rows, goals["goals"], parsed.old, parsed.new or AS_IT_IS))
+    if parsed.json:
+        Path(parsed.json).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    if are_different(*runs):
+        print("DIFFERENT: the two did not play the same games", file=sys.stderr)
+        return 2
+    slow = slower_parts(rows, goals["slower"])
+    for part in slow:
+        print(f"SLOWER by {rows[part]['ratio']:.2f} (allowed: {goals['slower']}): {part}", file=sys.stderr)
+    return 1 if slow else 0
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("old", nargs="?", default="HEAD", help="revision to compare with (default HEAD)")
+    parser.add_argument("new", nargs="?", help=f"revision to judge (default: {AS_IT_IS})")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each, medians are taken (default 5)")
+    parser.add_argument("--steps", type=int, default=600, help="steps of every batch and run (default 600)")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    return parser.parse_args(argv)
+
+
+@contextmanager
+def tree(revision: str | None) -> Iterator[Path]:
+    """Check ``revision`` out into a folder of its own for as long as it is needed; None: this checkout."""
+    if revision is None:
+        yield ROOT
+        return
+    with tempfile.TemporaryDirectory(prefix="territorial-compare-") as folder:
+        git("worktree", "add", "--detach", "--force", folder, revision)
+        try:
+            yield Path(folder)
+        finally:
+            git("worktree", "remove", "--force", folder)
+
+
+def git(*arguments: str) -> None:
+    """Run git in this checkout; its own words say what is wrong, if anything is."""
+    subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def python(folder: Path, *arguments: str) -> str:
+    """Run Python with the package in ``folder`` and return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-P", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout
+
+
+def take_turns(old: Path, new: Path, rounds: int, steps: int) -> tuple[list[Any], list[Any]]:
+    """Return what parts.py found for both, ``rounds`` times each."""
+    found: dict[Path, list[Any]] = {old: [], new: []}
+    for number in range(rounds):
+        tell(f"round {number + 1} of {rounds}")
+        for folder in (old, new) if number % 2 == 0 else (new, old):
+            found[folder].append(json.loads(python(folder, str(PARTS), "--json", "-", "--steps", str(steps))))
+    return found[old], found[new]
+
+
+def tell(what: str) -> None:
+    """Show progress on stderr."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def ratios(olds: Sequence[dict[str, float]], news: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Return, by part, the medians of both and the ratio: the median over rounds of new over old."""
+    rows = {}
+    for part in news[0]:
+        if part in olds[0]:
+            pairs = [(old[part], new[part]) for old, new in zip(olds, news, strict=True)]
+            rows[part] = {
+                "old_us": statistics.median(old for old, _ in pairs),
+                "new_us": statistics.median(new for _, new in pairs),
+                "ratio": statistics.median(new / old for old, new in pairs),
+            }
+    return rows
+
+
+def slower_parts(rows: dict[str, dict[str, float]], limit: float) -> list[str]:
+    """Return the parts that have become slower by more than ``limit``."""
+    return [part for part, row in rows.items() if row["ratio"] > limit]
+
+
+def are_different(olds: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]) -> bool:
+    """Return whether games under the same rules ended in different positions."""
+    positions: dict[int, set[str]] = {}
+    for run in (*olds, *news):
+        positions.setdefault(run["rules_version"], set()).add(run["digest"])
+    return any(len(digests) > 1 for digests in positions.values())
+
+
+def table(rows: dict[str, dict[str, float]], goals: dict[str, float], old: str, new: str) -> str:
+    """Return the figures as text."""
+    lines = [f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6} {'goal':>6}   old: {old}, new: {new}"]
+    for part, row in rows.items():
+        goal = f"{goals[part]:6.1f}" if part in goals else ""
+        lines.append(f"{part:48} {row['old_us']:9.2f} {row['new_us']:9.2f} {row['ratio']:6.2f} {goal}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Plays random games on the engine and on the slow twin, and compares every field after every tick.
+
+    python benchmarks/engine/differential.py                   a million ticks on two processes, half an hour
+    python benchmarks/engine/differential.py --ticks 20000     a look, in half a minute
+    python benchmarks/engine/differential.py --seed 1000000        games that nobody has compared before
+
+Exit code 1 at the first difference; the report names the command that repeats it. The result, with
+the machine and the versions, goes to benchmarks/results/differential.json. How games are drawn is
+said in tests/engine/differential.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the tests are no installed package
+
+import territorial
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from tests.engine.differential import Report, run
+
+RESULT = Path(__file__).parents[1] / "results" / "differential.json"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run it and return the exit code."""
+    parsed = parse(argv)
+    started = time.perf_counter()
+    compared = run(parsed.ticks, parsed.seed, parsed.processes, show=True)
+    result = report(compared, parsed.processes, time.perf_counter() - started)
+    parsed.out.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.out), result)
+    for mismatch in compared.mismatches:
+        print(mismatch, file=sys.stderr)
+    verdict = "DIFFERENT" if compared.mismatches else "no difference"
+    print(f"{compared.ticks:,} ticks of {compared.games:,} games: {verdict}; written to {parsed.out}")
+    return 1 if compared.mismatches else 0
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--ticks", type=options.whole(1, 10**9), default=1_000_000, help="ticks to compare")
+    parser.add_argument("--processes", type=options.whole(1, 1024), default=2, help="processes to share them")
+    options.add_seed_option(parser, "seed of the first game; the next ones count up")
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    return parser.parse_args(argv)
+
+
+def report(compared: Report, processes: int, seconds: float) -> dict[str, Any]:
+    """Return the result as JSON would have it."""
+    return {
+        "versions": versions(),
+        "rules_version": territorial.RULES_VERSION,
+        "machine": machine(),
+        "ticks": compared.ticks,
+        "games": compared.games,
+        "first_seed": compared.first_seed,
+        "last_seed": compared.last_seed,
+        "mismatches": compared.mismatches,
+        "events": compared.events,
+        "config_fields_changed": sorted(compared.changed),
+        "processes": processes,
+        "seconds": seconds,
+        "ticks_per_second": compared.ticks / seconds,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

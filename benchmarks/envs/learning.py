@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Trains from nothing and checks that the result plays better than what takes no learning.
+
+    python benchmarks/envs/learning.py                   RLlib, 64 x 64, 8 players: fifteen minutes, two cores
+    python benchmarks/envs/learning.py --trainer example examples/ppo.py on a small map: five minutes
+    python benchmarks/envs/learning.py --steps 20000       for a look at it
+
+Two seats learn, with one network; bots have the others. What is trained is then compared, over the same 200
+games, with the network as it began, with always holding, and with expanding into neutral land and holding
+once there is none, by whichever of the ten fractions does best there: the mean place of the two seats, 1
+being the best; networks play as their policy draws, and greedily. The games are none of those trained on. The
+result, with the curve, the time taken, the machine and the versions, goes to
+benchmarks/results/learning_*.json, and a picture of the curve to where --plot says. Exit code 1 unless the
+95 % interval of what was trained lies below all others, drawn and greedy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+import territorial
+from territorial import GameConfig
+from territorial.cli import options
+from territorial.cli.machine import machine, versions
+from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
+from territorial.evaluation.charts import check_matplotlib
+from territorial.nets import EncodeOncePolicy, Policy
+
+ROOT = Path(__file__).parents[2]
+EVAL_SEED = 1_000_000
+RLLIB_SEATS = ["agent", "agent", *["metronome", "novice"] * 3]
+RLLIB_GAME = GameConfig(height=64, width=64, num_players=8, decision_every=20)
+Seen = dict[str, npt.NDArray[Any]]
+Player = Callable[[Seen], npt.NDArray[np.int64]]
+
+
+class Point(NamedTuple):
+    """A moment of a training."""
+
+    steps: int
+    """Game steps so far."""
+    seconds: float
+    cpu_seconds: float
+    place: float
+    """Mean place of the learning seats in the games that ended since the last moment; NaN if none did."""
+
+
+class Score(NamedTuple):
+    """The mean place of a player over games, and half its 95 % interval."""
+
+    place: float
+    half: float
+
+
+# ---- players -----------------------------------------------------------------------------------------
+
+
+def hold(seen: Seen) -> npt.NDArray[np.int64]:
+    """Always hold."""
+    return np.zeros((*seen["action_mask"].shape[:2], 2), np.int64)
+
+
+def expand_then_hold(fraction: int) -> Player:
+    """Return what launches against neutral land wherever that is legal, and holds otherwise."""
+
+    def play(seen: Seen) -> npt.NDArray[np.int64]:
+        actions = hold(seen)
+        actions[..., 0] = TARGET_NEUTRAL * seen["action_mask"][..., TARGET_NEUTRAL]
+        actions[..., 1] = fraction
+        return actions
+
+    return play
+
+
+def player_of(policy: Policy, *, greedy: bool) -> Player:
+    """Return what plays by ``policy``."""
+
+    def play(seen: Seen) -> npt.NDArray[np.int64]:
+        with torch.no_grad():
+            logits, _ = policy(to_rows(seen))
+            actions = policy.greedy(logits) if greedy else policy.draw(logits)
+        return actions.view(*seen["action_mask"].shape[:2], 2).numpy()
+
+    return play
+
+
+def to_rows(seen: Seen) -> dict[str, Tensor]:
+    """Return what ``make_vec`` shows of E games as a policy takes it."""
+    tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
+    games, agents = tensors["seat"].shape[:2]
+    frame = torch.arange(games).repeat_interleave(agents)[:, None]
+    rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
+    tables = {key: tensors[key] for key in ("players", "borders", "globals")}
+    return rows | tables | {"observations": tensors["observation"], "frame": frame}
+
+
+def score(player: Player, config: GameConfig, seats: list[str], games: int) -> Score:
+    """Return how ``player`` does in ``games`` games, the same for everybody."""
+    env = territorial.make_vec(
+        games,
+        config=config,
+        seats=seats,
+        frames=1,
+        action_format="multi_discrete",
+        end_when="no_agents",
+        autoreset="disabled",
+    )
+    torch.manual_seed(EVAL_SEED)
+    seen, info = env.reset(EVAL_SEED)
+    has_ended = np.zeros(games, np.bool_)
+    while not has_ended.all():
+        seen, *_, info = env.step(player(seen))
+        has_ended |= info["ended"]
+    env.close()
+    places = info["place"].mean(axis=1)  # the seats of a game share its luck: a game is one draw
+    return Score(float(places.mean()), float(1.96 * places.std(ddof=1) / len(places) ** 0.5))
+
+
+# ---- trainers ----------------------------------------------------------------------------------------
+
+
+class Trained(NamedTuple):
+    """What came of a training."""
+
+    before: Policy
+    after: Policy
+    config: GameConfig
+    seats: list[str]
+    settings: dict[str, Any]
+
+
+def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
+    """Train with RLlib's PPO and the batched runner; ``curve`` is filled on the way."""
+    from ray.rllib.algorithms.ppo import PPOConfig
+
+    from rllib_adapters.configure import configure
+    from rllib_adapters.envs.agent_names import MAIN
+    from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
+
+    torch.manual_seed(seed)
+    env_config = {"config": RLLIB_GAME, "seats": RLLIB_SEATS, "frames": 1}
+    config = configure(PPOConfig(), env_config, module=EncodeOnceModule, runner="batched")
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, rollout_fragment_length=128)
+    settings = {
+        "lr": [[0, 1e-3], [steps, 1e-4]],
+        "train_batch_size_per_learner": 2048,
+        "minibatch_size": 512,
+        "num_epochs": 3,
+        "gamma": 0.997,
+        "lambda_": 0.97,
+        "entropy_coeff": 0.003,
+        "vf_loss_coeff": 0.5,
+        "clip_param": 0.2,
+        "use_kl_loss": False,
+        "grad_clip": 0.5,
+        "grad_clip_by": "global_norm",
+    }
+    config.training(**settings)
+    config.debugging(seed=seed)
+    algorithm = rows_by_frame(config).build_algo()
+    try:
+        before = _copied(algorithm.get_module(MAIN).policy)
+        clock = _clock()
+        next(clock)
+        while not curve or (curve[-1].steps < steps and has_time(curve, minutes)):
+            found = algorithm.train()["env_runners"]
+            moment = Point(
+                int(found["num_env_steps_sampled_lifetime"]), *next(clock), float(found.get("place", np.nan))
+            )
+            curve.append(moment)
+            if len(curve) % 5 == 1:
+                _tell(moment, steps)
+        after = _copied(algorithm.get_module(MAIN).policy)
+    finally:
+        algorithm.stop()
+    return Trained(before, after, RLLIB_GAME, RLLIB_SEATS, settings)
+
+
+def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
+    """Train with examples/ppo.py as it stands; ``curve`` is filled on the way."""
+    spec = importlib.util.spec_from_file_location("ppo", ROOT / "examples" / "ppo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    ppo = importlib.util.module_from_spec(spec)
+    sys.modules["ppo"] = ppo
+    spec.loader.exec_module(ppo)
+    args = ppo.Args(seed=seed, total_steps=steps, network="encode-once")
+    clock = _clock()
+    next(clock)
+
+    def see(done: int, place: float) -> bool:
+        curve.append(Point(done, *next(clock), place))
+        return has_time(curve, minutes)
+
+    after, _ = ppo.train(args, see)
+    torch.manual_seed(seed)
+    env = ppo.make(args, 1)
+    seats = ["agent"] * args.num_agents + [args.bot] * (args.num_players - args.num_agents)
+    before = ppo.make_policy(args, env)
+    return Trained(before, after, env.config, seats, vars(args))
+
+
+TRAINERS = {"rllib": (train_with_rllib, 160_000, 15.0), "example": (train_with_example, 60_000, 5.0)}
+"""By name: what trains, for how many steps of games, and for how many minutes at most."""
+
+
+def has_time(curve: list[Point], minutes: float) -> bool:
+    """Return whether as long an iteration as the longest lately would end in time."""
+    seconds = [0.0, *(point.seconds for point in curve[-10:])]
+    longest = max(after - before for before, after in itertools.pairwise(seconds[-10:]))
+    return seconds[-1] + longest < 60 * minutes
+
+
+def _clock() -> Iterator[tuple[float, float]]:
+    """Yield the seconds since now, and those of the processor for this process."""
+    started, cpu = time.perf_counter(), time.process_time()
+    while True:
+        yield time.perf_counter() - started, time.process_time() - cpu
+
+
+def _tell(moment: Point, steps: int) -> None:
+    print(
+        f"{moment.seconds:5.0f} s  {moment.steps:,} of {steps:,} game steps  mean place {moment.place:.2f}",
+        flush=True,
+    )
+
+
+def _copied(policy: EncodeOncePolicy) -> EncodeOncePolicy:
+    """Return a network of its own with the same weights."""
+    copy = EncodeOncePolicy(policy.layout, policy.config, size=policy.size)
+    copy.load_state_dict(policy.state_dict())
+    return copy
+
+
+# ---- the check ---------------------------------------------------------------------------------------
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run it and return the exit code."""
+    parsed = parse(argv)
+    torch.set_num_threads(1)
+    trainer, steps, minutes = TRAINERS[parsed.trainer]
+    curve: list[Point] = []
+    trained = trainer(parsed.steps or steps, parsed.minutes or minutes, parsed.seed, curve)
+    scores = compare(trained, parsed.games)
+    result = report(parsed, trained, curve, scores)
+    out = parsed.out or ROOT / "benchmarks" / "results" / f"learning_{parsed.trainer}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(out), result)
+    if parsed.plot:
+        plot(result, parsed.plot)
+    verdict = "better than all others" if result["better_than_all"] else "NOT better than all others"
+    print(f"{verdict}, after {result['seconds']:.0f} s; written to {out}")
+    return 0 if result["better_than_all"] else 1
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--trainer", choices=TRAINERS, default="rllib")
+    parser.add_argument("--steps", type=options.whole(1, 10**9), help="game steps to train for")
+    parser.add_argument("--minutes", type=float, help="at most as long; default 15, or 5 for the example")
+    parser.add_argument("--games", type=options.whole(2, 10**5), default=200, help="games of a comparison")
+    parser.add_argument("--seed", type=options.whole(0, 2**31), default=0)
+    parser.add_argument("--out", type=Path, help="the result; default benchmarks/results/learning_*.json")
+    parser.add_argument("--plot", type=Path, help="a picture of the curve; needs matplotlib")
+    return parser.parse_args(argv)
+
+
+def compare(trained: Trained, games: int) -> dict[str, Score]:
+    """Return how everybody does, by name; "trained" are the first two."""
+    players = {
+        f"{name}, {how}": player_of(policy, greedy=how == "greedy")
+        for name, policy in (("trained", trained.after), ("untrained", trained.before))
+        for how in ("sampled", "greedy")
+    }
+    players["always hold"] = hold
+    game = trained.config, trained.seats, games
+    scores = {name: score(player, *game) for name, player in players.items()}
+    expanding = [score(expand_then_hold(fraction), *game) for fraction in range(NUM_FRACTIONS)]
+    scores["expand then hold"] = min(expanding)
+    for name, found in scores.items():
+        print(f"{name:20} mean place {found.place:.2f} +- {found.half:.2f}")
+    return scores
+
+
+def is_better(scores: dict[str, Score]) -> bool:
+    """Return whether both ways of playing what was trained lie below all others, intervals and all."""
+    ours = [score for name, score in scores.items() if name.startswith("trained")]
+    others = [score for name, score in scores.items() if not name.startswith("trained")]
+    return all(
+        own.place + own.half < other.place - other.half for own, other in itertools.product(ours, others)
+    )
+
+
+def report(
+    parsed: argparse.Namespace, trained: Trained, curve: list[Point], scores: dict[str, Score]
+) -> dict[str, Any]:
+    """Return the result as plain data."""
+    config = trained.config
+    return {
+        "trainer": parsed.trainer,
+        "height": config.height,
+        "width": config.width,
+        "decision_every": config.decision_every,
+        "seats": trained.seats,
+        "network": "encode-once, small",
+        "parameters": sum(weight.numel() for weight in trained.after.parameters()),
+        "settings": trained.settings,
+        "seed": parsed.seed,
+        "game_steps": curve[-1].steps,
+        "seconds": round(curve[-1].seconds, 1),
+        "cpu_seconds": round(curve[-1].cpu_seconds, 1),
+        "games": parsed.games,
+        "mean_place": {
+            name: {"mean": round(score.place, 3), "half_interval": round(score.half, 3)}
+            for name, score in scores.items()
+        },
+        "better_than_all": is_better(scores),
+        "curve": [[point.steps, round(point.seconds, 1), _rounded(point.place)] for point in curve],
+        "machine": machine(),
+        "versions": versions() | {"torch": version("torch")},
+    }
+
+
+def _rounded(place: float) -> float | None:
+    return None if np.isnan(place) else round(place, 3)
+
+
+def plot(result: dict[str, Any], path: Path) -> None:
+    """Draw the curve of a result, with what takes no learning as lines."""
+    pyplot = check_matplotlib()
+    figure, axes = pyplot.subplots(figsize=(8, 4.2), dpi=100)
+    points = [(seconds / 60, place) for _, seconds, place in result["curve"] if place is not None]
+    axes.plot(*zip(*points, strict=True), color="#1f6fb4", linewidth=1.8, label="while it learns, sampled")
+    styles = {
+        "untrained, sampled": "#8a8a8a",
+        "always hold": "#c05a2e",
+        "expand then hold": "#3f8f4f",
+        "trained, greedy": "#101010",
+    }
+    for name, colour in styles.items():
+        found = result["mean_place"][name]
+        low, high = found["mean"] - found["half_interval"], found["mean"] + found["half_interval"]
+        axes.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.axhline(found["mean"], color=colour, linestyle="--", linewidth=1.2, label=name)
+    axes.invert_yaxis()
+    axes.set_xlabel("minutes of training")
+    axes.set_ylabel(f"mean place of {len(result['seats'])}")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Trains a league for an hour with ``territorial train``, and finds out how good its main agent has become.
+
+    python benchmarks/rllib/league_run.py                  an hour and a quarter on two cores
+    python benchmarks/rllib/league_run.py --minutes 5 --episodes 8
+
+The preset "features": 12 players on 96 x 96 cells, a network over the vector of features. At the end the
+newest copy of the main agent and the untrained one play against every bot: two of their own seats, ten of
+one bot, whole games. The run is in runs/league-hour; the result is benchmarks/results/league_run.json; the
+plots of ``territorial league show`` are put into docs/images. It goes on with a run that was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from rllib_adapters.train.options import BOTS, Training
+from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
+from territorial import Setting, bots, evaluate
+from territorial.cli.league import league_of, result_of
+from territorial.cli.machine import machine, versions
+from territorial.evaluation.charts import check_matplotlib
+from territorial.league import SnapshotStore
+from territorial.league.charts import draw_league
+from territorial.nets.players import SnapshotPolicy
+
+ROOT = Path(__file__).parents[2]
+RESULT, RUN = ROOT / "benchmarks" / "results" / "league_run.json", ROOT / "runs" / "league-hour"
+IMAGES = ROOT / "docs" / "images"
+OWN = 2
+
+
+def train(run: Path, minutes: float) -> list[str]:
+    """Train, or go on, and return the arguments of the command."""
+    arguments = [str(run), "--minutes", str(minutes)]
+    arguments += ["--resume"] if (run / "run.json").exists() else ["--preset", "features"]
+    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train.cli", *arguments]
+    subprocess.run(command, check=True)
+    return ["territorial", "train", run.name, "--preset", "features", "--minutes", f"{minutes:g}"]
+
+
+def against_bots(run: Path, episodes: int) -> dict[str, dict[str, dict[str, float]]]:
+    """Return score and place, with intervals, of the newest and the first copy against every bot."""
+    training, (league, _) = Training.read(run / "run.json"), league_of(run)
+    store = SnapshotStore(run / SNAPSHOTS)
+    module, _ = NETWORKS[training.network]
+    trunk = {module.architecture: module.make_trunk}
+    ours = [name for name, one in league.snapshots.items() if one.learner == "main"]
+    policies = {name: SnapshotPolicy(store, name, trunk) for name in dict.fromkeys((ours[-1], ours[0]))}
+    names = [name for name in bots.ALIASES if bots.canonical(name) in bots.NAMES]
+    settings = {
+        name: Setting(config=training.game(), seats=["agent"] * OWN + [name] * (training.num_players - OWN))
+        for name in dict.fromkeys(names)
+    }
+    found = evaluate(policies, settings, episodes, out=run / "against_bots.jsonl")
+    tables = {metric: found.matrix(metric) for metric in ("score", "place", "win")}
+    return {
+        policy: {
+            setting: {
+                f"{metric}{end}": round(float(getattr(table, part)[i, j]), 4)
+                for metric, table in tables.items()
+                for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+            }
+            for j, setting in enumerate(found.settings)
+        }
+        for i, policy in enumerate(found.policies)
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--episodes", type=int, default=64)
+    parser.add_argument("--run", type=Path, default=RUN)
+    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--images", type=Path, default=IMAGES)
+    parsed = parser.parse_args(argv)
+    check_matplotlib()  # now, and not after an hour
+    command = train(parsed.run, parsed.minutes)
+    league, _ = league_of(parsed.run)
+    for path in draw_league(league, parsed.run / "plots"):
+        shutil.copy(path, parsed.images / f"league_{path.name}")
+    result = {
+        "machine": machine(),
+        "versions": versions() | {name: importlib.metadata.version(name) for name in ("torch", "ray")},
+        "command": " ".join(command),
+        "bots_in_training": list(BOTS),
+        "own_seats": OWN,
+        "episodes": parsed.episodes,
+        "against_bots": against_bots(parsed.run, parsed.episodes),
+        "league": result_of(league),
+    }
+    parsed.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for policy, rows in result["against_bots"].items():
+        for bot, one in rows.items():
+            print(
+                f"{policy:12} against {bot:14} score {one['score']:.3f} "
+                f"({one['score_low']:.3f}..{one['score_high']:.3f}), mean place {one['place']:.1f}"
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""What the comparison of two revisions makes of their figures, and that every part can be timed."""
+
+import tomllib
+
+import pytest
+
+from benchmarks.engine import compare, parts
+
+
+def run(us, digest="a", rules_version=1):
+    return {"us": us, "digest": digest, "rules_version": rules_version}
+
+
+def test_a_part_that_became_slower_is_named_and_the_others_are_not():
+    olds = [{"steps": 10.0, "reset": 50.0}] * 3
+    news = [{"steps": 13.5, "reset": 60.0}, {"steps": 13.4, "reset": 49.0}, {"steps": 12.0, "reset": 90.0}]
+    rows = compare.ratios(olds, news)
+    assert rows["steps"] == {"old_us": 10.0, "new_us": 13.4, "ratio": pytest.approx(1.34)}
+    assert compare.slower_parts(rows, 1.3) == ["steps"]
+    assert compare.slower_parts(rows, 1.35) == []
+
+
+def test_a_part_that_the_old_revision_did_not_have_is_left_out():
+    assert compare.ratios([{"a": 1.0}], [{"a": 1.0, "b": 2.0}]).keys() == {"a"}
+
+
+def test_games_that_ended_elsewhere_are_noticed_unless_the_rules_are_others():
+    assert not compare.are_different([run({})], [run({})])
+    assert compare.are_different([run({})], [run({}, "b")])
+    assert not compare.are_different([run({})], [run({}, "b", rules_version=2)])
+
+
+def test_every_goal_is_for_a_part_that_is_timed(monkeypatch):
+    monkeypatch.setattr(parts, "CONFIG", parts.CONFIG.replace(height=64, width=64, max_ticks=300))
+    monkeypatch.setattr(parts, "LIFE", 32)
+    found = parts.measure(parts.CHUNKS)
+    goals = tomllib.loads(compare.GOALS.read_text(encoding="utf-8"))
+    assert goals["goals"].keys() <= found["us"].keys()
+    assert all(us > 0 for us in found["us"].values())
+    assert found["digest"] == parts.measure(parts.CHUNKS)["digest"]
+
+
+def test_of_several_rounds_the_quietest_of_each_part_is_taken_if_all_played_the_same():
+    rounds = [run({"a": 3.0, "b": 1.0}), run({"a": 2.0, "b": 5.0})]
+    assert parts.quietest(rounds)["us"] == {"a": 2.0, "b": 1.0}
+    with pytest.raises(RuntimeError, match="different ends"):
+        parts.quietest([run({"a": 1.0}), run({"a": 1.0}, "b")])
