@@ -100,11 +100,12 @@ package = types.ModuleType("territorial")  # without its imports, which take lon
 import importlib.util
 for part in sys.path:
     import os.path
-    if os.path.isdir(os.path.join(part, "territorial", "league")):
+    if os.path.isdir(os.path.join(part, "territorial", "snapshots")):
         package.__path__ = [os.path.join(part, "territorial")]
-        league = types.ModuleType("territorial.league")
-        league.__path__ = [os.path.join(part, "territorial", "league")]
-        sys.modules["territorial"], sys.modules["territorial.league"] = package, league
+        sys.modules["territorial"] = package
+        for room in ("config", "snapshots"):
+            module = sys.modules[f"territorial.{room}"] = types.ModuleType(f"territorial.{room}")
+            module.__path__ = [os.path.join(part, "territorial", room)]
         break
 numpy = types.ModuleType("numpy")
 numpy.bool_ = bool

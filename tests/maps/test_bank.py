@@ -10,7 +10,7 @@ import pytest
 from territorial import GameConfig, LandMask, VecGame
 from territorial.config.map_mix import MapMix
 from territorial.constants import STREAM_MAP
-from territorial.engine.vec_game import map_bank as atlas_module
+from territorial.engine import map_bank as atlas_module
 from territorial.maps import bank, capacity, generate, land, make_maps, map_of
 from territorial.reference import H, ReferenceGame
 
