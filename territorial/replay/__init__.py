@@ -1,4 +1,4 @@
-"""Replays: games kept as a seed and everybody's launches, in files of a few KB, and played again."""
+"""Replays: games kept as a seed and all launches, in files of a few KB, and played again."""
 
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint

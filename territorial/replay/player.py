@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import Snapshot, VecGame
 from territorial.replay.errors import DivergedError, ReplayError
-
-if TYPE_CHECKING:
-    from territorial.replay.replay import Replay
 
 SNAPSHOT_EVERY = 256
 """Ticks between two positions that a Player keeps, at least."""
@@ -20,7 +19,24 @@ SNAPSHOT_BYTES = 2**28
 """Memory that the positions of one Player may take."""
 
 
-def begin(replay: Replay) -> VecGame:
+class Recording(Protocol):
+    """What is read of a ``Replay``."""
+
+    @property
+    def config(self) -> GameConfig: ...  # noqa: D102 - as in Replay, all of them
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def seats(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def num_ticks(self) -> int: ...  # noqa: D102
+    @property
+    def launches(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
+    @property
+    def launch_ticks(self) -> npt.NDArray[Any]: ...  # noqa: D102
+
+
+def begin(replay: Recording) -> VecGame:
     """Return the game of a replay at tick 0: a batch of one, every seat driven by the caller."""
     try:
         game = VecGame(
@@ -37,7 +53,7 @@ def begin(replay: Replay) -> VecGame:
     return game
 
 
-def play_to(game: VecGame, replay: Replay, tick: int) -> None:
+def play_to(game: VecGame, replay: Recording, tick: int) -> None:
     """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
     now, ticks = int(game.state.tick[0]), replay.launch_ticks
     if now == tick:
@@ -60,7 +76,7 @@ class Player:
     so that no later call plays more ticks than lie between two of them.
     """
 
-    def __init__(self, replay: Replay, snapshot_bytes: int = SNAPSHOT_BYTES) -> None:
+    def __init__(self, replay: Recording, snapshot_bytes: int = SNAPSHOT_BYTES) -> None:
         self._replay = replay
         self.game = begin(replay)
         """The game as it stands; the same object all the time, to be looked at and not to be changed."""
