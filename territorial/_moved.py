@@ -68,6 +68,7 @@ MODULES = {
     "territorial.league.workers": "territorial.evaluation.workers",
     "territorial.legal": "territorial.actions.masks",
     "territorial.locking": "territorial.files.locks",
+    "territorial.nets.reference": "territorial.nets.reference_net",
     "territorial.map_mix": "territorial.config.map_mix",
     "territorial.map_names": "territorial.config.map_names",
     "territorial.modes": "territorial.envs.observation_modes",

@@ -21,7 +21,7 @@ from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.policy import Policy
-from territorial.nets.reference import ReferenceTrunk
+from territorial.nets.reference_net import ReferenceTrunk
 from territorial.observation.layout import ObsLayout
 
 HOLD_PROBABILITY = 0.9

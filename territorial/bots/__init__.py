@@ -1,4 +1,4 @@
-"""Players compiled into the engine: a seat of theirs costs no Python.
+"""Bots: players that are compiled into the engine, and the base class of those in Python.
 
 ``styles`` has them all as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """

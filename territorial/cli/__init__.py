@@ -1,5 +1,4 @@
-"""The command line: ``territorial play``, ``watch``, ``replay``, ``match``, ``tournament``, ``league``,
-``maps``, ``bench``, ``obs``, ``memory``, ``doctor``, ``warmup`` and ``info``.
+"""The command line: what ``territorial`` can do, one module for each verb.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments

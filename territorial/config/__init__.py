@@ -1,4 +1,4 @@
-"""GameConfig: everything a game is played with, validated, immutable; Params: its numbers for the kernels."""
+"""The configuration of a game: everything it is played with, validated and immutable."""
 
 from __future__ import annotations
 

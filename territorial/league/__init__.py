@@ -1,4 +1,4 @@
-"""Leagues, without any framework: frozen opponents, who plays which seat, and what it takes of memory."""
+"""Leagues, without any framework: who learns, who plays which seat, and when copies are frozen."""
 
 from territorial.evaluation.outcome import Outcome
 from territorial.evaluation.payoff import Payoff, PayoffMatrix

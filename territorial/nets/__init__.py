@@ -7,7 +7,7 @@ from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.policy import Policy
-from territorial.nets.reference import ReferenceTrunk
+from territorial.nets.reference_net import ReferenceTrunk
 
 __all__ = [
     "BoardPolicy",

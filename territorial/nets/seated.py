@@ -18,7 +18,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.frozen import FrozenPolicies
-from territorial.nets.reference import ReferenceTrunk
+from territorial.nets.reference_net import ReferenceTrunk
 from territorial.nets.rows import rows_of
 from territorial.observation.layout import ObsLayout
 

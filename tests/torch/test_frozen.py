@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from territorial.nets import frozen as frozen_module  # noqa: E402 - only where torch is there
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.reference import ReferenceTrunk  # noqa: E402
+from territorial.nets.reference_net import ReferenceTrunk  # noqa: E402
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
