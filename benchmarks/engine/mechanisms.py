@@ -33,8 +33,8 @@ import numpy as np
 import territorial
 from benchmarks.engine.scaling import LIFE, spread_out
 from territorial.cli.machine import machine, versions
-from territorial.engine.step import Batch, step_game
 from territorial.engine import step as stepping
+from territorial.engine.step import Batch, step_game
 from territorial.jit.bound_arguments import Held, arguments_of
 from territorial.jit.decorators import kernel
 from territorial.jit.thread_pool import refill, take
