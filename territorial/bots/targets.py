@@ -24,7 +24,7 @@ from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
 from territorial.game.rng import draw
 from territorial.game.rules import need_for
-from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.game.state import NUM_LAND, TICK, Game, cells_of
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 
 HOLD_ALL = -1
@@ -199,9 +199,9 @@ def attack_on(game: Game, p: int, q: int) -> int:
 @njit
 def distance(game: Game, p: int, q: int) -> int:
     """Return the square of twice the distance between the centres of the boxes around ``p`` and ``q``."""
-    own = bounding_box(game.planes, game.occupied, p)
-    other = bounding_box(game.planes, game.occupied, q)
-    down, across = own[0] + own[1] - other[0] - other[1], own[2] + own[3] - other[2] - other[3]
+    own, other = bounding_box(cells_of(game, p)), bounding_box(cells_of(game, q))
+    down = own.top + own.bottom - other.top - other.bottom
+    across = own.left + own.right - other.left - other.right
     return down * down + across * across
 
 

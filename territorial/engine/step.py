@@ -24,7 +24,7 @@ from territorial.constants import (
     STREAM_EPISODE,
 )
 from territorial.engine.launch_log import Tape, keep_position, log_launch
-from territorial.game.board import clear_owner, set_cell, write_owner_codes
+from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.fronts import count_fronts
 from territorial.game.rewards import ALIVE_BEFORE, is_finished, remember, write_rewards
 from territorial.game.rng import draw
@@ -52,6 +52,7 @@ from territorial.game.state import (
     Game,
     Position,
     State,
+    cells_of,
     game_of,
     write_position,
 )
@@ -296,13 +297,13 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
     game = game_of(state, k)
     prepare_bots(game, state.seating[k], state.memory[k])
     for code in range(game.planes.shape[0]):
-        clear_owner(game.planes, game.occupied, code)
+        clear_cells(cells_of(game, code))
         game.land[code] = 0
     for r in range(params.height):
         for c in range(params.width):
             code = int64(owner[r, c])
             if code != BLOCKED:
-                set_cell(game.planes, game.occupied, code, r, c)
+                set_cell(cells_of(game, code), r, c)
                 game.land[code] += 1
     derive(game)
 

@@ -9,14 +9,15 @@ uint64[strip][group]: bit b % 64 of group b // 64. ``occupied``, uint64[owner][s
 block in which an owner has a cell. It may have more than that, never less. A border lies in few blocks,
 so what is done along it goes from block to block, and the size of the map does not matter.
 
-A set of cells (a front, say) is uint64[strip][row] like a plane, with the set of its blocks. The *place* of
-a block is where its first row is in such an array, counted through all strips; its *number* is where its bit
-is in a set of blocks, 64 to a word.
+A :class:`CellSet` (what an owner has, or a front) is words like a plane, and the set of blocks that it may
+lie in. A :class:`BlockList` has blocks one after the other. The *place* of a block is where its first row is
+in the words of a set of cells, counted through all strips; its *number* is where its bit is in a set of
+blocks, 64 to a word.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,30 @@ from territorial.jit.simd import (
 TOP = ONE << TOP_BIT
 LAST_ROW = np.uint64(1 << (EIGHT - 1))
 STRIP_BITS = 64
+
+
+class CellSet(NamedTuple):
+    """A set of cells: those of an owner, or a front."""
+
+    words: npt.NDArray[np.uint64]  # (S, rows) a bit for every cell, as in a plane
+    blocks: npt.NDArray[np.uint64]  # (S, groups) the set of blocks in which it may have cells
+
+
+class BlockList(NamedTuple):
+    """The first ``count`` of the blocks in two arrays, with room for all R blocks of a map and one more."""
+
+    places: npt.NDArray[np.int64]  # (R + 1,)
+    numbers: npt.NDArray[np.int64]  # (R + 1,)
+    count: int
+
+
+class Box(NamedTuple):
+    """The rows and columns in which cells lie, from 0, first and last; without cells first > last."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
 
 
 def num_strips(width: int) -> int:
@@ -119,6 +144,12 @@ def empty(blocks: Any) -> None:
 
 
 @njit
+def with_count(blocks: BlockList, count: int) -> BlockList:
+    """Return the list of the first ``count`` blocks in the arrays of ``blocks``."""
+    return BlockList(blocks.places, blocks.numbers, count)
+
+
+@njit
 def blocks_beside(blocks: Any, s: int, group: int) -> Any:
     """Return the word (s, group) of all blocks in a set, and above, below, left and right of one in it."""
     own = blocks[s, group]
@@ -158,82 +189,62 @@ def beside(cells: Any, place: int) -> Any:
 
 
 @njit
-def find_front(
-    own: Any,
-    own_blocks: Any,
-    cells: Any,
-    cell_blocks: Any,
-    front: Any,
-    front_blocks: Any,
-    places: Any,
-    numbers: Any,
-) -> int:
-    """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, which must be zero.
+def find_front(own: CellSet, cells: CellSet, front: CellSet, blocks: BlockList) -> BlockList:
+    """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, whose words must be zero.
 
-    ``own`` and ``cells`` are uint64[strip][row], with the sets of the blocks in which they may have cells.
-    Writes the set of the front's blocks, and lists their places and numbers; returns how many they are.
+    Returns the list of its blocks, in the arrays of ``blocks``.
     """
     count = 0
-    for s in range(len(own)):
-        for group in range(own_blocks.shape[1]):
-            blocks = found = blocks_beside(own_blocks, s, group) & cell_blocks[s, group]
-            while blocks != ZERO:
-                place = place_of(cells, s, group, blocks)
-                within = beside(own, place) & eight(cells, place)
-                put(front, place, within)
+    for s in range(len(own.words)):
+        for group in range(own.blocks.shape[1]):
+            rest = found = blocks_beside(own.blocks, s, group) & cells.blocks[s, group]
+            while rest != ZERO:
+                place = place_of(cells.words, s, group, rest)
+                within = beside(own.words, place) & eight(cells.words, place)
+                put(front.words, place, within)
                 is_empty = rows_in(within) == ZERO
-                put_at(places, count, place)
-                put_at(numbers, count, number_of(cell_blocks, s, group, blocks))
+                put_at(blocks.places, count, place)
+                put_at(blocks.numbers, count, number_of(cells.blocks, s, group, rest))
                 count += not is_empty
-                found ^= blocks & (~blocks + ONE) if is_empty else ZERO
-                blocks &= blocks - ONE
-            front_blocks[s, group] = found
-    return count
+                found ^= rest & (~rest + ONE) if is_empty else ZERO
+                rest &= rest - ONE
+            front.blocks[s, group] = found
+    return with_count(blocks, count)
 
 
 @njit
-def front_size(planes: Any, occupied: Any, owner: int, target: int) -> int:
-    """Return the number of cells of ``target`` that have a neighbour owned by ``owner``."""
-    own, cells, sizes = planes[owner], planes[target], no_cells()
-    for s in range(len(own)):
-        for group in range(occupied.shape[2]):
-            blocks = blocks_beside(occupied[owner], s, group) & occupied[target, s, group]
+def front_size(own: CellSet, cells: CellSet) -> int:
+    """Return the number of ``cells`` that have a neighbour in ``own``."""
+    sizes = no_cells()
+    for s in range(len(own.words)):
+        for group in range(own.blocks.shape[1]):
+            blocks = blocks_beside(own.blocks, s, group) & cells.blocks[s, group]
             while blocks != ZERO:
-                place = place_of(cells, s, group, blocks)
-                sizes = with_counts(sizes, beside(own, place) & eight(cells, place))
+                place = place_of(cells.words, s, group, blocks)
+                sizes = with_counts(sizes, beside(own.words, place) & eight(cells.words, place))
                 blocks &= blocks - ONE
     return total(sizes)
 
 
 @njit
-def lose_front(
-    cells: Any,
-    cell_blocks: Any,
-    front: Any,
-    front_blocks: Any,
-    zone: Any,
-    all_blocks: Any,
-    places: Any,
-    numbers: Any,
-    count: int,
-) -> int:
-    """Take ``front`` out of ``cells``, which has all of it, and find its *zone*.
+def lose_front(cells: CellSet, front: CellSet, zone: Any, all_blocks: Any, listed: BlockList) -> BlockList:
+    """Take ``front`` out of ``cells``, which has all of it, and return the list of its *zone*.
 
-    These are the blocks in which there are cells of the front or beside it. Those that are not among the
-    first ``count`` blocks of the list, in which it lies, are appended to it; returns how many the zone has.
-    ``zone`` must be empty, and is again afterwards.
+    These are the blocks in which there are cells of the front or beside it. Those that are not among
+    ``listed``, the blocks of the front, are appended. ``zone``, uint64 (S, groups), must be an empty set of
+    blocks, and is again afterwards; ``all_blocks``: uint64 (groups,), those that there are in a strip.
     """
-    for s in range(len(cells)):
-        for group in range(front_blocks.shape[1]):
-            blocks = front_blocks[s, group]
+    for s in range(len(cells.words)):
+        for group in range(front.blocks.shape[1]):
+            blocks = front.blocks[s, group]
             if blocks == ZERO:
                 continue
             emptied = above = below = left = right = ZERO
             while blocks != ZERO:
-                place, block = place_of(cells, s, group, blocks), blocks & (~blocks + ONE)
-                taken = eight(front, place)
-                rest = eight(cells, place) ^ taken
-                put(cells, place, rest)
+                place, block = place_of(cells.words, s, group, blocks), blocks & (~blocks + ONE)
+                taken = eight(front.words, place)
+                rest = eight(cells.words, place) ^ taken
+                put(cells.words, place, rest)
                 rows = rows_in(taken)
                 emptied |= block if rows_in(rest) == ZERO else ZERO
                 above |= block if rows & ONE != ZERO else ZERO
@@ -241,18 +252,19 @@ def lose_front(
                 left |= block if rows_in(taken & ONE) != ZERO else ZERO
                 right |= block if rows_in(taken & TOP) != ZERO else ZERO
                 blocks &= blocks - ONE
-            cell_blocks[s, group] &= ~emptied
+            cells.blocks[s, group] &= ~emptied
             add_zone(zone, all_blocks, s, group, above >> ONE | below << ONE)
             add_zone(zone, all_blocks, s, group - 1, above << TOP_BIT)
             add_zone(zone, all_blocks, s, group + 1, below >> TOP_BIT)
             add_zone(zone, all_blocks, s - 1, group, left)
             add_zone(zone, all_blocks, s + 1, group, right)
-    for s in range(len(cells)):
-        for group in range(front_blocks.shape[1]):
-            blocks = zone[s, group] & ~front_blocks[s, group]
+    count = listed.count
+    for s in range(len(cells.words)):
+        for group in range(front.blocks.shape[1]):
+            blocks = zone[s, group] & ~front.blocks[s, group]
             zone[s, group] = ZERO
-            count = list_word(cells, zone, s, group, blocks, places, numbers, count)
-    return count
+            count = list_word(CellSet(cells.words, zone), s, group, blocks, with_count(listed, count))
+    return with_count(listed, count)
 
 
 @njit
@@ -263,125 +275,121 @@ def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> Non
 
 
 @njit
-def gain_front(
-    planes: Any, occupied: Any, taker: int, front: Any, front_blocks: Any, places: Any, count: int
-) -> None:
-    """Give the cells of ``front``, whose ``count`` blocks are listed, to ``taker``; it is zero afterwards."""
-    gains, blocks = planes[taker], occupied[taker]
-    for i in range(count):
-        place = places[i]
-        put(gains, place, eight(gains, place) | eight(front, place))
-        put(front, place, no_cells())
-    for word in range(blocks.size):
-        put_at(blocks, word, at(blocks, word) | at(front_blocks, word))
+def gain_front(cells: CellSet, front: CellSet, listed: BlockList) -> None:
+    """Add ``front``, whose blocks are ``listed``, to ``cells``; its words are zero afterwards."""
+    for i in range(listed.count):
+        place = listed.places[i]
+        put(cells.words, place, eight(cells.words, place) | eight(front.words, place))
+        put(front.words, place, no_cells())
+    for word in range(cells.blocks.size):
+        put_at(cells.blocks, word, at(cells.blocks, word) | at(front.blocks, word))
 
 
 @njit
-def list_blocks(cells: Any, sets: Any, places: Any, numbers: Any) -> int:
-    """List the blocks of a set, in which ``cells`` lie, by place and number; return how many they are."""
+def list_blocks(cells: CellSet, blocks: BlockList) -> BlockList:
+    """Return the list of the blocks of ``cells``, in the arrays of ``blocks``."""
     count = 0
-    for s in range(sets.shape[0]):
-        for group in range(sets.shape[1]):
-            count = list_word(cells, sets, s, group, sets[s, group], places, numbers, count)
-    return count
+    for s in range(cells.blocks.shape[0]):
+        for group in range(cells.blocks.shape[1]):
+            count = list_word(cells, s, group, cells.blocks[s, group], with_count(blocks, count))
+    return with_count(blocks, count)
 
 
 @njit
-def list_word(
-    cells: Any, sets: Any, s: int, group: int, blocks: Any, places: Any, numbers: Any, count: int
-) -> int:
-    """Append ``blocks``, a word (s, group) of a set, to a list of ``count``; return how many it has then."""
+def list_word(cells: CellSet, s: int, group: int, blocks: Any, listed: BlockList) -> int:
+    """Append ``blocks``, a word (s, group) of a set like that of ``cells``; return how many there are."""
+    count = listed.count
     while blocks != ZERO:
-        put_at(places, count, place_of(cells, s, group, blocks))
-        put_at(numbers, count, number_of(sets, s, group, blocks))
+        put_at(listed.places, count, place_of(cells.words, s, group, blocks))
+        put_at(listed.numbers, count, number_of(cells.blocks, s, group, blocks))
         count += 1
         blocks &= blocks - ONE
     return count
 
 
 @njit
-def move_all(planes: Any, occupied: Any, source: int, destination: int) -> None:
-    """Give all cells of ``source`` to ``destination``."""
-    from_plane, to_plane = planes[source], planes[destination]
-    for s in range(len(from_plane)):
-        for group in range(occupied.shape[2]):
-            blocks = occupied[source, s, group]
-            occupied[destination, s, group] |= blocks
-            occupied[source, s, group] = ZERO
+def move_all(source: CellSet, destination: CellSet) -> None:
+    """Move all cells of ``source`` to ``destination``."""
+    for s in range(len(source.words)):
+        for group in range(source.blocks.shape[1]):
+            blocks = source.blocks[s, group]
+            destination.blocks[s, group] |= blocks
+            source.blocks[s, group] = ZERO
             while blocks != ZERO:
-                place = place_of(to_plane, s, group, blocks)
-                put(to_plane, place, eight(to_plane, place) | eight(from_plane, place))
-                put(from_plane, place, no_cells())
+                place = place_of(destination.words, s, group, blocks)
+                cells = eight(destination.words, place) | eight(source.words, place)
+                put(destination.words, place, cells)
+                put(source.words, place, no_cells())
                 blocks &= blocks - ONE
 
 
 @njit
-def copy_cells(source: Any, blocks: Any, destination: Any) -> None:
-    """Copy a set of cells that lies in ``blocks``."""
-    for s in range(blocks.shape[0]):
-        for group in range(blocks.shape[1]):
-            rest = blocks[s, group]
+def copy_cells(source: CellSet, words: Any) -> None:
+    """Copy the cells of ``source`` into ``words``, uint64 (S, rows)."""
+    for s in range(source.blocks.shape[0]):
+        for group in range(source.blocks.shape[1]):
+            rest = source.blocks[s, group]
             while rest != ZERO:
-                place = place_of(source, s, group, rest)
-                put(destination, place, eight(source, place))
+                place = place_of(source.words, s, group, rest)
+                put(words, place, eight(source.words, place))
                 rest &= rest - ONE
 
 
 @njit
-def has_any(sets: Any, numbers: Any, count: int) -> bool:
-    """Return whether any of the first ``count`` blocks of a list, by ``numbers``, is in a set of blocks."""
+def has_any(sets: Any, listed: BlockList) -> bool:
+    """Return whether any of the blocks ``listed`` is in a set of blocks, uint64 (S, groups)."""
     found = ZERO
-    for i in range(count):
-        found |= at(sets, numbers[i] >> 6) >> np.uint64(numbers[i] & 63)
+    for i in range(listed.count):
+        found |= at(sets, listed.numbers[i] >> 6) >> np.uint64(listed.numbers[i] & 63)
     return found & ONE != ZERO
 
 
 @njit
-def clear_cells(cells: Any, blocks: Any) -> None:
-    """Take all cells out of a set that lies in ``blocks``."""
-    for s in range(blocks.shape[0]):
-        for group in range(blocks.shape[1]):
-            rest = blocks[s, group]
+def clear_words(cells: CellSet) -> None:
+    """Make the words of ``cells`` zero in its blocks; the set of blocks stays."""
+    for s in range(cells.blocks.shape[0]):
+        for group in range(cells.blocks.shape[1]):
+            rest = cells.blocks[s, group]
             while rest != ZERO:
-                put(cells, place_of(cells, s, group, rest), no_cells())
+                put(cells.words, place_of(cells.words, s, group, rest), no_cells())
                 rest &= rest - ONE
 
 
 @njit
-def clear_owner(planes: Any, occupied: Any, owner: int) -> None:
-    """Make ``owner`` own nothing; clears only the blocks that it occupies."""
-    clear_cells(planes[owner], occupied[owner])
-    empty(occupied[owner])
+def clear_cells(cells: CellSet) -> None:
+    """Take all cells and all blocks out of a set; looks at the blocks that it had alone."""
+    clear_words(cells)
+    empty(cells.blocks)
 
 
 @njit
-def occupy(planes: Any, occupied: Any, owner: int) -> None:
-    """Find the blocks that ``owner`` occupies from its plane."""
-    empty(occupied[owner])
-    for s in range(planes.shape[1]):
-        for block in range(planes.shape[2] // EIGHT - 1):
-            if rows_in(eight(planes[owner, s], first_row(block))) != ZERO:
-                add_block(occupied[owner], s, block)
+def find_blocks(cells: CellSet) -> None:
+    """Find the blocks of ``cells`` from its words."""
+    empty(cells.blocks)
+    for s in range(cells.words.shape[0]):
+        for block in range(cells.words.shape[1] // EIGHT - 1):
+            if rows_in(eight(cells.words[s], first_row(block))) != ZERO:
+                add_block(cells.blocks, s, block)
 
 
 @njit
-def set_cell(planes: Any, occupied: Any, owner: int, row: int, column: int) -> None:
-    """Add the cell at (row, column), both from 0, to the plane of ``owner``."""
+def set_cell(cells: CellSet, row: int, column: int) -> None:
+    """Add the cell at (row, column), both from 0."""
     s = column // STRIP_BITS
-    planes[owner, s, row + 1] |= ONE << np.uint64(column % STRIP_BITS)
-    add_block(occupied[owner], s, row // EIGHT)
+    cells.words[s, row + 1] |= ONE << np.uint64(column % STRIP_BITS)
+    add_block(cells.blocks, s, row // EIGHT)
 
 
 @njit
-def drop_cell(planes: Any, owner: int, row: int, column: int) -> None:
-    """Remove the cell at (row, column), both from 0, from the plane of ``owner``."""
-    planes[owner, column // STRIP_BITS, row + 1] &= ~(ONE << np.uint64(column % STRIP_BITS))
+def drop_cell(cells: CellSet, row: int, column: int) -> None:
+    """Remove the cell at (row, column), both from 0; its block stays in the set of blocks."""
+    cells.words[column // STRIP_BITS, row + 1] &= ~(ONE << np.uint64(column % STRIP_BITS))
 
 
 @njit
-def owns_cell(planes: Any, owner: int, row: int, column: int) -> bool:
-    """Return whether ``owner`` owns the cell at (row, column), both from 0 and within the map."""
-    word = planes[owner, column // STRIP_BITS, row + 1] >> np.uint64(column % STRIP_BITS)
+def has_cell(cells: CellSet, row: int, column: int) -> bool:
+    """Return whether the cell at (row, column), both from 0 and within the map, is in the set."""
+    word = cells.words[column // STRIP_BITS, row + 1] >> np.uint64(column % STRIP_BITS)
     return (word & ONE) != ZERO
 
 
@@ -389,6 +397,7 @@ def owns_cell(planes: Any, owner: int, row: int, column: int) -> bool:
 def write_owner_codes(planes: Any, occupied: Any, codes: Any) -> None:
     """Write the owner code of every owned cell into ``codes``, uint8 (H + 2, W + 2) with a wall ring.
 
+    ``planes``: uint64 (P + 1, S, rows), ``occupied``: uint64 (P + 1, S, groups), the cells of all owners.
     Cells in no plane keep what they hold, so fill ``codes`` with BLOCKED first.
     """
     for owner in range(planes.shape[0]):
@@ -406,27 +415,24 @@ def write_owner_codes(planes: Any, occupied: Any, codes: Any) -> None:
 
 
 @njit
-def bounding_box(planes: Any, occupied: Any, owner: int) -> tuple[int, int, int, int]:
-    """Return (top, bottom, left, right) of the cells of ``owner``, from 0, all inclusive.
-
-    For an owner without cells top > bottom and left > right.
-    """
+def bounding_box(cells: CellSet) -> Box:
+    """Return the smallest box around ``cells``."""
     top, bottom = 2**62, -1
-    left, right = planes.shape[1] * STRIP_BITS, -1
-    for s in range(planes.shape[1]):
+    left, right = len(cells.words) * STRIP_BITS, -1
+    for s in range(len(cells.words)):
         union = no_cells()
-        for group in range(occupied.shape[2]):
-            blocks = occupied[owner, s, group]
+        for group in range(cells.blocks.shape[1]):
+            blocks = cells.blocks[s, group]
             while blocks != ZERO:
                 r = first_row(block_of(group, blocks))
-                cells = eight(planes[owner, s], r)
-                rows = rows_in(cells)
+                words = eight(cells.words[s], r)
+                rows = rows_in(words)
                 if rows != ZERO:
                     top, bottom = min(top, r - 1 + lowest_bit(rows)), max(bottom, r - 1 + highest_bit(rows))
-                    union |= cells
+                    union |= words
                 blocks &= blocks - ONE
         columns = columns_in(union)
         if columns != ZERO:
             left = min(left, s * STRIP_BITS + lowest_bit(columns))
             right = max(right, s * STRIP_BITS + highest_bit(columns))
-    return top, bottom, left, right
+    return Box(top, bottom, left, right)

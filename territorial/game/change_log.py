@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from territorial.game.board import STRIP_BITS
+from territorial.game.board import STRIP_BITS, BlockList, CellSet
 from territorial.game.scratch import CODE_BITS, Work
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, eight, no_cells, put, put_at
 
 
 @njit
-def note_changes(work: Work, cells: Any, places: Any, numbers: Any, count: int, old: int, new: int) -> None:
-    """Note that ``cells``, whose ``count`` blocks are listed, go from owner ``old`` to ``new``."""
+def note_changes(work: Work, cells: CellSet, blocks: BlockList, old: int, new: int) -> None:
+    """Note that ``cells``, which lie in ``blocks``, go from owner ``old`` to ``new``."""
     if work.log_entries.size == 0:
         return
-    for i in range(count):
-        note_block(work, entry_of_block(work, numbers[i]), eight(cells, places[i]), old, new)
+    for i in range(blocks.count):
+        entry = entry_of_block(work, blocks.numbers[i])
+        note_block(work, entry, eight(cells.words, blocks.places[i]), old, new)
 
 
 @njit

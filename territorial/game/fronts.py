@@ -13,17 +13,36 @@ the giver. While it is counted, F is nobody's: the giver has lost it and the tak
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from territorial.constants import NEUTRAL
-from territorial.game.board import beside, find_front, front_size, gain_front, has_any, lose_front
+from territorial.game.board import (
+    BlockList,
+    CellSet,
+    beside,
+    find_front,
+    front_size,
+    gain_front,
+    has_any,
+    lose_front,
+    with_count,
+)
 from territorial.game.change_log import note_changes
 from territorial.game.scratch import Work
-from territorial.game.state import Game
+from territorial.game.state import Game, cells_of
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 from territorial.jit.simd import EIGHT, eight, no_cells, put, put_at, rows_in, total, with_counts
+
+
+class Capture(NamedTuple):
+    """A front that goes from ``giver`` to ``taker``; its cells are in ``Work.front`` meanwhile."""
+
+    taker: int
+    giver: int
+    size: int  # cells
+    blocks: BlockList  # in which they lie
 
 
 @njit
@@ -31,79 +50,77 @@ def count_fronts(game: Game) -> None:
     """Count all fronts from the board as it stands."""
     for p in range(1, len(game.land)):
         for target in range(len(game.land)):
-            size = front_size(game.planes, game.occupied, p, target) if target != p else 0
+            size = front_size(cells_of(game, p), cells_of(game, target)) if target != p else 0
             add(game, p, target, size - game.fronts[p, target])
     mark_all(game)
 
 
 @njit
-def take_front(game: Game, work: Work, own: Any, taker: int, giver: int, size: int) -> None:
+def take_front(game: Game, work: Work, own: CellSet, taker: int, giver: int, size: int) -> None:
     """Move the front of the cells ``own``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
-    cells, blocks, places, numbers = game.planes[giver], game.occupied[giver], work.places, work.numbers
-    front, front_blocks = work.front, work.front_blocks
-    num_front = find_front(own, game.occupied[taker], cells, blocks, front, front_blocks, places, numbers)
-    num_zone = lose_front(
-        cells, blocks, front, front_blocks, work.zone, work.all_blocks, places, numbers, num_front
-    )
-    num_others = follow_both(game, work, taker, giver, size, num_zone)
-    if num_others > 0:
+    cells = cells_of(game, giver)
+    blocks = find_front(own, cells, work.front, work.listed)
+    zone = lose_front(cells, work.front, work.zone, work.all_blocks, blocks)
+    capture = Capture(taker, giver, size, blocks)
+    others = follow_both(game, work, capture, zone)
+    if others.count > 0:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
-                if q != taker and has_any(game.occupied[q], work.other_numbers, num_others):
-                    follow_neighbour(game, work, taker, giver, q, num_front, num_others)
+                if q != taker and has_any(game.occupied[q], others):
+                    follow_neighbour(game, work, capture, others, q)
                 neighbours &= neighbours - ONE
-    note_changes(work, front, places, numbers, num_front, giver, taker)
-    gain_front(game.planes, game.occupied, taker, front, front_blocks, places, num_front)
+    note_changes(work, work.front, blocks, giver, taker)
+    gain_front(cells_of(game, taker), work.front, blocks)
 
 
 @njit
-def follow_both(game: Game, work: Work, taker: int, giver: int, size: int, num_zone: int) -> int:
-    """Change the fronts between ``taker`` and ``giver``.
+def follow_both(game: Game, work: Work, capture: Capture, zone: BlockList) -> BlockList:
+    """Change the fronts between the two sides of a capture.
 
-    Lists the blocks with cells beside the front, ``near``, that neither of the two has, and returns how many.
+    Returns the list of the blocks with cells beside the front, ``Work.near``, that neither of the two has.
     """
+    taker, giver, front, others = capture.taker, capture.giver, work.front.words, work.others
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
-    num_others = 0
-    for i in range(num_zone):
-        place = work.places[i]
-        taken, takers, givers = eight(work.front, place), eight(own, place), eight(given, place)
-        near = beside(work.front, place)
+    count = 0
+    for i in range(zone.count):
+        place = zone.places[i]
+        taken, takers, givers = eight(front, place), eight(own, place), eight(given, place)
+        near = beside(front, place)
         touched = beside(given, place) if giver != NEUTRAL else near
         newly_touched = with_counts(newly_touched, near & ~beside(own, place) & givers)
         no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
         touched_back = with_counts(touched_back, touched & taken)
         of_others = near & ~(takers | givers | taken)
-        put_at(work.others, num_others, place)
-        put_at(work.other_numbers, num_others, work.numbers[i])
-        put(work.near, EIGHT * num_others, of_others)
-        num_others += rows_in(of_others) != ZERO
-    add(game, taker, giver, total(newly_touched) - size)
+        put_at(others.places, count, place)
+        put_at(others.numbers, count, zone.numbers[i])
+        put(work.near, EIGHT * count, of_others)
+        count += rows_in(of_others) != ZERO
+    add(game, taker, giver, total(newly_touched) - capture.size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
-    return num_others
+    return with_count(others, count)
 
 
 @njit
-def follow_neighbour(
-    game: Game, work: Work, taker: int, giver: int, q: int, num_front: int, num_others: int
-) -> None:
-    """Change the fronts between ``q``, who borders ``giver``, and the two that the capture is between."""
+def follow_neighbour(game: Game, work: Work, capture: Capture, others: BlockList, q: int) -> None:
+    """Change the fronts between ``q``, who borders the giver, and the two sides of a capture."""
+    taker, giver = capture.taker, capture.giver
     own, found = game.planes[q], no_cells()
-    for i in range(num_others):
-        found |= eight(own, work.others[i]) & eight(work.near, EIGHT * i)
+    for i in range(others.count):
+        found |= eight(own, others.places[i]) & eight(work.near, EIGHT * i)
     if rows_in(found) == ZERO:
         return
     gained, lost = no_cells(), no_cells()
-    for i in range(num_others):
-        place = work.others[i]
+    for i in range(others.count):
+        place = others.places[i]
         cells = eight(own, place) & eight(work.near, EIGHT * i)
         gained = with_counts(gained, cells & ~beside(game.planes[taker], place))
         lost = with_counts(lost, cells & ~beside(game.planes[giver], place))
     if q != NEUTRAL:
-        touches = touches_of(game, work, q, num_front)
+        touches = touches_of(game, work, capture.blocks, q)
         add(game, q, giver, -touches)
         add(game, q, taker, touches)
     if total(gained) != 0:
@@ -113,12 +130,12 @@ def follow_neighbour(
 
 
 @njit
-def touches_of(game: Game, work: Work, q: int, num_front: int) -> int:
-    """Return how many cells of the front have a neighbour owned by ``q``."""
+def touches_of(game: Game, work: Work, blocks: BlockList, q: int) -> int:
+    """Return how many cells of the front, which lies in ``blocks``, have a neighbour owned by ``q``."""
     own, touches = game.planes[q], no_cells()
-    for i in range(num_front):
-        place = work.places[i]
-        touches = with_counts(touches, beside(own, place) & eight(work.front, place))
+    for i in range(blocks.count):
+        place = blocks.places[i]
+        touches = with_counts(touches, beside(own, place) & eight(work.front.words, place))
     return total(touches)
 
 

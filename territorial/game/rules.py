@@ -21,7 +21,7 @@ import numpy as np
 
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
-from territorial.game.board import clear_cells, copy_cells, list_blocks, move_all
+from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import follow_death, mark, take_front
 from territorial.game.rng import draw
@@ -42,6 +42,7 @@ from territorial.game.state import (
     TAX,
     TICK,
     Game,
+    cells_of,
 )
 from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
 
@@ -190,10 +191,10 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
     """
     has_many = count_targets(game, p) > 1
     if has_many:
-        copy_cells(game.planes[p], game.occupied[p], work.own)
+        copy_cells(cells_of(game, p), work.own)
         for target in range(np.uint64(len(work.sizes))):
             work.sizes[target] = game.fronts[p, target]
-    own = work.own if has_many else game.planes[p]
+    own = CellSet(work.own if has_many else game.planes[p], game.occupied[p])
     sizes = work.sizes if has_many else game.fronts[p]
     refunds = 0
     for word in range(game.active.shape[1]):
@@ -204,7 +205,7 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
             targets &= targets - ONE
         game.fresh[p, word] = ZERO
     if has_many:
-        clear_cells(work.own, game.occupied[p])
+        clear_words(CellSet(work.own, game.occupied[p]))
     paid = min(refunds, room_under_cap(game.troops[p], game.land[p], params))
     game.troops[p] += paid
     game.ledger[CAPPED, p] += refunds - paid
@@ -220,7 +221,7 @@ def count_targets(game: Game, p: int) -> int:
 
 
 @njit
-def attack(game: Game, params: Params, work: Work, own: Any, p: int, target: int, size: int) -> int:
+def attack(game: Game, params: Params, work: Work, own: CellSet, p: int, target: int, size: int) -> int:
     """The pool of ``p`` against ``target`` fights for the front, ``size`` cells; return what comes home."""
     pool = game.pools[p, target]
     layers = pool // size if size > 0 else 0
@@ -259,7 +260,7 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 
 
 @njit
-def conquer(game: Game, work: Work, own: Any, p: int, target: int, size: int) -> None:
+def conquer(game: Game, work: Work, own: CellSet, p: int, target: int, size: int) -> None:
     """``p`` takes the whole front of the cells ``own``, ``size`` cells, from ``target``."""
     take_front(game, work, own, p, target, size)
     game.land[p] += size
@@ -336,10 +337,9 @@ def lose_everything(game: Game, work: Work, dead: int) -> None:
     game.ledger[DESTROYED, dead] += lost
     game.troops[dead] = 0
     follow_death(game, dead)
-    cells, places, numbers = game.planes[dead], work.places, work.numbers
-    count = list_blocks(cells, game.occupied[dead], places, numbers)
-    note_changes(work, cells, places, numbers, count, dead, NEUTRAL)
-    move_all(game.planes, game.occupied, dead, NEUTRAL)
+    cells = cells_of(game, dead)
+    note_changes(work, cells, list_blocks(cells, work.listed), dead, NEUTRAL)
+    move_all(cells, cells_of(game, NEUTRAL))
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
 

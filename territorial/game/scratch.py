@@ -11,6 +11,8 @@ from territorial.config import GameConfig, interest_rates
 from territorial.config.rewards import kinds_of
 from territorial.game.board import (
     STRIP_BITS,
+    BlockList,
+    CellSet,
     all_blocks,
     num_blocks,
     num_groups,
@@ -29,18 +31,14 @@ class Work(NamedTuple):
     """Scratch memory and tables of one thread; nothing in it outlives a call.
 
     S strips, P seats, R blocks of the map, K words for a set of owners. See territorial.game.board for
-    strips, rows, blocks and groups, and for the places and numbers of blocks; territorial.game.change_log
-    for the log.
+    strips, rows, blocks and groups, territorial.game.change_log for the log.
     """
 
     own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
-    front: npt.NDArray[np.uint64]  # (S, rows) the front being taken; zero at all other times
-    front_blocks: npt.NDArray[np.uint64]  # (S, groups)
+    front: CellSet  # the front being taken; its words are zero at all other times
     zone: npt.NDArray[np.uint64]  # (S, groups) blocks with cells beside the front; empty at other times
-    places: npt.NDArray[np.int64]  # (R,) list of blocks: those of the front, then the others of its zone
-    numbers: npt.NDArray[np.int64]  # (R,)
-    others: npt.NDArray[np.int64]  # (R,) places of those in which third players may have cells beside it
-    other_numbers: npt.NDArray[np.int64]  # (R,)
+    listed: BlockList  # room for a list: of the blocks of the front, then the others of its zone
+    others: BlockList  # room for those in which third players may have cells beside it
     near: npt.NDArray[np.uint64]  # (R, 8) the cells there that are beside it, of neither of the two sides
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
@@ -82,13 +80,10 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
     logged = strips * num_blocks(config.height) if logs_changes else 0
     return Work(
         own=zeroed_words(words),
-        front=zeroed_words(words),
-        front_blocks=np.zeros(sets, np.uint64),
+        front=CellSet(zeroed_words(words), np.zeros(sets, np.uint64)),
         zone=np.zeros(sets, np.uint64),
-        places=np.zeros(room, np.int64),
-        numbers=np.zeros(room, np.int64),
-        others=np.zeros(room, np.int64),
-        other_numbers=np.zeros(room, np.int64),
+        listed=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
+        others=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
         near=aligned_zeros((room, EIGHT), np.uint64),
         all_blocks=all_blocks(config.height),
         log_entries=np.zeros((strips, logged and num_groups(config.height), STRIP_BITS), np.int64),

@@ -20,17 +20,17 @@ from territorial.constants import (
     STREAM_SPAWN_ORDER,
 )
 from territorial.game.board import (
-    clear_owner,
+    clear_cells,
     drop_cell,
+    find_blocks,
+    has_cell,
     num_rows,
     num_strips,
-    occupy,
-    owns_cell,
     set_cell,
 )
 from territorial.game.rng import draw, draw_below
 from territorial.game.rules import NEVER
-from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game
+from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, cells_of
 from territorial.jit.decorators import ZERO, int64, njit
 from territorial.jit.simd import fill
 
@@ -92,11 +92,11 @@ def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) 
 def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
     """The board is all neutral land of the map; clears only what the last game used."""
     for owner in range(1, game.planes.shape[0]):
-        clear_owner(game.planes, game.occupied, owner)
+        clear_cells(cells_of(game, owner))
     for strip in range(game.planes.shape[1]):
         for r in range(np.uint64(game.planes.shape[2])):
             game.planes[NEUTRAL, strip, r] = bank.planes[map_id, strip, r]
-    occupy(game.planes, game.occupied, NEUTRAL)
+    find_blocks(cells_of(game, NEUTRAL))
     episode = game.clock[EPISODE]
     fill(game.clock, 0)
     game.clock[EPISODE] = episode
@@ -205,9 +205,10 @@ def is_in_spawn(down: int, right: int) -> bool:
 @njit
 def is_free(game: Game, row: int, column: int) -> bool:
     """Return whether all cells of a spawn at this anchor are neutral land."""
+    free = cells_of(game, NEUTRAL)
     for down in range(SPAWN_SIDE):
         for right in range(SPAWN_SIDE):
-            if is_in_spawn(down, right) and not owns_cell(game.planes, NEUTRAL, row + down, column + right):
+            if is_in_spawn(down, right) and not has_cell(free, row + down, column + right):
                 return False
     return True
 
@@ -215,13 +216,14 @@ def is_free(game: Game, row: int, column: int) -> bool:
 @njit
 def mark_spawn(game: Game, row: int, column: int, is_neutral: bool) -> None:
     """Put the cells of a spawn into the neutral plane, or take them out of it."""
+    free = cells_of(game, NEUTRAL)
     for down in range(SPAWN_SIDE):
         for right in range(SPAWN_SIDE):
             if is_in_spawn(down, right):
                 if is_neutral:
-                    set_cell(game.planes, game.occupied, NEUTRAL, row + down, column + right)
+                    set_cell(free, row + down, column + right)
                 else:
-                    drop_cell(game.planes, NEUTRAL, row + down, column + right)
+                    drop_cell(free, row + down, column + right)
 
 
 @njit
@@ -237,4 +239,4 @@ def hand_out(game: Game, params: Params, anchors: Any) -> None:
             for right in range(SPAWN_SIDE):
                 if is_in_spawn(down, right):
                     r, c = anchors[slot, 0] + down, anchors[slot, 1] + right
-                    set_cell(game.planes, game.occupied, anchors[slot, 2], r, c)
+                    set_cell(cells_of(game, anchors[slot, 2]), r, c)

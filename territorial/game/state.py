@@ -17,6 +17,7 @@ import numpy.typing as npt
 from territorial.constants import BLOCKED, LARGEST_TROOPS
 from territorial.game.board import (
     STRIP_BITS,
+    CellSet,
     all_blocks,
     num_blocks,
     num_groups,
@@ -207,6 +208,12 @@ def game_of(state: State, k: int) -> Game:
         state.planes[k],
         state.occupied[k],
     )
+
+
+@njit
+def cells_of(game: Game, owner: int) -> CellSet:
+    """Return the cells that ``owner`` has, as views."""
+    return CellSet(game.planes[owner], game.occupied[owner])
 
 
 def allocate(num_games: int, num_players: int, height: int, width: int) -> State:

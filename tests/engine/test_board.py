@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from territorial.constants import BLOCKED
 from territorial.game import board
-from territorial.game.board import num_blocks, num_groups, num_rows, num_strips
+from territorial.game.board import BlockList, CellSet, num_blocks, num_groups, num_rows, num_strips
 from territorial.jit.simd import EIGHT
 
 HEIGHTS = (1, 8, 21, 520)
@@ -35,11 +35,15 @@ class Planes:
         if slack:
             more = rubbish(rng, self.occupied.shape) & rubbish(rng, self.occupied.shape)
             self.occupied |= more & board.all_blocks(height)
-        self.front, self.front_blocks = np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups))
-        self.zone, self.zone_size = np.zeros((strips, groups), np.uint64), 0
+        self.front = CellSet(np.zeros((strips, rows), np.uint64), rubbish(rng, (strips, groups)))
+        self.zone = np.zeros((strips, groups), np.uint64)
         room = strips * num_blocks(height) + 1
-        self.places, self.numbers = (rubbish(rng, room).view(np.int64) for _ in range(2))
-        self.count = 0
+        self.room = BlockList(*(rubbish(rng, room).view(np.int64) for _ in range(2)), 0)
+        self.front_list = self.zone_list = self.room
+
+    def set_of(self, code):
+        """Return the cells of an owner, as views."""
+        return CellSet(self.planes[code], self.occupied[code])
 
     def exactly_occupied(self):
         """Return the blocks that hold cells: uint64 (owners, strips, groups)."""
@@ -69,35 +73,31 @@ class Planes:
 
     def front_of(self, owner, target):
         """Find the front in zeroed memory and return how many cells it has; its blocks are exact."""
-        self.front.fill(0)
-        own, cells = ((self.planes[code], self.occupied[code]) for code in (owner, target))
-        lists = self.places, self.numbers
-        self.count = board.find_front(*own, *cells, self.front, self.front_blocks, *lists)
-        assert np.array_equal(self.front_blocks, blocks_of(self.front))
-        self.check_list(self.count, self.front_blocks)
-        return int(np.bitwise_count(self.front).sum())
+        self.front.words.fill(0)
+        self.front_list = board.find_front(self.set_of(owner), self.set_of(target), self.front, self.room)
+        assert np.array_equal(self.front.blocks, blocks_of(self.front.words))
+        self.check_list(self.front_list, self.front.blocks)
+        return int(np.bitwise_count(self.front.words).sum())
 
     def take_front(self, taker, target):
-        cells, blocks = self.planes[target], self.occupied[target]
-        all_blocks = board.all_blocks(self.shape[0])
-        fronts, lists = (self.front, self.front_blocks), (self.places, self.numbers)
-        self.zone_size = board.lose_front(cells, blocks, *fronts, self.zone, all_blocks, *lists, self.count)
+        cells, all_blocks = self.set_of(target), board.all_blocks(self.shape[0])
+        self.zone_list = board.lose_front(cells, self.front, self.zone, all_blocks, self.front_list)
         assert not self.zone.any()
-        self.check_list(self.count, self.front_blocks)
-        board.gain_front(self.planes, self.occupied, taker, *fronts, self.places, self.count)
-        assert not self.front.any()
+        self.check_list(self.front_list, self.front.blocks)
+        board.gain_front(self.set_of(taker), self.front, self.front_list)
+        assert not self.front.words.any()
 
-    def check_list(self, count, blocks):
-        """The first ``count`` blocks of the list are those of a set, by number and by place, each once."""
+    def check_list(self, listed, blocks):
+        """A list has the blocks of a set, by number and by place, each once."""
         flags = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little")
-        numbers = self.numbers[:count]
+        numbers = listed.numbers[: listed.count]
         assert sorted(numbers) == np.flatnonzero(flags).tolist()
         strips, blocks_of_strips = np.divmod(numbers, flags.shape[1])
-        rows = strips * self.front.shape[1] + EIGHT * blocks_of_strips + 1
-        assert np.array_equal(self.places[:count], rows)
+        rows = strips * self.planes.shape[2] + EIGHT * blocks_of_strips + 1
+        assert np.array_equal(listed.places[: listed.count], rows)
 
     def size_of(self, owner, target):
-        return board.front_size(self.planes, self.occupied, owner, target)
+        return board.front_size(self.set_of(owner), self.set_of(target))
 
     def front_cells(self, words, blocks):
         """Return the cells (H, 64 S) of a set that is valid in its blocks only."""
@@ -180,7 +180,7 @@ def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
         for p, target in PAIRS:
             expected = (owner == target) & touching(owner, p)
             assert planes.front_of(p, target) == expected.sum()
-            found = planes.front_cells(planes.front, planes.front_blocks)
+            found = planes.front_cells(*planes.front)
             assert np.array_equal(found[:, : owner.shape[1]], expected)
             assert found.sum() == expected.sum(), "and none outside the map"
 
@@ -208,23 +208,23 @@ def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
         front = (owner == 0) & touching(owner, 1)
         planes.take_front(1, 0)
         expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
-        planes.check_list(planes.zone_size, blocks_of(expected))
+        planes.check_list(planes.zone_list, blocks_of(expected))
 
 
 def test_the_blocks_of_a_set_are_listed(boards):
     for _, planes, _ in boards:
         for code in OWNERS:
-            cells, blocks = planes.planes[code], planes.occupied[code]
-            planes.check_list(board.list_blocks(cells, blocks, planes.places, planes.numbers), blocks)
-            count = board.list_blocks(cells, planes.occupied[0], planes.places, planes.numbers)
-            has_common = bool((blocks & planes.occupied[0]).any())
-            assert board.has_any(blocks, planes.numbers, count) == has_common
+            cells = planes.set_of(code)
+            planes.check_list(board.list_blocks(cells, planes.room), cells.blocks)
+            listed = board.list_blocks(planes.set_of(0), planes.room)
+            has_common = bool((cells.blocks & planes.occupied[0]).any())
+            assert board.has_any(cells.blocks, listed) == has_common
 
 
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
-        board.move_all(planes.planes, planes.occupied, source, destination)
+        board.move_all(planes.set_of(source), planes.set_of(destination))
         owner[owner == source] = destination
         planes.check()
         assert not planes.occupied[source].any()
@@ -234,7 +234,7 @@ def test_everything_of_one_owner_can_be_given_to_another(boards):
 def test_clearing_an_owner_takes_its_cells_off_the_board(boards):
     for owner, planes, rng in boards:
         code = int(rng.integers(NUM_OWNERS))
-        board.clear_owner(planes.planes, planes.occupied, code)
+        board.clear_cells(planes.set_of(code))
         owner[owner == code] = BLOCKED
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
@@ -245,7 +245,7 @@ def test_the_blocks_of_an_owner_are_found_from_its_plane(boards):
     for _, planes, rng in boards:
         code = int(rng.integers(NUM_OWNERS))
         planes.occupied[code] = rubbish(rng, planes.occupied[code].shape)
-        board.occupy(planes.planes, planes.occupied, code)
+        board.find_blocks(planes.set_of(code))
         assert np.array_equal(planes.occupied[code], planes.exactly_occupied()[code])
 
 
@@ -266,11 +266,11 @@ def test_single_cells_are_set_dropped_and_looked_up(boards):
         for _ in range(20):
             r, c = int(rng.integers(owner.shape[0])), int(rng.integers(owner.shape[1]))
             old, new = owner[r, c], int(rng.integers(NUM_OWNERS))
-            is_owned = [board.owns_cell(planes.planes, code, r, c) for code in OWNERS]
+            is_owned = [board.has_cell(planes.set_of(code), r, c) for code in OWNERS]
             assert is_owned == [code == old for code in OWNERS]
             if old != BLOCKED:
-                board.drop_cell(planes.planes, old, r, c)
-            board.set_cell(planes.planes, planes.occupied, new, r, c)
+                board.drop_cell(planes.set_of(old), r, c)
+            board.set_cell(planes.set_of(new), r, c)
             owner[r, c] = new
         planes.check()
         assert np.array_equal(planes.to_array(), owner)
@@ -286,7 +286,7 @@ def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left
 def test_a_bounding_box_holds_all_cells_and_no_more(boards):
     for owner, planes, _ in boards:
         for code in OWNERS:
-            top, bottom, left, right = board.bounding_box(planes.planes, planes.occupied, code)
+            top, bottom, left, right = board.bounding_box(planes.set_of(code))
             rows, columns = np.nonzero(owner == code)
             if len(rows):
                 expected = (rows.min(), rows.max(), columns.min(), columns.max())
@@ -305,7 +305,7 @@ def test_a_lone_cell_reaches_its_four_neighbours_across_strips_and_not_across_ed
     expected = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
     inside = {(r, c) for r, c in expected if 0 <= r < 3 and 0 <= c < 130}
     assert planes.front_of(1, 0) == len(inside)
-    found = planes.front_cells(planes.front, planes.front_blocks)
+    found = planes.front_cells(*planes.front)
     assert set(zip(*np.nonzero(found), strict=True)) == inside
 
 
@@ -333,13 +333,13 @@ def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
             planes.take_front(p, target)
             owner[(owner == target) & touching(owner, p)] = p
         elif name == "move":
-            board.move_all(planes.planes, planes.occupied, p, 0)
+            board.move_all(planes.set_of(p), planes.set_of(0))
             owner[owner == p] = 0
         else:
             r, c = number % height, number * 7 % width
             for code in OWNERS:
-                board.drop_cell(planes.planes, code, r, c)
-            board.set_cell(planes.planes, planes.occupied, p, r, c)
+                board.drop_cell(planes.set_of(code), r, c)
+            board.set_cell(planes.set_of(p), r, c)
             owner[r, c] = p
         planes.check()
     assert np.array_equal(planes.to_array(), owner)

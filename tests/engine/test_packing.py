@@ -8,7 +8,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.bots import NAMES
 from territorial.constants import BLOCKED, SPAWN_CELLS
-from territorial.game.board import list_blocks
+from territorial.game.board import CellSet, list_blocks
 from territorial.game.change_log import note_changes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED
 from territorial.reference import pack_delta, pack_planes, pack_terrain
@@ -123,8 +123,8 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     before, first, second = game.observations.planes.copy(), *(planes[seat].copy() for seat in (1, 2))
 
     def note(cells, blocks, old, new):
-        count = list_blocks(cells, blocks, work.places, work.numbers)
-        note_changes(work, cells, work.places, work.numbers, count, old, new)
+        changed = CellSet(cells, blocks)
+        note_changes(work, changed, list_blocks(changed, work.listed), old, new)
 
     for old, new in ((1, 2), (2, 3), (3, 1)):
         note(first, occupied[1], old, new)

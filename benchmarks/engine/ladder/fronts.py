@@ -91,7 +91,8 @@ def by_blocks(position: Position, p: int, t: int) -> int:
 
 @kernel
 def _by_blocks(planes: Any, occupied: Any, p: int, t: int) -> int:
-    return board.front_size(planes, occupied, p, t)
+    own, cells = board.CellSet(planes[p], occupied[p]), board.CellSet(planes[t], occupied[t])
+    return board.front_size(own, cells)
 
 
 RUNGS: tuple[Callable[[Position, int, int], int], ...] = (by_masks, by_cells, by_words, by_blocks)
