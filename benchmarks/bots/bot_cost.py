@@ -27,10 +27,10 @@ from territorial.constants import AGENT_CODE
 from territorial.engine.seats import LINEUPS
 from territorial.engine.step import decide_launches, play
 from territorial.engine.vec_game import VecGame
-from territorial.game.rules import launch
+from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.scratch import make_work
 from territorial.game.state import OVER, game_of
-from territorial.jit.decorators import kernel, njit
+from territorial.jit.decorators import kernel
 
 RESULT = Path(__file__).parents[1] / "results" / "bot_cost.json"
 GOAL_US = 3.0
@@ -41,21 +41,14 @@ SIZES = {
 }
 
 
-@njit
-def make_launches(game: Any, params: Any, launches: Any) -> None:
-    """Make the launches that were written down."""
-    for p in range(1, len(game.alive)):
-        if launches[p, 0] >= 0:
-            launch(game, params, p, launches[p, 0], launches[p, 1])
-
-
 @kernel
 def run(
-    state: Any, params: Any, work: Any, tape: Any, actions: Any, launches: Any, steps: Any, mode: int
+    state: Any, params: Any, work: Any, actions: Any, launches: Any, counts: Any, steps: Any, mode: int
 ) -> None:
     """Play all games to their ends, asking bots and writing down their launches, or making those.
 
-    ``launches``: int16 (steps, E, P + 1, 2); ``steps``: int64 (E,), written: the steps that were played.
+    ``launches``: int64 (steps, E, P, 4), a table for every step; ``counts``: int64 (steps, E), how many rows
+    each has; ``steps``: int64 (E,), written: the steps that were played.
     """
     for k in range(len(steps)):
         steps[k] = 0
@@ -64,15 +57,14 @@ def run(
             game = game_of(state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
-                    decide_launches(
-                        game, params, work, state.seating[k], state.memory[k], actions[k], tape, k
+                    decided = decide_launches(
+                        game, params, work, state.seating[k], state.memory[k], actions[k]
                     )
-                    for p in range(1, len(game.alive)):
-                        launches[i, k, p, 0] = work.launches[p, 0]
-                        launches[i, k, p, 1] = work.launches[p, 1]
-                else:
-                    make_launches(game, params, launches[i, k])
-                play(game, params, work)
+                    counts[i, k] = decided.end
+                    for row in range(decided.end):
+                        for column in range(NUM_LAUNCH_COLUMNS):
+                            launches[i, k, row, column] = decided.rows[row, column]
+                play(game, params, work, LaunchList(launches[i, k], 0, counts[i, k]))
                 steps[k] += 1
 
 
@@ -121,9 +113,9 @@ def measure(
     game.reset(seeds=range(games))
     actions = np.full((games, config.num_players, 2), AGENT_CODE, np.int64)
     work = make_work(config, logs_changes=False)
-    launches = np.zeros(
-        (config.max_ticks // config.decision_every, games, config.num_players + 1, 2), np.int16
-    )
+    num_steps = -(-config.max_ticks // config.decision_every)
+    launches = np.zeros((num_steps, games, config.num_players, NUM_LAUNCH_COLUMNS), np.int64)
+    counts = np.zeros((num_steps, games), np.int64)
     steps = np.zeros(games, np.int64)
     start = [block.copy() for block in game.blocks]
     times: dict[int, list[float]] = {ASK: [], REPLAY: []}
@@ -133,7 +125,7 @@ def measure(
             for block, saved in zip(game.blocks, start, strict=True):
                 block[...] = saved
             started = time.process_time()
-            run(game.blocks, game._params, work, game._tape, actions, launches, steps, mode)
+            run(game.blocks, game._params, work, actions, launches, counts, steps, mode)
             found.append(time.process_time() - started)
             game._owner_is_current = False
             ends.add(tuple(game.digest(k) for k in range(games)))

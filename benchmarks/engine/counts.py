@@ -31,6 +31,7 @@ import territorial
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.game.board import beside, place_of
+from territorial.game.launches import LAUNCH_TICK
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit
 from territorial.jit.simd import EIGHT, eight, no_cells, put, rows_in, total, with_counts
 
@@ -119,7 +120,7 @@ def steps_of(seed: int) -> Iterator[dict[str, float]]:
         counts = dict.fromkeys(("attack_steps", "captures", "cells_taken", "blocks_of_fronts"), 0.0)
         living = int(bare.state.alive[0].sum())
         for tick in range(first, min(first + CONFIG.decision_every, replay.num_ticks)):
-            count_tick(bare, replay.launches[replay.launches[:, 0] == tick], tick, counts)
+            count_tick(bare, replay.launches[replay.launches[:, LAUNCH_TICK] == tick], tick, counts)
         shown.step()
         after = lines_of(shown)
         yield counts | {

@@ -28,6 +28,7 @@ import territorial
 from benchmarks.engine.naive import NaiveEnv, NaiveGame
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
+from territorial.game.launches import LAUNCH_TICK
 
 RESULT = Path(__file__).parents[1] / "results" / "peers.json"
 CONFIG = territorial.GameConfig()
@@ -84,7 +85,7 @@ def play_naively(replay: territorial.Replay, seconds: float) -> tuple[dict[str, 
     env = NaiveEnv(NaiveGame(CONFIG, land, 0), FRAMES)
     steps, agents, started = 0, 0, time.perf_counter()
     while time.perf_counter() - started < seconds:
-        rows = replay.launches[replay.launches[:, 0] == steps * CONFIG.decision_every]
+        rows = replay.launches[replay.launches[:, LAUNCH_TICK] == steps * CONFIG.decision_every]
         agents += len(env.game.living())
         env.step(rows[:, 1:].tolist())
         steps += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.jit.decorators import kernel, njit
 
@@ -21,18 +22,18 @@ def write_choices(actions: Any, alive: Any, seats: Any, out: Any) -> int:
     num_games, num_agents, num_parts = actions.shape
     for k in range(num_games):
         for p in range(out.shape[1]):
-            out[k, p, 0] = HOLD
-            out[k, p, 1] = 0
+            out[k, p, WHAT] = HOLD
+            out[k, p, HOW_MUCH] = 0
         for i in range(num_agents):
-            what, how = actions[k, i, 0], actions[k, i, num_parts - 1]
+            what, how = actions[k, i, WHAT], actions[k, i, num_parts - 1]
             if num_parts == 1:
                 what, how = parts_of(what)
             if not (0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
                 bad: int = k * num_agents + i
                 return bad
             if alive[k, seats[k, i]] != 0:
-                out[k, seats[k, i] - 1, 0] = what
-                out[k, seats[k, i] - 1, 1] = how
+                out[k, seats[k, i] - 1, WHAT] = what
+                out[k, seats[k, i] - 1, HOW_MUCH] = how
     return ALL_GOOD
 
 

@@ -22,6 +22,9 @@ from territorial.constants import (
 )
 from territorial.jit.decorators import njit
 
+WHAT, HOW_MUCH = range(2)
+"""The columns of actions: the two parts of a choice."""
+
 NO_TARGET = -1
 """What ``owner_of_target`` returns for holding."""
 
@@ -65,7 +68,7 @@ def unflatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
 def flatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     """Return the one-number form of (..., 2) actions."""
     pairs = np.asarray(actions, np.int64)
-    what, how_much = pairs[..., 0], pairs[..., 1]
+    what, how_much = pairs[..., WHAT], pairs[..., HOW_MUCH]
     return np.where(what == HOLD, 0, 1 + NUM_FRACTIONS * (what - 1) + how_much)
 
 

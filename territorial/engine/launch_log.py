@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.state import Game, Position, allocate_positions, write_position
 from territorial.jit.decorators import njit
 
@@ -25,7 +26,7 @@ class Tape(NamedTuple):
     """Logs and last positions of R recorded games out of a batch of E."""
 
     slots: npt.NDArray[np.int64]  # (E,) which of the R a game is, or NOT_RECORDED
-    launches: npt.NDArray[np.int32]  # (R, capacity, 4) tick, seat, owner code of the target, 1024ths
+    launches: npt.NDArray[np.int32]  # (R, capacity, 4) see territorial.game.launches
     counts: npt.NDArray[np.int64]  # (R,) launches logged since the log was emptied
     board: npt.NDArray[np.uint8]  # (R, H+2, W+2) the position in which the last game ended
     numbers: npt.NDArray[np.int64]  # (R, see state.Position)
@@ -37,7 +38,7 @@ def make_tape(recorded: npt.NDArray[np.bool_], num_players: int, height: int, wi
     last = allocate_positions(count, num_players, height, width)
     return Tape(
         slots=np.where(recorded, recorded.cumsum() - 1, NOT_RECORDED).astype(np.int64),
-        launches=np.zeros((count, LOG_STEPS * num_players, 4), np.int32),
+        launches=np.zeros((count, LOG_STEPS * num_players, NUM_LAUNCH_COLUMNS), np.int32),
         counts=np.zeros(count, np.int64),
         board=last.board,
         numbers=last.numbers,
@@ -51,17 +52,16 @@ def last_position(tape: Tape, k: int) -> Position:
 
 
 @njit
-def log_launch(tape: Tape, k: int, now: int, p: int, target: int, fraction: int) -> None:
-    """Append a launch of game ``k`` to its log, if it has one; a launch too many is counted and lost."""
+def log_launches(tape: Tape, k: int, launches: LaunchList) -> None:
+    """Append the launches of game ``k`` to its log, if it has one; those too many are counted and lost."""
     slot = tape.slots[k]
     if slot >= 0:
-        count = tape.counts[slot]
-        if count < tape.launches.shape[1]:
-            tape.launches[slot, count, 0] = now
-            tape.launches[slot, count, 1] = p
-            tape.launches[slot, count, 2] = target
-            tape.launches[slot, count, 3] = fraction
-        tape.counts[slot] = count + 1
+        for i in range(launches.first, launches.end):
+            count = tape.counts[slot]
+            if count < tape.launches.shape[1]:
+                for column in range(NUM_LAUNCH_COLUMNS):
+                    tape.launches[slot, count, column] = launches.rows[i, column]
+            tape.counts[slot] = count + 1
 
 
 @njit

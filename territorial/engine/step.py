@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.actions.encoding import NO_TARGET, owner_of_target
+from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -23,16 +23,16 @@ from territorial.constants import (
     NUM_FRACTIONS,
     STREAM_EPISODE,
 )
-from territorial.engine.launch_log import Tape, keep_position, log_launch
+from territorial.engine.launch_log import Tape, keep_position, log_launches
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.fronts import count_fronts
+from territorial.game.launches import LAUNCH_TICK, LaunchList, write_launch
 from territorial.game.rewards import ALIVE_BEFORE, is_finished, remember, write_rewards
 from territorial.game.rng import draw
 from territorial.game.rules import (
     add_to_set,
     drop_from_set,
     earliest_step,
-    launch,
     set_due,
     tick,
 )
@@ -191,8 +191,10 @@ def step_game(batch: Batch, k: int) -> None:
         if options.is_observed != 0:
             observe_step(game, params, work, buffers, k)
         return
-    decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k], tape, k)
-    play(game, params, work)
+    remember(game, work)
+    launches = decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
+    log_launches(tape, k, launches)
+    play(game, params, work, launches)
     report(game, work, results, k)
     is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
     if results.ended[k] or is_left:
@@ -246,18 +248,19 @@ def reset_games(
 def play_launches(state: State, params: Params, work: Work, launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
-    ``launches``: int64 (N, 4) in the order of ticks: tick, seat, owner code, 1024ths; none before the
-    tick at which the game stands. What is derived from the state is derived anew, so that a caller may
-    have written to the arrays.
+    ``launches``: int64 (N, 4), a table of launches (territorial.game.launches) in the order of ticks, all on
+    the decision grid and none before the tick at which the game stands. What is derived from the state is
+    derived anew, so that a caller may have written to the arrays.
     """
     game = game_of(state, k)
     derive(game)
-    i = 0
+    first = 0
     while game.clock[TICK] < until and game.clock[OVER] == 0:
-        while i < len(launches) and launches[i, 0] == game.clock[TICK]:
-            launch(game, params, launches[i, 1], launches[i, 2], launches[i, 3])
-            i += 1
-        tick(game, params, work)
+        end = first
+        while end < len(launches) and launches[end, LAUNCH_TICK] == game.clock[TICK]:
+            end += 1
+        tick(game, params, work, LaunchList(launches, first, end))
+        first = end
 
 
 @kernel
@@ -285,8 +288,8 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
     """Return the flat position (over E * P) of the first action out of range, or -1."""
     flat = actions.reshape(-1, 2)
     for i in range(len(flat)):
-        is_what = 0 <= flat[i, 0] < num_targets
-        if not (is_what and 0 <= flat[i, 1] < NUM_FRACTIONS):
+        is_what = 0 <= flat[i, WHAT] < num_targets
+        if not (is_what and 0 <= flat[i, HOW_MUCH] < NUM_FRACTIONS):
             return i
     return -1
 
@@ -313,47 +316,50 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
 
 @njit
 def decide_launches(
-    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, tape: Tape, k: int
-) -> None:
-    """Collect everybody's launch from one and the same board, then make them all."""
-    remember(game, work)
-    if game.clock[TICK] % params.decision_every != 0:
-        return
-    for p in range(1, len(game.alive)):
-        if seating[SEATS, p] < FIRST_BOT_CODE:
-            what, how_much = actions[p - 1, 0], actions[p - 1, 1]
-            work.launches[p, 0] = owner_of_target(what, p, params.num_players)
-            work.launches[p, 1] = FRACTION_TABLE[how_much]
-        else:
-            decide_bot(game, params, work, seating, memory, actions, p)
-    for p in range(1, len(game.alive)):
-        target, fraction = work.launches[p, 0], work.launches[p, 1]
-        if target != NO_TARGET:
-            log_launch(tape, k, game.clock[TICK], p, target, fraction)
-            launch(game, params, p, target, fraction)
+    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any
+) -> LaunchList:
+    """Return everybody's launches, all decided on the same board; none between two decision points.
+
+    ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
+    """
+    count, now = 0, game.clock[TICK]
+    if now % params.decision_every == 0:
+        for p in range(1, len(game.alive)):
+            if seating[SEATS, p] < FIRST_BOT_CODE:
+                target = owner_of_target(actions[p - 1, WHAT], p, params.num_players)
+                fraction = FRACTION_TABLE[actions[p - 1, HOW_MUCH]]
+            else:
+                target, fraction = decide_bot(game, params, seating, memory, actions, p)
+            if target != NO_TARGET:
+                write_launch(work.launches, count, now, p, target, fraction)
+                count += 1
+    return LaunchList(work.launches, 0, count)
 
 
 @njit
 def decide_bot(
-    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any, p: int
-) -> None:
-    """Write the launch of the bot on seat ``p``; it sleeps until its clock strikes."""
-    work.launches[p, 0] = NO_TARGET
+    game: Game, params: Params, seating: Any, memory: Any, actions: Any, p: int
+) -> tuple[int, int]:
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, if this is its decision tick.
+
+    A bot in Python was asked before the step: ``actions`` have the owner code and 1024ths for it.
+    """
+    target, fraction = NO_TARGET, 0
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating[WAKE, p]:
         if seating[SEATS, p] < FIRST_GUEST_CODE:
             target, fraction = bots.decide(game, params, p, memory[p])
-            work.launches[p, 0], work.launches[p, 1] = target, fraction
-        else:  # in Python: asked before the step
-            work.launches[p, 0], work.launches[p, 1] = actions[p - 1, 0], actions[p - 1, 1]
+        else:
+            target, fraction = actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
         seating[WAKE, p] = max(seating[WAKE, p] + memory[p, bots.INTERVAL], now + 1)
+    return target, fraction
 
 
 @njit
-def play(game: Game, params: Params, work: Work) -> None:
+def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     """Play the ticks up to the next decision point, or up to the end of the game."""
     for _ in range(params.decision_every - game.clock[TICK] % params.decision_every):
-        tick(game, params, work)
+        tick(game, params, work, launches)
         if game.clock[OVER] != 0:
             break
 

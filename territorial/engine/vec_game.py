@@ -35,7 +35,8 @@ from territorial.engine.python_bots import Guests
 from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.engine.step import Batch, Options, Results, allocate_results
 from territorial.files.unpickling import all_writable
-from territorial.game.scratch import make_work
+from territorial.game.launches import LAUNCH_TICK
+from territorial.game.scratch import make_work, named_arrays
 from territorial.game.state import (
     FIELDS,
     SEATS,
@@ -443,7 +444,7 @@ class VecGame:
         k = self._check_game(k)
         now = int(view(self.blocks, "tick")[k])
         rows = self._check_launches(launches)
-        self._play(k, np.insert(rows, 0, now, axis=1), now + 1)
+        self._play(k, np.insert(rows, LAUNCH_TICK, now, axis=1), now + 1)
 
     @_exclusive
     def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
@@ -466,11 +467,11 @@ class VecGame:
         now = int(view(self.blocks, "tick")[k])
         if view(self.blocks, "over")[k]:
             raise ValueError(f"game {k} is over since tick {now}; reset it first")
-        off_grid = rows[:, 0] % self.config.decision_every != 0
+        off_grid = rows[:, LAUNCH_TICK] % self.config.decision_every != 0
         if off_grid.any():
             raise ValueError(
-                f"launches at tick {rows[off_grid.argmax(), 0]} of game {k}: decisions are at multiples of "
-                f"{self.config.decision_every}"
+                f"launches at tick {rows[off_grid.argmax(), LAUNCH_TICK]} of game {k}: decisions are at "
+                f"multiples of {self.config.decision_every}"
             )
         step.play_launches(self.blocks, self._params, self._works[0], rows, until, k)
         self._refresh(k)
@@ -524,8 +525,8 @@ class VecGame:
         for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
             get[name][...] = 0
         self.blocks.ledger[k] = 0
-        clock = view(self.blocks, "tick"), view(self.blocks, "over"), view(self.blocks, "num_land")
-        clock[0][k], clock[1][k], clock[2][k] = tick, 0, int((board != BLOCKED).sum())
+        for name, value in {"tick": tick, "over": 0, "num_land": int((board != BLOCKED).sum())}.items():
+            view(self.blocks, name)[k] = value
         get["alive"][1:], get["death_tick"][:] = 1, -1
         get["troops"][1:] = config.starting_troops if troops is None else troops
         get["next_step"][1:] = tick if next_step is None else next_step
@@ -644,10 +645,10 @@ class VecGame:
             self._final_buffers,
             self._results,
             self._tape,
-            *self._works,
         )
         arrays: list[npt.NDArray[Any]] = [self._actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
+        arrays += [array for work in self._works for _, array in named_arrays(work)]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
         return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
@@ -962,10 +963,12 @@ class VecGame:
         if is_wrong.any():
             i = int(is_wrong.argmax())
             raise ValueError(f"launches[{i}] is {rows[i].tolist()}; it must be from {low} to {high}")
-        falls = np.diff(rows[:, 0]) < 0
+        falls = np.diff(rows[:, LAUNCH_TICK]) < 0
         if falls.any():
             i = int(falls.argmax()) + 1
-            raise ValueError(f"launches[{i}] is at tick {rows[i, 0]}, before the one in front of it")
+            raise ValueError(
+                f"launches[{i}] is at tick {rows[i, LAUNCH_TICK]}, before the one in front of it"
+            )
         return rows
 
     def _check_launches(self, launches: Iterable[tuple[int, int, int]]) -> npt.NDArray[np.int64]:

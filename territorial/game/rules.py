@@ -24,6 +24,7 @@ from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
 from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import follow_death, mark, take_front
+from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LaunchList
 from territorial.game.rng import draw
 from territorial.game.scratch import Work
 from territorial.game.state import (
@@ -53,20 +54,30 @@ NEVER = 2**62
 
 
 @njit
-def tick(game: Game, params: Params, work: Work) -> None:
-    """Play one tick; the launches of this tick have been made (see ``launch``)."""
+def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
+    """Play one tick, in the five steps that docs/rules.md has under "One tick".
+
+    ``launches`` are those that were decided on at the last decision point.
+    """
     now = game.clock[TICK]
+    # 1. Launches
+    if now % params.decision_every == 0:
+        make_launches(game, params, launches)
+    # 2. Interest and income
     if now % params.interest_every == params.interest_every - 1:
         pay_interest(game, params, work)
     if now % params.income_every == params.income_every - 1:
         pay_income(game, params)
+    # 3. Attack steps
     if now >= game.clock[NEXT_DUE]:
         step_all_due(game, params, work)
+    # 4. Peaks and deaths
     is_new_land = game.clock[LAND_CHANGED] != 0
     dying = mark_the_dying(game, params) if is_new_land else 0
     follow_peaks(game, params)
     if dying > 0:
         bury_the_dead(game, work, dying)
+    # 5. The end
     if is_new_land or now + 1 >= params.max_ticks:
         end_the_game(game, params)
     game.clock[LAND_CHANGED] = 0
@@ -74,6 +85,14 @@ def tick(game: Game, params: Params, work: Work) -> None:
 
 
 # ---- launching ------------------------------------------------------------------------------------
+
+
+@njit
+def make_launches(game: Game, params: Params, launches: LaunchList) -> None:
+    """Make the launches of this tick one after another; each touches its own player's numbers alone."""
+    rows = launches.rows
+    for i in range(launches.first, launches.end):
+        launch(game, params, rows[i, LAUNCH_SEAT], rows[i, LAUNCH_TARGET], rows[i, LAUNCH_FRACTION])
 
 
 @njit

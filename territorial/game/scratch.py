@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from territorial.game.board import (
     num_strips,
     zeroed_words,
 )
+from territorial.game.launches import NUM_LAUNCH_COLUMNS
 from territorial.jit.alignment import aligned_zeros
 from territorial.jit.simd import EIGHT
 
@@ -55,7 +57,7 @@ class Work(NamedTuple):
     sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
-    launches: npt.NDArray[np.int64]  # (P+1, 2) target code (-1 holds) and 1024ths of each seat
+    launches: npt.NDArray[np.int64]  # (P, 4) those decided on: see territorial.game.launches
     before: npt.NDArray[np.int64]  # (4, P+1) as the environment step began: see territorial.game.rewards
     reward_kinds: npt.NDArray[
         np.int64
@@ -66,6 +68,15 @@ class Work(NamedTuple):
     sums: npt.NDArray[np.int64]  # (2, P+1) pools out and in
     anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
     interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
+
+
+def named_arrays(arguments: Any, path: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Yield the arrays of a named tuple, and of named tuples in it, with their names: ``front.words``."""
+    for name, value in arguments._asdict().items():
+        if isinstance(value, tuple):
+            yield from named_arrays(value, f"{path}{name}.")
+        elif isinstance(value, np.ndarray):
+            yield path + name, value
 
 
 def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
@@ -98,7 +109,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         sizes=np.zeros(owners, np.int64),
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),
-        launches=np.zeros((owners, 2), np.int64),
+        launches=np.zeros((config.num_players, NUM_LAUNCH_COLUMNS), np.int64),
         before=np.zeros((4, owners), np.int64),
         reward_kinds=np.array(kinds_of(config.rewards), np.int64).reshape(-1, 2),
         reward_weights=np.array([weight for _, weight in config.rewards], np.float64),

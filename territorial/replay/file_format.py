@@ -18,6 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.game.launches import (
+    LAUNCH_FRACTION,
+    LAUNCH_SEAT,
+    LAUNCH_TARGET,
+    LAUNCH_TICK,
+    NUM_LAUNCH_COLUMNS,
+)
 from territorial.replay.errors import ReplayError
 
 MAGIC = b"\x89TGR\r\n\x1a\n"
@@ -170,17 +177,17 @@ def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_ev
     Seat by seat, as most seats are creatures of habit, and byte by byte, as most high bytes are zero: that
     is what compresses well.
     """
-    by_seat = launches[np.argsort(launches[:, 1], kind="stable")]
-    counts = np.bincount(by_seat[:, 1], minlength=num_players + 1)[1:]
-    decisions = by_seat[:, 0] // decision_every
+    by_seat = launches[np.argsort(launches[:, LAUNCH_SEAT], kind="stable")]
+    counts = np.bincount(by_seat[:, LAUNCH_SEAT], minlength=num_players + 1)[1:]
+    decisions = by_seat[:, LAUNCH_TICK] // decision_every
     gaps = np.diff(decisions, prepend=0)
     starts = _starts(counts)[counts > 0]
     gaps[starts] = decisions[starts]
     columns = (
         _bytes_of(counts, 4),
         _planes(gaps, 4),
-        _planes(by_seat[:, 2], 1),
-        _planes(by_seat[:, 3] - 1, 2),
+        _planes(by_seat[:, LAUNCH_TARGET], 1),
+        _planes(by_seat[:, LAUNCH_FRACTION] - 1, 2),
     )
     return b"".join(columns)
 
@@ -199,12 +206,12 @@ def unpack_launches(section: bytes, num_players: int, decision_every: int) -> np
             f"seats take {launches_bytes(num_players, total):,}"
         )
     columns = np.frombuffer(section, np.uint8, offset=head).reshape(_LAUNCH_BYTES, total)
-    launches = np.empty((total, 4), np.int32)
-    launches[:, 0] = _ticks(columns[:4], counts, decision_every)
-    launches[:, 1] = np.repeat(np.arange(1, num_players + 1, dtype=np.int32), counts)
-    launches[:, 2] = columns[4]
-    launches[:, 3] = columns[5] + np.int32(256) * columns[6] + 1
-    return launches[np.argsort(launches[:, 0], kind="stable")]
+    launches = np.empty((total, NUM_LAUNCH_COLUMNS), np.int32)
+    launches[:, LAUNCH_TICK] = _ticks(columns[:4], counts, decision_every)
+    launches[:, LAUNCH_SEAT] = np.repeat(np.arange(1, num_players + 1, dtype=np.int32), counts)
+    launches[:, LAUNCH_TARGET] = columns[4]
+    launches[:, LAUNCH_FRACTION] = columns[5] + np.int32(256) * columns[6] + 1
+    return launches[np.argsort(launches[:, LAUNCH_TICK], kind="stable")]
 
 
 def _ticks(

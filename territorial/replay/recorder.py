@@ -20,6 +20,7 @@ from territorial.engine.launch_log import LOG_STEPS, last_position
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.files.writable import check_folder
+from territorial.game.launches import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.errors import ReplayError
 from territorial.replay.file_format import Checkpoint
@@ -179,7 +180,7 @@ class Recorder:
         if reel is None:
             return
         # A player's launches change only what is the player's own: their order among seats means nothing.
-        by_seat = launches[np.lexsort((launches[:, 1], launches[:, 0]))]
+        by_seat = launches[np.lexsort((launches[:, LAUNCH_SEAT], launches[:, LAUNCH_TICK]))]
         reel.pieces.append(by_seat.astype(np.int32))
         self._take_checkpoint(k, reel)
         if self._game.state.over[k]:

@@ -21,6 +21,7 @@ from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
+from territorial.game.launches import LAUNCH_TICK
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
@@ -182,7 +183,7 @@ class Replay:
     @cached_property
     def launch_ticks(self) -> npt.NDArray[np.int32]:
         """The ticks of the launches, one after the other in memory: they are searched for every move on."""
-        return np.ascontiguousarray(self.launches[:, 0])
+        return np.ascontiguousarray(self.launches[:, LAUNCH_TICK])
 
     def game(self, tick: int = 0) -> VecGame:
         """Return a new VecGame of this one game at ``tick``, to play on with as one likes.
@@ -338,7 +339,7 @@ def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.
             f"at every target for each of {config.num_players} seats and decisions"
         )
     low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
-    ticks = table[:, 0]
+    ticks = table[:, LAUNCH_TICK]
     is_wrong = ((table < low) | (table > high)).any(axis=1) | (ticks % config.decision_every != 0)
     is_wrong[1:] |= ticks[1:] < ticks[:-1]
     if is_wrong.any():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.engine.vec_game import VecGame
 from territorial.testing.stacks import Stack, Step, draw, mask_of, stack_of
 
@@ -47,10 +48,10 @@ def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) 
         for p in np.flatnonzero(rng.random(seats) < share) + 1:
             targets = np.flatnonzero(legal[p])
             if len(targets) and rng.random() < 0.8:
-                actions[k, p - 1, 0] = what_of_owner(int(rng.choice(targets)), int(p), seats)
+                actions[k, p - 1, WHAT] = what_of_owner(int(rng.choice(targets)), int(p), seats)
             else:
-                actions[k, p - 1, 0] = rng.integers(seats + 2)
-            actions[k, p - 1, 1] = rng.integers(10)
+                actions[k, p - 1, WHAT] = rng.integers(seats + 2)
+            actions[k, p - 1, HOW_MUCH] = rng.integers(10)
     return actions
 
 

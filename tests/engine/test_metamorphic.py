@@ -14,6 +14,7 @@ import pytest
 
 from territorial import GameConfig, LandMask, VecGame
 from territorial.engine import step as stepping
+from territorial.game.scratch import named_arrays
 from territorial.jit.decorators import JIT_ENABLED
 from tests.engine.support import (
     ROOT,
@@ -345,7 +346,7 @@ def test_interpreted_and_compiled_kernels_play_the_same_game(capsys):
 
 KEPT_AT_ZERO = (
     "own",
-    "front",
+    "front.words",
     "zone",
     "log_entries",
     "log_length",
@@ -360,7 +361,7 @@ TABLES = ("all_blocks", "interest_rate", "longest", "reward_kinds", "reward_weig
 def poison(game, rng):
     """Fill all scratch memory with rubbish, but for tables and for what every kernel leaves at zero."""
     for work in game._works:
-        for name, array in work._asdict().items():
+        for name, array in named_arrays(work):
             if name in KEPT_AT_ZERO:
                 assert not array.any()
             elif name not in TABLES:
