@@ -5,11 +5,12 @@
     python benchmarks/engine/instructions.py --games 2       a look
     python benchmarks/engine/instructions.py --against v0.1  each part in that revision and in these files
 
-Another process (``counted_step.py``) brings games to all points of their lives and plays one more step, one machine instruction at a time (ptrace; Linux alone). What a call for no games takes is subtracted.
-The same step is timed at full speed, from the same positions, and the clock of the processor with it: of a
-chain of operations that wait for each other, each takes a cycle. So it shows how many instructions a cycle
-are done, where no counter of the processor can be read. The result goes to
-benchmarks/results/instructions.json, and from there into docs/performance.md.
+Another process (``counted_step.py``) brings games to all points of their lives and plays one more step, one
+machine instruction at a time (ptrace; Linux alone). What a call for no games takes is subtracted. The same
+step is timed at full speed, from the same positions, and the clock of the processor with it: of a chain of
+operations that wait for each other, each takes a cycle. So it shows how many instructions a cycle are done,
+where no counter of the processor can be read. The result goes to benchmarks/results/instructions.json, and
+from there into docs/performance.md.
 
 With ``--against`` nothing is written unless ``--out`` says where. The exit code is then 1 if a part takes
 over one per cent more instructions, and 2 if the two revisions did not play the same games.
