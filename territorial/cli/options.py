@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots, maps
-from territorial.config import GameConfig, rewards
+from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint
@@ -139,23 +139,11 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
 
 def describe_field(name: str) -> str:
     """Return what the field of a GameConfig means, and its range."""
-    spec = _FIELDS[name]
-    if name == "rewards":
-        return f"{spec.metadata['help']}; the parts are {', '.join(rewards.NAMES)}"
-    if isinstance(spec.default, tuple):
-        return f"{spec.metadata['help']}; {len(spec.default)} numbers from 1 to {MAX_SIDE**2}"
-    if "low" not in spec.metadata:
-        return str(spec.metadata["help"])
-    return f"{spec.metadata['help']}; {_range(spec)}"
+    return describe(_FIELDS[name])
 
 
 def _help(spec: dataclasses.Field[Any]) -> str:
     return f"{describe_field(spec.name)} (default {spec.default})".replace("%", "%%")
-
-
-def _range(spec: dataclasses.Field[Any]) -> str:
-    low, high = spec.metadata["low"], spec.metadata["high"]
-    return f"{low} to {'2**64 - 1' if high == SEED_LIMIT - 1 else high}"
 
 
 def _parser_of(spec: dataclasses.Field[Any]) -> Callable[[str], int]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
-from territorial.config.rewards import DEFAULT, Weights, checked_rewards
+from territorial.config.rewards import DEFAULT, NAMES, Weights, checked_rewards
 from territorial.config.validation import check_keywords, suggests_keywords, true_or_false, whole_number
 from territorial.constants import (
     MAX_PLAYERS,
@@ -39,17 +39,100 @@ LATER_OPTIONS = ("handicap",)
 
 
 def _option(default: Any, low: int, high: int, meaning: str) -> Any:
-    """A whole-number field with its inclusive range and its meaning (shown by the CLI and the docs)."""
+    """A whole-number field with its inclusive range and its meaning, which :func:`describe` returns."""
     return field(default=default, metadata={"low": low, "high": high, "help": meaning})
+
+
+def describe(spec: dataclasses.Field[Any]) -> str:
+    """Return the meaning and the range of an option, a field with metadata.
+
+    The command line, ``territorial info`` and the docstrings of public names show it.
+    """
+    meaning, low, high = (spec.metadata.get(key) for key in ("help", "low", "high"))
+    if low is None:
+        return str(meaning)
+    if high is None:
+        return f"{meaning}; at least {low}"
+    return f"{meaning}; {low} to {'2**64 - 1' if high == 2**64 - 1 else high}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GameConfig:
     """The rules, the size and the map of a game; the defaults are the rules as published.
 
-    Every field is a whole number unless its type says otherwise; ``rewards`` may be given as a mapping,
-    ``{"land": 1}``. A config is immutable, hashable and picklable; :meth:`replace` returns a changed copy.
-    Errors name the field, the value and its range.
+    A config is immutable, hashable and picklable; :meth:`replace` returns a changed copy. Fields are whole
+    numbers unless their type says otherwise. docs/rules.md says what each of them does.
+
+    Args:
+        height: rows of the map, in cells; 16 to 1024; default 256.
+        width: columns of the map, in cells; 16 to 1024; default 256.
+        num_players: seats of the game, P; 2 to 250; default 32.
+        map: a kind of map (open, lakes, mountains, islands, continents, maze, archipelago) or a land such as
+            europe, both with options if wanted, as in islands:count=6; a LandMask of one's own, or a MapMix;
+            `territorial maps` lists all; default "lakes".
+        map_seed: seed of the first generated map; 0 to 2**64 - 1; default 0.
+        num_maps: generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0 makes a
+            new map for every game; 0 to 1024; default 1.
+        decision_every: ticks from one decision to the next; 1 to 1000; default 10.
+        max_ticks: the game ends after this many ticks; 1 to 10000000; default 10000.
+        starting_troops: troops of every seat at the start; 1 to 1000000; default 512.
+        spawn_spacing_percent: spawn distance aimed for, as a percentage of sqrt(land cells / players); 0 to
+            200; default 70.
+        launch_tax: 1024ths of the balance that every launch destroys; 0 to 1023; default 12.
+        launch_delay: ticks from the first launch to the first attack step; 0 to 1000; default 7.
+        layer_cost: troops per cell of front that an attack step must have at hand; 1 to 100; default 3.
+        layer_growth_divisor: a launch needs one more troop per this many cells of front; 1 to 1000; default
+            8.
+        need_divisor: a launch is legal if it needs at most 1/this of the balance; 1 to 1000; default 4.
+        interest_every: ticks from one interest payment to the next; 1 to 10000; default 10.
+        interest_base: lowest interest rate, in basis points; 0 to 10000; default 100.
+        interest_levels: steps in which the rate rises with the share of land; 1 to 4095; default 511.
+        interest_land_scale: the rate is interest_base + isqrt(interest_land_scale * level //
+            interest_land_divisor); 0 to 100000000; default 25600.
+        interest_land_divisor: divisor in the formula of interest_land_scale; 1 to 1000000; default 508.
+        early_interest_ticks: ticks over which the opening's extra rate fades; 1 to 1000000; default 1920.
+        early_interest_multiple: times the base rate that is paid at tick 0; 1 to 100; default 7.
+        soft_cap: troops per cell above which interest falls; 1 to 10000; default 100.
+        hard_cap: troops per cell above which nothing is paid or refunded; 1 to 10000; default 150.
+        over_cap_slope: share of the interest that is lost above the soft cap, per unit of relative excess; 0
+            to 100; default 2.
+        income_every: ticks from one income payment to the next; 1 to 10000; default 100.
+        income_per_cell: troops per cell paid as income; 0 to 1000; default 1.
+        cadence_land: three land sizes, in cells, at which attack steps become one tick more frequent; whole
+            numbers from 1 to 1048576 that rise; default (1000, 10000, 60000).
+        min_layers: an attack with less than this many troops per cell ends; 1 to 100; default 3.
+        neutral_cost: troops spent per neutral cell; 0 to 100; default 2.
+        attack_cost: troops spent per enemy cell before its defence; 0 to 100; default 2.
+        defence_tenths: tenths of the defender's density that defend a cell; 1 to 1000; default 16.
+        attackers_per_defender: attackers that fall for one defender; 1 to 100; default 2.
+        deaths: players die when they shrink too far; default True.
+        death_divisor: a player dies when its land is at most 1/this of its peak; 2 to 1000; default 4.
+        peak_decay_divisor: a peak falls by 1/this of its distance to the land per tick; 1 to 1000000; default
+            1000.
+        win_percent: percentage of the land at which its owner ends the game; 1 to 100; default 90.
+        handicap: bots of the lower levels start with fewer troops than others; default False.
+        rewards: parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5
+            (docs/rewards.md); the parts are land, placement, survival, taken, kills, land_zero_sum,
+            placement_zero_sum, survival_zero_sum, taken_zero_sum, kills_zero_sum; default (("land", 1.0),
+            ("placement", 1.0)).
+
+    Raises:
+        TypeError: for a field that does not exist or a value of a wrong type.
+        ValueError: for a value out of range, and for fields that do not go together: ``hard_cap`` below
+            ``soft_cap``; ``neutral_cost`` or ``attack_cost`` above ``min_layers``; a map of another size;
+            more players than the map has room for (12 cells each).
+
+    Errors name the field, the value and what is allowed.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=64, width=64, num_players=8, map="islands:count=6")
+        >>> config.replace(rewards={"land": 1, "kills": 0.5}).rewards
+        (('land', 1.0), ('kills', 0.5))
+        >>> territorial.GameConfig(height=8)
+        Traceback (most recent call last):
+        ValueError: height is 8; it must be a whole number from 16 to 1024
+
     """
 
     height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
@@ -68,8 +151,8 @@ class GameConfig:
         1,
         0,
         1024,
-        "generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0: a new map for "
-        "every game",
+        "generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0 makes a new map "
+        "for every game",
     )
     decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
     max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
@@ -82,27 +165,37 @@ class GameConfig:
     launch_tax: int = _option(12, 0, 1023, "1024ths of the balance that every launch destroys")
     launch_delay: int = _option(7, 0, 1000, "ticks from the first launch to the first attack step")
     layer_cost: int = _option(3, 1, 100, "troops per cell of front that an attack step must have at hand")
-    layer_growth_divisor: int = _option(8, 1, 1000, "a launch adds one troop per this many cells for growth")
+    layer_growth_divisor: int = _option(
+        8, 1, 1000, "a launch needs one more troop per this many cells of front"
+    )
     need_divisor: int = _option(4, 1, 1000, "a launch is legal if it needs at most 1/this of the balance")
 
     interest_every: int = _option(10, 1, 10_000, "ticks from one interest payment to the next")
     interest_base: int = _option(100, 0, 10_000, "lowest interest rate, in basis points")
     interest_levels: int = _option(511, 1, 4095, "steps in which the rate rises with the share of land")
     interest_land_scale: int = _option(
-        25_600, 0, 100_000_000, "rate = base + isqrt(scale * level // divisor)"
+        25_600,
+        0,
+        100_000_000,
+        "the rate is interest_base + isqrt(interest_land_scale * level // interest_land_divisor)",
     )
-    interest_land_divisor: int = _option(508, 1, 1_000_000, "see interest_land_scale")
+    interest_land_divisor: int = _option(508, 1, 1_000_000, "divisor in the formula of interest_land_scale")
     early_interest_ticks: int = _option(1920, 1, 1_000_000, "ticks over which the opening's extra rate fades")
     early_interest_multiple: int = _option(7, 1, 100, "times the base rate that is paid at tick 0")
     soft_cap: int = _option(100, 1, 10_000, "troops per cell above which interest falls")
     hard_cap: int = _option(150, 1, 10_000, "troops per cell above which nothing is paid or refunded")
-    over_cap_slope: int = _option(2, 0, 100, "how fast interest falls above the soft cap")
+    over_cap_slope: int = _option(
+        2, 0, 100, "share of the interest that is lost above the soft cap, per unit of relative excess"
+    )
     income_every: int = _option(100, 1, 10_000, "ticks from one income payment to the next")
     income_per_cell: int = _option(1, 0, 1000, "troops per cell paid as income")
 
     cadence_land: tuple[int, ...] = field(
         default=(1_000, 10_000, 60_000),
-        metadata={"help": "land sizes at which attack steps become one tick more frequent, rising"},
+        metadata={
+            "help": "three land sizes, in cells, at which attack steps become one tick more frequent; whole "
+            f"numbers from 1 to {MAX_SIDE**2} that rise"
+        },
     )
     min_layers: int = _option(3, 1, 100, "an attack with less than this many troops per cell ends")
     neutral_cost: int = _option(2, 0, 100, "troops spent per neutral cell")
@@ -111,9 +204,11 @@ class GameConfig:
     attackers_per_defender: int = _option(2, 1, 100, "attackers that fall for one defender")
 
     deaths: bool = field(default=True, metadata={"help": "players die when they shrink too far"})
-    death_divisor: int = _option(4, 2, 1000, "a player dies at 1/this of the peak or below")
-    peak_decay_divisor: int = _option(1000, 1, 1_000_000, "the peak falls by 1/this of its distance a tick")
-    win_percent: int = _option(90, 1, 100, "share of the land that ends the game")
+    death_divisor: int = _option(4, 2, 1000, "a player dies when its land is at most 1/this of its peak")
+    peak_decay_divisor: int = _option(
+        1000, 1, 1_000_000, "a peak falls by 1/this of its distance to the land per tick"
+    )
+    win_percent: int = _option(90, 1, 100, "percentage of the land at which its owner ends the game")
 
     handicap: bool = field(
         default=False, metadata={"help": "bots of the lower levels start with fewer troops than others"}
@@ -121,7 +216,8 @@ class GameConfig:
     rewards: Weights = field(
         default=DEFAULT,
         metadata={
-            "help": "what rewards are made of, parts with weights, such as land=1,kills=0.5; docs/rewards.md"
+            "help": "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5 "
+            f"(docs/rewards.md); the parts are {', '.join(NAMES)}"
         },
     )
 

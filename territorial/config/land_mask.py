@@ -17,10 +17,28 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class LandMask:
-    """Land (True) and blocked (False) cells of an ``height`` x ``width`` map.
+    """Land (True) and blocked (False) cells of a map; :meth:`from_array` and :meth:`from_text` make one.
 
-    ``bits`` holds the rows one after another, each padded to whole bytes, column c in bit c % 8 of
-    byte c // 8; the bits that pad a row are 0. Build one with :meth:`from_array` or :meth:`from_text`.
+    Args:
+        height: rows, in cells; 16 to 1024.
+        width: columns, in cells; 16 to 1024.
+        bits: the rows one after another, each padded to whole bytes with bits of 0. Column c is bit c % 8 of
+            byte c // 8 of its row.
+
+    Raises:
+        TypeError: for a value of a wrong type.
+        ValueError: for sides out of range, and for bits of another number of bytes or with padding of 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import territorial
+        >>> land = np.ones((32, 48), bool)
+        >>> land[16, :40] = False  # a wall across most of the map
+        >>> mask = territorial.LandMask.from_array(land)
+        >>> config = territorial.GameConfig.for_map(mask, num_players=4)
+        >>> config.height, config.width
+        (32, 48)
+
     """
 
     height: int

@@ -38,12 +38,21 @@ _WANTED = f"it must be one of {', '.join(_CHOICES)}"
 
 
 class LineUp(NamedTuple):
-    """A fixed field of players, so that figures taken with it can be compared."""
+    """A fixed list of players and seeds, so that figures taken with it can be compared.
+
+    Args:
+        seats: one name of a bot per seat.
+        seeds: seeds of the games that figures are taken over.
+
+    Example:
+        >>> import territorial
+        >>> territorial.LINEUPS["mixed-1"].seats[0]
+        'metronome-1'
+
+    """
 
     seats: tuple[str, ...]
-    """One name per seat."""
     seeds: tuple[int, ...]
-    """Seeds of the games that figures are taken over."""
 
 
 LINEUPS: Mapping[str, LineUp] = MappingProxyType(

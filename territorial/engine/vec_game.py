@@ -156,14 +156,20 @@ class Watcher(Protocol):
 
 
 class Snapshot(NamedTuple):
-    """One game, copied out of a batch; it can be put into any batch of the same config."""
+    """A copy of one game of a batch; any batch of the same config can resume it.
+
+    Args:
+        config_digest: ``GameConfig.hexdigest`` of the batch.
+        blocks: copies of the arrays of the state, one per field of ``territorial.state.State``.
+        older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
+        guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
+
+    """
 
     config_digest: str
     blocks: tuple[npt.NDArray[Any], ...]
     older_frames: npt.NDArray[np.uint64]
-    """The XORs of the stack of boards (F-1, B, rows, S); none if the batch observes no stack."""
     guests: tuple[str, ...] = ()
-    """The bots in Python of the batch, in the order of their seat codes."""
 
 
 class GameArrays:
@@ -199,29 +205,48 @@ class GameArrays:
 
 
 class VecGame:
-    """``num_games`` games of one config, stepped together; each plays exactly as it would alone.
-
-    Args:
-        config: rules, size and map.
-        num_games: E, from 1.
-        seed: batch seed, 0 to 2**64 - 1; game k plays its episode e with seed H(seed, 2, k, e).
-        num_threads: threads that share the games; the results do not depend on it.
-        seats: one entry per seat for all games: "agent", "external", a bot's name, or a bot in Python
-            (``territorial.bots.PythonBot``); None: all agents.
-        autoreset: "same_step" puts a new game in the place of one that ended, within the same step;
-            "disabled" leaves it standing.
-        end_when: "game" plays every game to its end; "no_agents" also replaces a game in which no
-            seat called "agent" lives any more.
-        observe: False leaves observations out (they stay as they are), for play without policies.
-        frames: F, the boards in a stack, 1 to 16; 0 leaves boards and deltas out.
-        maps: one map a game, a name or a LandMask, that all its games are played on instead of the map of
-            ``config``; None: every game draws from that.
-        specialize: True plays steps with machine code for this size of board and number of players alone:
-            games of bots are a tenth quicker, and the compiler takes another 40 s once for every size. False:
-            with machine code for all sizes. None: True where that code is there already, because
-            ``territorial warmup`` or ``territorial bench`` made it.
+    """Many games of one config, stepped together by compiled code; each plays exactly as it would alone.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
+
+    Args:
+        config: rules, size and map of all games.
+        num_games: E, the number of games; 1 to 1000000, default 64.
+        seed: seed of the batch; game k plays its episode e with seed H(seed, 2, k, e); 0 to 2**64 - 1,
+            default 0.
+        num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
+        seats: one entry per seat, for all games: "agent", "external" (acts like an agent, and ``end_when``
+            does not count it), the name of a bot, or a bot in Python (``territorial.bots.PythonBot``);
+            default None: all seats are agents.
+        autoreset: "same_step": a new game takes the place of one that ended, within the same step;
+            "disabled": a game that ended stays as it is; default "same_step".
+        end_when: "game": a game is played to its end; "no_agents": a game is also replaced when no seat
+            called "agent" is alive; default "game".
+        observe: False: observations are not kept up to date, for play without policies; default True.
+        frames: F, boards in an observation, the newest and those of the steps before it; 0 leaves out boards
+            and deltas; 0 to 16, default 1.
+        maps: one map per game, a name or a ``LandMask``, instead of the map of ``config``; default None:
+            games draw from the map of ``config``.
+        specialize: True: steps run machine code for this size of board and number of players alone. That is
+            about a tenth faster for games of bots, and takes another 40 s to compile, once per size. False:
+            steps run the code for all sizes. Default None: True if that code is in the cache already, from
+            ``territorial warmup`` or ``territorial bench``.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: for a value out of range, and for ``seats`` or ``maps`` of a wrong number.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> game = territorial.VecGame(config, num_games=2, seats=["banker", "novice"] * 2)
+        >>> observations = game.reset()
+        >>> for _ in range(10):
+        ...     observations, rewards, terminated, truncated, info = game.step()
+        >>> rewards.shape
+        (2, 4)
+        >>> game.state.tick.tolist()
+        [100, 100]
 
     """
 

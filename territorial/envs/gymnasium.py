@@ -32,10 +32,25 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
     masks are flat arrays in both formats of actions, and ``action_masks()`` is where sb3-contrib looks.
 
     Args:
-        seats: one name per seat, "agent" once and else bots; None: the agent on the first seat and all kinds
-            of bots in turn on the others.
-        render_mode: what ``render`` does, as in TerritorialEnv.
-        keywords: those of :func:`~territorial.make_vec`.
+        seats: one name per seat, "agent" once and else bots; default None: the agent on the first seat and
+            all kinds of bots in turn on the others.
+        render_mode: what ``render`` does: "rgb_array", "ansi" or "human", as in TerritorialEnv; default None:
+            ``render`` is an error.
+        keywords: other arguments of :func:`~territorial.make_vec`, but ``num_envs`` and ``autoreset``.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: as ``make_vec`` does, and for ``seats`` with more than one "agent" or none.
+
+    Example:
+        >>> import gymnasium
+        >>> import territorial
+        >>> env = gymnasium.make(
+        ...     "territorial/Territorial-v0", height=32, width=32, num_players=4, obs="features"
+        ... )
+        >>> observation, info = env.reset(seed=0)
+        >>> observation, reward, terminated, truncated, info = env.step(0)  # 0 holds
+        >>> env.close()
 
     """
 
@@ -106,9 +121,24 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     In the form "packed" every agent gets a copy of the board, which ``make_vec`` itself does not make.
 
     Args:
-        num_envs: E * A, a multiple of A.
-        seats: of all games: one name per seat, None: all agents.
-        keywords: those of :func:`~territorial.make_vec` but ``autoreset`` and ``agent_death``.
+        num_envs: E * A, a multiple of A; default 1.
+        seats: one name per seat, the same for all games; default None: all seats are agents.
+        keywords: other arguments of :func:`~territorial.make_vec`, but ``autoreset`` and ``agent_death``.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: as ``make_vec`` does, and for ``num_envs`` that is no multiple of A.
+
+    Example:
+        >>> import gymnasium
+        >>> import territorial
+        >>> env = gymnasium.make_vec(
+        ...     "territorial/Territorial-v0", 8, height=32, width=32, num_players=4, obs="features"
+        ... )
+        >>> observations, infos = env.reset(seed=0)
+        >>> observations["action_mask"].shape
+        (8, 51)
+        >>> env.close()
 
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from inspect import signature
 from typing import Any
 
@@ -30,45 +30,93 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """What the options that have a name for a value may be; the first is the default."""
 
 
+def _option(default: Any, meaning: str, **metadata: Any) -> Any:
+    """A field with its meaning and, where it has them, ``low``, ``high``, and ``none``: what None means."""
+    return field(default=default, metadata={"help": meaning, **metadata})
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
     """How an environment shows a game and takes actions.
 
     Args:
-        obs: "packed", "features", "pooled" or "onehot", see ``TerritorialEnv``.
-        frames: F, the boards in a stack, 1 to 16; "features" shows none.
-        pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
-        zero_copy: True hands out read-only views of the engine's memory in the form "packed".
-        agent_death: "remove" ends an agent's episode when it dies; "keep" ends all with the game.
-        action_mask: "obs", "info", "both" or "none": where masks are.
-        action_format: "discrete", or "multi_discrete": what and how much apart.
-        max_cycles: steps after which agents are truncated; None: never.
-        end_when: "game" plays every game to its end; "no_agents" ends it when no agent lives any more.
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, whose rewards are added to those of the
-            config, ``GameConfig.rewards``: see ``envs.custom_rewards.RewardFunction``; None: no others.
+        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
+            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+            docs/observation.md; default "packed".
+        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
+            1 to 16; default 4.
+        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
+        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
+            for that form only; default False.
+        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
+            docs/agent_life.md; default "remove".
+        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
+            "obs".
+        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            default "discrete".
+        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
+            default "game".
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
+            are added to those of the config; see docs/rewards.md; default None: no others.
 
     """
 
-    obs: str = "packed"
-    frames: int = 4
-    pool_factor: int | None = None
-    zero_copy: bool = False
-    agent_death: str = "remove"
-    action_mask: str = "obs"
-    action_format: str = "discrete"
-    max_cycles: int | None = None
-    end_when: str = "game"
-    reward_fn: RewardFunction | None = None
+    obs: str = _option(
+        "packed",
+        'form of observations: "packed" (bit planes of the board, and tables), "features" (one vector '
+        'without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see '
+        "docs/observation.md",
+    )
+    frames: int = _option(
+        4,
+        'F, boards in an observation: the newest and those of the steps before it; "features" has none',
+        low=1,
+        high=MAX_FRAMES,
+    )
+    pool_factor: int | None = _option(
+        None, 'cells a side of each square of "pooled"; for that form only', low=1, high=MAX_SIDE, none="8"
+    )
+    zero_copy: bool = _option(
+        False,
+        'True: "packed" arrays are read-only views of engine memory, which the next step overwrites; for '
+        "that form only",
+    )
+    agent_death: str = _option(
+        "remove",
+        'when the episode of an agent ends: "remove", at its death; "keep", with the game; see '
+        "docs/agent_life.md",
+    )
+    action_mask: str = _option(
+        "obs", 'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)'
+    )
+    action_format: str = _option(
+        "discrete", '"discrete": one number for target and amount; "multi_discrete": one number for each'
+    )
+    max_cycles: int | None = _option(
+        None, "environment steps after which agents are truncated", low=1, none="never"
+    )
+    end_when: str = _option(
+        "game", '"game": a game is played to its end; "no_agents": it also ends when no agent is alive'
+    )
+    reward_fn: RewardFunction | None = field(
+        default=None,
+        metadata={
+            "help": "a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose "
+            "rewards are added to those of the config; see docs/rewards.md",
+            "none": "no others",
+        },
+    )
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         checked_function(self.reward_fn)
-        whole_number("frames", self.frames, 1, MAX_FRAMES)
-        if self.max_cycles is not None:
-            whole_number("max_cycles", self.max_cycles, 1)
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if "low" in spec.metadata and (value is not None or spec.default is not None):
+                whole_number(spec.name, value, spec.metadata["low"], spec.metadata.get("high"))
         if self.pool_factor is not None:
-            whole_number("pool_factor", self.pool_factor, 1, MAX_SIDE)
             self._check_goes_with_obs("pool_factor")
         if true_or_false("zero_copy", self.zero_copy):
             self._check_goes_with_obs("zero_copy")

@@ -119,25 +119,46 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ``game`` is the engine's ``VecGame`` of this one game, for analysis.
 
     Args:
-        config: rules, size and map.
-        seats: one entry per seat, "agent", a bot's name (``territorial.bots.NAMES``), or a bot in Python
-            (``territorial.bots.PythonBot``); None: all agents.
-        obs: "packed", "features", "pooled" or "onehot".
-        frames: F, the boards in a stack, 1 to 16; "features" shows none.
-        pool_factor: cells a side of the squares of "pooled", 1 to 1024; None: 8. No other form has it.
-        zero_copy: True hands out read-only views of the engine's memory in the form "packed", the only one
-            that can: what they show changes with the next step. For those who copy anyway, or keep nothing.
-        agent_death: "remove": the dead leave ``agents``; "keep": nobody does before the game is over.
-        action_mask: "obs", "info" or "both": where the mask is; "none": nowhere.
-        action_format: "discrete", or "multi_discrete": what and how much apart.
-        max_cycles: steps after which agents are truncated; None: never.
-        end_when: when dead agents that are kept are terminated: "game": with the game; "no_agents": when the
-            last of them dies, whoever else plays on.
-        reward_fn: a function ``(previous, state, info) -> (1, P)`` whose rewards are added:
-            ``territorial.envs.custom_rewards.RewardFunction``.
-        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
-            text in colour, 80 characters wide; "human" shows it in a window, or as text on the terminal where
-            there is no display, and ``reset`` and ``step`` do so by themselves, at most 20 times a second.
+        config: rules, size and map of the game; default None: those of ``GameConfig()``.
+        seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
+            (``territorial.bots.PythonBot``); default None: all seats are agents.
+        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
+            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+            docs/observation.md; default "packed".
+        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
+            1 to 16; default 4.
+        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
+        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
+            for that form only; default False.
+        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
+            docs/agent_life.md; default "remove".
+        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
+            "obs".
+        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            default "discrete".
+        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
+            default "game".
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
+            are added to those of the config; see docs/rewards.md; default None: no others.
+        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
+            in colour, 80 characters wide; "human" shows the game in a window, or as text on the terminal
+            where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
+            second. Default None: ``render`` is an error.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: for a value out of range, for an option that does not go with ``obs``, and for ``seats``
+            of another number than ``num_players`` or without an "agent".
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> env = territorial.TerritorialEnv(config, seats=["agent", "agent", "banker", "novice"])
+        >>> observations, infos = env.reset(seed=0)
+        >>> infos["player_0"]["troops"]
+        512
+        >>> env.close()
 
     **Version history.** v0: first release.
 
@@ -436,10 +457,63 @@ def parallel_env(
     config: GameConfig | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
-    """Return a PettingZoo parallel environment of one game; :class:`TerritorialEnv` is its spec sheet.
+    """Return one game as a PettingZoo ``ParallelEnv``, in which all agents act at the same time.
 
-    ``height``, ``width``, ``num_players`` (256, 256 and 32 unless given) and all ``config_fields`` are
-    fields of ``GameConfig``; they change those of ``config``, if one is given.
+    :class:`TerritorialEnv` describes its observations, actions, rewards and episodes.
+
+    Args:
+        height: rows of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
+        width: columns of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
+        num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
+        seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
+            (``territorial.bots.PythonBot``); default None: all seats are agents.
+        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
+            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+            docs/observation.md; default "packed".
+        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
+            docs/agent_life.md; default "remove".
+        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
+            "obs".
+        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            default "discrete".
+        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
+            in colour, 80 characters wide; "human" shows the game in a window, or as text on the terminal
+            where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
+            second. Default None: ``render`` is an error.
+        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
+            1 to 16; default 4.
+        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
+        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
+            for that form only; default False.
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
+            default "game".
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
+            are added to those of the config; see docs/rewards.md; default None: no others.
+        config: rules, size and map of the game; default None: those of ``GameConfig()``.
+        config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
+            fields that are given change those of ``config``.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: for a value out of range, for an option that does not go with ``obs``, and for ``seats``
+            of another number than ``num_players`` or without an "agent".
+
+    Example:
+        >>> import territorial
+        >>> seats = ["agent", "agent", "banker", "novice"]
+        >>> env = territorial.parallel_env(height=32, width=32, num_players=4, seats=seats, max_cycles=20)
+        >>> observations, infos = env.reset(seed=0)
+        >>> while env.agents:
+        ...     actions = {
+        ...         agent: env.action_space(agent).sample(mask=observations[agent]["action_mask"])
+        ...         for agent in env.agents
+        ...     }
+        ...     observations, rewards, terminations, truncations, infos = env.step(actions)
+        >>> env.agents
+        []
+        >>> env.close()
+
     """
     return TerritorialEnv(
         config_from(config, height, width, num_players, config_fields, parallel_env),
@@ -459,9 +533,28 @@ def parallel_env(
 
 
 def env(**arguments: Any) -> Any:
-    """Return the environment in PettingZoo's AEC form, in which agents take turns: :class:`TurnByTurnEnv`.
+    """Return one game as a PettingZoo ``AECEnv``, in which agents take turns: :class:`TurnByTurnEnv`.
 
-    The arguments are those of :func:`parallel_env`. Calls in a wrong order are errors.
+    Calls in a wrong order are errors.
+
+    Args:
+        arguments: those of :func:`~territorial.parallel_env`, by name.
+
+    Raises:
+        TypeError: as ``parallel_env`` does.
+        ValueError: as ``parallel_env`` does.
+
+    Example:
+        >>> import territorial
+        >>> env = territorial.env(height=32, width=32, num_players=2, max_cycles=3)
+        >>> env.reset(seed=0)
+        >>> for agent in env.agent_iter():
+        ...     observation, reward, termination, truncation, info = env.last()
+        ...     env.step(None if termination or truncation else 0)  # 0 holds
+        >>> env.agents
+        []
+        >>> env.close()
+
     """
     return OrderEnforcingWrapper(TurnByTurnEnv(parallel_env(**arguments)))
 

@@ -34,14 +34,20 @@ Steps = tuple[
 
 
 class VecSnapshot(NamedTuple):
-    """One game of a vector environment, copied; any other of the same config can go on with it."""
+    """A copy of one game of a vector environment; any environment of the same config can resume it.
+
+    Args:
+        game: the copy that the engine made.
+        num_cycles: environment steps since the game began.
+
+    """
 
     game: Snapshot
     num_cycles: int
 
 
 class TerritorialVec(WritableArrays):
-    """``num_envs`` games of one config with A agents each, stepped by one call.
+    """Many games of one config, with A agents each, stepped by one call.
 
     Observations, actions, rewards and infos mean what they mean in :class:`~territorial.TerritorialEnv`,
     one game of which is one row here. E games, A agents a game, in the order of seats:
@@ -85,15 +91,35 @@ class TerritorialVec(WritableArrays):
     step.
 
     Args:
-        num_envs: E, games.
-        config: rules, size and map; None: the default.
-        seats: one name per seat; or a list of E of those, one a game, with equally many agents; None: all
-            seats are agents.
-        maps: a list of E maps, names or LandMasks, one a game; None: games draw from the map of the config.
-        autoreset: "same_step", "next_step" or "disabled".
-        num_threads: threads that share the games; results do not depend on it.
-        options: forms and formats.
-        render_mode: what ``render`` does, as in TerritorialEnv; "human" shows game 0 in every step.
+        num_envs: E, the number of games; 1 to 1000000.
+        config: rules, size and map of all games; default None: those of ``GameConfig()``.
+        seats: one entry per seat: "agent", the name of a bot, or a bot in Python; or a list of E such lists,
+            one a game, with equally many agents; default None: all seats are agents.
+        maps: a list of E maps, names or ``LandMask`` objects, one a game; default None: games draw from the
+            map of the config.
+        autoreset: when the next game takes the place of one that has ended: "same_step", "next_step" or
+            "disabled" (only ``reset_game`` begins it); default "same_step".
+        num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
+        options: the options that all environments have in common; default None: those of ``EnvOptions()``.
+        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text; "human" shows game 0 in every step; default None: ``render`` is an error.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: for a value out of range, for ``seats`` or ``maps`` of a wrong number, and for games with
+            different numbers of agents or none.
+
+    Example:
+        >>> import numpy as np
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> env = territorial.TerritorialVec(2, config)
+        >>> observations, info = env.reset(seed=0)
+        >>> observations["action_mask"].shape
+        (2, 4, 51)
+        >>> saved = env.save(0)
+        >>> _ = env.step(np.zeros((2, 4), int))  # 0 holds
+        >>> env.restore(0, saved)
 
     """
 
@@ -460,10 +486,64 @@ def make_vec(
     config: GameConfig | None = None,
     **keywords: Any,
 ) -> TerritorialVec:
-    """Return ``num_envs`` games as one vector environment; :class:`TerritorialVec` is its spec sheet.
+    """Return many games as one vector environment: arrays with one row per game, one entry per agent.
 
-    ``keywords``: those of :func:`~territorial.parallel_env`; what is no option of an environment
-    (``EnvOptions``) is a field of ``GameConfig``.
+    :class:`TerritorialVec` describes the arrays, the ends of episodes and the ways of autoreset.
+
+    Args:
+        num_envs: E, the number of games; 1 to 1000000.
+        height: rows of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
+        width: columns of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
+        num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
+        seats: one entry per seat: "agent", the name of a bot, or a bot in Python; or a list of E such lists,
+            one a game, with equally many agents; default None: all seats are agents.
+        maps: a list of E maps, names or ``LandMask`` objects, one a game; default None: games draw from the
+            map of the config.
+        autoreset: when the next game takes the place of one that has ended: "same_step", "next_step" or
+            "disabled" (only ``reset_game`` begins it); default "same_step".
+        num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
+        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text; "human" shows game 0 in every step; default None: ``render`` is an error.
+        config: rules, size and map of all games; default None: those of ``GameConfig()``.
+        keywords: options of environments, listed below, and other fields of :class:`~territorial.GameConfig`,
+            such as ``decision_every=1``. All fields that are given change those of ``config``.
+
+    Keyword Args:
+        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
+            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+            docs/observation.md; default "packed".
+        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
+            1 to 16; default 4.
+        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
+        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
+            for that form only; default False.
+        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
+            docs/agent_life.md; default "remove".
+        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
+            "obs".
+        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            default "discrete".
+        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
+            default "game".
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
+            are added to those of the config; see docs/rewards.md; default None: no others.
+
+    Raises:
+        TypeError: for an unknown keyword or a value of a wrong type.
+        ValueError: for a value out of range, for an option that does not go with ``obs``, for ``seats`` or
+            ``maps`` of a wrong number, and for games with different numbers of agents or none.
+
+    Example:
+        >>> import numpy as np
+        >>> import territorial
+        >>> env = territorial.make_vec(16, height=32, width=32, num_players=4, obs="features")
+        >>> observations, info = env.reset(seed=0)
+        >>> actions = np.zeros((16, 4), int)  # one per agent; 0 holds
+        >>> observations, rewards, terminated, truncated, info = env.step(actions)
+        >>> rewards.shape
+        (16, 4)
+
     """
     options = EnvOptions(**{name: keywords.pop(name) for name in OPTION_NAMES & keywords.keys()})
     return TerritorialVec(

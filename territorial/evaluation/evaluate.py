@@ -66,7 +66,14 @@ class Matrix(NamedTuple):
 
 
 class Evaluation:
-    """The games that have been played, of the policies and settings by their names."""
+    """The games that have been played, of the policies and settings by their names; see :func:`evaluate`.
+
+    Args:
+        policies: names of the policies, the rows of its tables.
+        settings: names of the settings, the columns of its tables.
+        records: one record per game of a policy in a setting.
+
+    """
 
     def __init__(
         self, policies: Sequence[str], settings: Sequence[str], records: Iterable[TrialRecord]
@@ -133,17 +140,30 @@ def evaluate(
         policies: by names that are not those of bots: bots (names, ``module:Class`` or objects), or networks
             such as ``territorial.nets.players.SnapshotPolicy``; or a list of those that have a ``name``.
         configs: settings by name.
-        episodes: games a pair.
-        pairs: names of policies and settings; None: all.
-        seed: of the first game.
+        episodes: games per pair of a policy and a setting; at least 1.
+        pairs: which pairs to play, (policy, setting) each; default None: all.
+        seed: seed of the first game; default 0.
         out: a file to keep every game in as a line of JSON. If it is there, only what it lacks is played:
-            games of the same policies, settings and seed; others may have been added.
-        processes: that play; None: one a core. 1 plays in this process.
-        play: plays portions in the place of processes of this machine, as on a cluster.
-        progress: whether to say on stderr how far it is.
+            games of the same policies, settings and seed; others may have been added; default None: no file.
+        processes: number of processes that play; 1 plays in this process; default None: one per core.
+        play: a function that plays portions, such as on a cluster; default None: processes of this machine.
+        progress: True: a line on stderr says how many games have been played; default True.
 
-    KeyboardInterrupt ends it: what has been played is returned, with ``is_complete`` False, and kept.
-    ValueError for what cannot be evaluated; ResultsError (a ValueError) for a file of something else.
+    Ctrl-C (KeyboardInterrupt) ends it early: what has been played is kept and returned, with ``is_complete``
+    False.
+
+    Raises:
+        ValueError: for what cannot be evaluated; as ResultsError, for a file of something else.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> setting = territorial.Setting(config=config, seats=["agent", "novice", "novice", "novice"])
+        >>> results = territorial.evaluate(
+        ...     ["banker", "random"], {"small": setting}, 2, processes=1, progress=False
+        ... )
+        >>> len(results.records)
+        4
 
     """
     known = _policies(policies)

@@ -11,13 +11,18 @@ from territorial.engine.vec_game import GameArrays
 
 
 class Outcome(NamedTuple):
-    """How one game ended; what leagues and payoffs are told of it."""
+    """How one game ended: what leagues and payoffs record.
+
+    Args:
+        players: one text per seat, such as "trainable:main".
+        places: one place per seat: 1 is the best, and equal players share the mean of their places. NaN for
+            players who were alive when the game was left before its end. They are above all others, and
+            nothing is known between them.
+
+    """
 
     players: tuple[str, ...]
-    """By seat, such as "trainable:main"."""
     places: tuple[float, ...]
-    """By seat, 1 for the best, equals sharing the mean of theirs; NaN for those who were alive when the game
-    was left before its end: they are above all others, and nothing is known between them."""
 
 
 def known_places(state: GameArrays, k: int) -> npt.NDArray[np.float64]:

@@ -32,21 +32,26 @@ _GAMES, _PAIRS = range(len(COUNTS))
 
 
 class Payoff(NamedTuple):
-    """How a player did against another one. Means are over games; NaN if they never met."""
+    """How a first player did against a second. Means are over games; NaN if they never met.
+
+    Args:
+        games: games in which at least one pair of their seats was decided.
+        pairs: pairs of seats, one of each player, that were decided in these games.
+        above: share of the pairs in which the first player was placed above the second.
+        low: lower end of the interval of 95 per cent of ``above``; 0 if they never met.
+        high: upper end of that interval; 1 if they never met.
+        win_rate: share of these games that the first player won.
+        place_difference: by how many places the first player was above the second.
+
+    """
 
     games: int
-    """In which at least one pair of their seats was decided."""
     pairs: int
-    """Pairs of seats, one of each, that were decided in all of them."""
     above: float
-    """How often a seat of the one was placed above one of the other."""
     low: float
-    """Where the interval of 95 per cent of ``above`` begins, 0 if they never met."""
     high: float
     win_rate: float
-    """The share of these games that the one won."""
     place_difference: float
-    """By how many places the one came in above the other."""
 
 
 class PayoffMatrix:
@@ -58,7 +63,7 @@ class PayoffMatrix:
 
     Args:
         capacity: players that are remembered; beyond that, those are forgotten who have not played for
-            longest, so that memory has a bound however many come and go. None: all.
+            longest, so that memory has a bound however many come and go; default None: all.
 
     """
 

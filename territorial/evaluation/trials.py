@@ -61,12 +61,19 @@ class Setting:
     Args:
         config: rules, size and maps.
         seats: one entry a seat: "agent" where the policy plays, a bot's name, or the name of another of the
-            policies. None: one seat for the policy, bots of the line-up "mixed-1" at the others.
-        max_steps: decisions after which a game is left; those who live then are placed by land,
-            then by troops. None: never.
-        rotate: True: everybody moves on by one seat from game to game.
+            policies; default None: one seat for the policy, bots of the line-up "mixed-1" at the others.
+        max_steps: decisions after which a game is left; those who live then are placed by land, then by
+            troops; default None: never.
+        rotate: True: everybody moves on by one seat from game to game; default True.
 
     A game is left, too, when all seats of the policy are out.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> setting = territorial.Setting(config=config, seats=["agent", "banker", "novice", "novice"])
+        >>> setting.rotate
+        True
 
     """
 

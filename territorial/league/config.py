@@ -31,12 +31,12 @@ class Gate:
     """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
 
     Args:
-        beats: the probability to be above that it must reach against everybody in ``against``.
-        against: pools of the league, see ``matchmaking.POOLS``.
-        min_games: games with somebody before the probability counts.
-        coverage: the part of those in ``against`` that it must have met so often.
-        min_steps: steps since the last copy before which the gate stays shut.
-        max_steps: steps after which it opens whatever the games say; None: never.
+        beats: the probability to be above that it must reach against everybody in ``against``; default 0.6.
+        against: pools of the league, see ``matchmaking.POOLS``; default ("snapshots",).
+        min_games: games with somebody before the probability counts; default 20.
+        coverage: the part of those in ``against`` that it must have met so often; default 1.0.
+        min_steps: steps since the last copy before which the gate stays shut; default 1.
+        max_steps: steps after which it opens whatever the games say; default None: never.
 
     Steps are what ``League.advance`` counts, such as iterations.
 
@@ -62,16 +62,17 @@ class Gate:
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """Somebody who learns.
+    """A policy that learns, and the opponents that it learns from.
 
     Args:
         name: letters, digits, ``-`` and ``_``.
         role: "main" plays to be the best of the league; "main_exploiter" looks for weaknesses of the main
-            agents; "league_exploiter" for weaknesses that all have.
-        seats: seats of a game that it learns from.
-        opponents: who sits at the others.
-        gate: when a copy of it is frozen.
-        reset_chance: how likely it begins anew, from the weights that it had at first, once a copy is frozen.
+            agents; "league_exploiter" for weaknesses that all have; default "main".
+        seats: seats of a game that it learns from; default 1.
+        opponents: who sits at the others; default ().
+        gate: when a copy of it is frozen; default ``Gate()``.
+        reset_chance: how likely it begins anew, from the weights that it had at first, once a copy is frozen;
+            default 0.0.
 
     """
 
@@ -104,16 +105,18 @@ class LeagueConfig:
     Args:
         num_players: seats of a game.
         learners: who learns; at least one has the role "main".
-        bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``).
-        python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names.
+        bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``); default ().
+        python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names;
+            default ().
         games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
-            all learners and all their opponents sit in every game.
-        capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes.
+            all learners and all their opponents sit in every game; default "own".
+        capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes;
+            default 1000.
         eviction: which: the "oldest", the "weakest" by rating, or one of the two most "similar", by whom they
-            beat. The newest of every learner stays.
-        fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a
-            memory of some 100 games.
-        seed: of all that is drawn.
+            beat. The newest of every learner stays; default "similar".
+        fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a memory
+            of some 100 games; default 0.99.
+        seed: of all that is drawn; default 0.
 
     """
 

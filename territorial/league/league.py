@@ -27,21 +27,31 @@ T = TypeVar("T")
 
 
 class GateView(NamedTuple):
-    """Whether a copy of a learner is due, and why."""
+    """Whether a copy of a learner is to be frozen, and why.
+
+    Args:
+        is_open: True: a copy is to be frozen now.
+        reason: what decided it, in words.
+
+    """
 
     is_open: bool
     reason: str
 
 
 class Frozen(NamedTuple):
-    """What becomes of the league when a copy of a learner is frozen."""
+    """What changes in a league when a copy of a learner is frozen.
+
+    Args:
+        name: name of the snapshot, under which the caller has to store the weights.
+        evicted: snapshots that the league no longer has; the caller may remove them from the store.
+        starts_anew: True: the learner must go back to its first weights.
+
+    """
 
     name: str
-    """Of the snapshot, under which the caller has to keep the weights."""
     evicted: tuple[str, ...]
-    """Snapshots that the league no longer has; the caller may remove them from where they are kept."""
     starts_anew: bool
-    """Whether the learner must go back to the weights that it had at first."""
 
 
 class League:
@@ -53,12 +63,29 @@ class League:
     ``snapshot:main-3`` or ``bot:banker``.
 
     With the same config and the same calls, everything is the same. :meth:`save` and :meth:`load` keep all
-    of it. Ratings need the extra "league" (openskill): ImportError without it, unless ``rated`` is False;
-    then everybody is rated alike.
+    of it.
 
     Args:
-        config: the rules.
-        rated: whether ratings are kept.
+        config: the rules of the league.
+        rated: True: ratings are kept, which needs the extra "league" (openskill); False: everybody has the
+            same rating; default True.
+
+    Raises:
+        ImportError: if ``rated`` is True and openskill is not installed.
+
+    Example:
+        >>> from territorial.league import League, LeagueConfig, Learner, Opponents
+        >>> opponents = Opponents(seats=3, strategy="uniform", among=("bots", "snapshots"))
+        >>> main = Learner(name="main", seats=1, opponents=(opponents,))
+        >>> config = LeagueConfig(num_players=4, learners=(main,), bots=("banker", "novice"))
+        >>> league = League(config, rated=False)
+        >>> players = [str(player) for player in league.draw()]
+        >>> players[0]
+        'trainable:main'
+        >>> league.record(players, places=[1, 2, 3, 4])
+        >>> league.advance("main")
+        >>> league.freeze("main").name
+        'main-0'
 
     """
 

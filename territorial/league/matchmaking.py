@@ -40,13 +40,15 @@ class Opponents:
 
     Args:
         seats: how many.
-        strategy: "self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do.
-        among: the ``POOLS`` that candidates come from.
-        weighting: of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones.
-        power: of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred.
-        scale: of "near", the difference of ratings that is still near.
+        strategy: "self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do;
+            default "pfsp".
+        among: the ``POOLS`` that candidates come from; default ("snapshots",).
+        weighting: of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones; default
+            "hard".
+        power: of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred; default 1.0.
+        scale: of "near", the difference of ratings that is still near; default 4.0.
         threshold: of "versus_main": the present main agent is played while the probability to be above it is
-            at least this.
+            at least this; default 0.2.
 
     """
 

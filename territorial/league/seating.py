@@ -24,12 +24,18 @@ BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 
 
 class Player(NamedTuple):
-    """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``."""
+    """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``.
+
+    Args:
+        kind: "trainable", "bot" or "snapshot".
+        name: name of the learner, the bot or the snapshot.
+        bot: the bot in Python that plays the seat; default None: a bot of the engine, or no bot.
+
+    """
 
     kind: Kind
     name: str
     bot: PythonBot | None = None
-    """The bot in Python that plays it; None: a bot of the engine, or no bot."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
@@ -89,8 +95,8 @@ class LeagueTable:
 
     Args:
         groups: in the order of seats, which there are 2 to 250 of.
-        shuffle: True deals the seats out anew at every draw: who plays where is then random, with the
-            same number of seats for every group.
+        shuffle: True deals the seats out anew at every draw: who plays where is then random, with the same
+            number of seats for every group; default False.
 
     A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Bots in Python are
     written by their names, and reading takes the bots themselves. Errors name what is wrong, its value and

@@ -69,17 +69,31 @@ class Recorder:
         game: the batch; of a PettingZoo environment it is ``env.game``. Games at tick 0, and all that begin
             later, are recorded.
         to: a folder that gets one file per replay, named by seed and digest, or a function that is called
-            with the number of the game in the batch and the replay. If that fails, the error comes out of
-            the call that ended the game, and the replay is given out again with the next one.
-            None: only ``replay`` gives them.
-        games: which games of the batch; None: all.
+            with the number of the game in the batch and the replay. If that fails, the error comes out of the
+            call that ended the game, and the replay is given out again with the next one; default None: only
+            ``replay`` gives them.
+        games: which games of the batch; default None: all.
         names: what the seats are called in the replays, or a function that is asked for it when game k
-            begins, such as for the opponents that a league has drawn. None: bots by their names, agents
-            ``player_i``.
-        checkpoint_every: ticks from one digest to the next; the last one is always that of the end.
+            begins, such as for the opponents that a league has drawn; default None: bots by their names,
+            agents ``player_i``.
+        checkpoint_every: ticks from one digest to the next; the last one is always that of the end; default
+            5000.
 
-    Raises ValueError if the batch has a recorder already, or for arguments out of range, and OSError for a
-    folder that cannot be written.
+    Raises:
+        ValueError: if the batch has a recorder already, and for a value out of range.
+        OSError: for a folder that cannot be written.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=200)
+        >>> game = territorial.VecGame(config, num_games=1, seats=["banker", "novice"] * 2)
+        >>> replays = []
+        >>> with territorial.Recorder(game, lambda k, replay: replays.append(replay)):
+        ...     _ = game.reset(seed=0)
+        ...     for _ in range(20):
+        ...         _ = game.step()
+        >>> replays[0].num_ticks
+        200
 
     """
 

@@ -46,40 +46,59 @@ LONGEST_NAME = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """One game from its beginning on, as it was recorded; immutable.
+    """A recorded game, from its first tick on; immutable.
 
-    A :class:`Recorder` makes them, :meth:`load` reads them. Bots are not needed to play it again: their
-    launches are in it like everybody's. Building one checks that it could be a game; that it is the game
-    which was recorded is what :meth:`verify` finds out.
+    A :class:`Recorder` makes replays, :meth:`load` reads them. Playing one again needs no bots: their
+    launches are recorded like all others. Building one checks that it could be a game; :meth:`verify`
+    checks that playing it gives the game that was recorded.
+
+    Args:
+        config: rules and size; its map is the LandMask that was played.
+        seed: seed of the game.
+        seats: who played, one name per seat: "agent", "external" or a bot.
+        names: what the seats are called.
+        launches: int32 (N, 4), read-only: tick, seat 1..P, owner code of the target 0..P, 1024ths of the
+            balance; in the order of ticks, then of seats. Launches that were not legal are included.
+        checkpoints: digests on the way; the last one is that of the end.
+        num_ticks: ticks played.
+        is_over: True: the game came to its end; False: it was left before.
+        map_kind: the kind of map, such as "lakes"; default None: a map of the user's own.
+        terrain: what blocked cells are: "water" or "mountains"; default "water".
+        library_version: the release that recorded the game; default: this one.
+        obs_version: the version of observations that its agents had; default: the present one.
+
+    Raises:
+        TypeError: for a value of a wrong type.
+        ValueError: for a value out of range, and for launches and digests that no game can have.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=100)
+        >>> game = territorial.VecGame(config, num_games=1, seats=["banker", "novice"] * 2)
+        >>> replays = []
+        >>> with territorial.Recorder(game, lambda k, replay: replays.append(replay)):
+        ...     _ = game.reset(seed=0)
+        ...     for _ in range(10):
+        ...         _ = game.step()
+        >>> replay = territorial.Replay.from_bytes(replays[0].to_bytes())
+        >>> replay.verify()
+        >>> int(replay.seek(50).state.tick[0])
+        50
+
     """
 
     config: GameConfig
-    """Rules, size and the map that was played, as a LandMask whoever drew it."""
     seed: int
-    """Seed of the game."""
     seats: tuple[str, ...]
-    """Who played, one name per seat: "agent", "external" or a bot."""
     names: tuple[str, ...]
-    """What the seats are called."""
     launches: npt.NDArray[np.int32]
-    """(N, 4), read-only: tick, seat 1..P, owner code of the target 0..P, 1024ths of the balance.
-
-    In the order of ticks, then of seats; those that were not legal are among them.
-    """
     checkpoints: tuple[Checkpoint, ...]
-    """Digests on the way; the last one is that of the end."""
     num_ticks: int
-    """Ticks played."""
     is_over: bool
-    """The game came to its end; False if it was left before."""
     map_kind: str | None = None
-    """The kind of map, such as "lakes"; None for a map of the user's own."""
     terrain: Terrain = "water"
-    """What blocked cells are: "water" or "mountains"."""
     library_version: str = __version__
-    """The release that recorded it."""
     obs_version: int = OBS_VERSION
-    """The version of observations that agents had then."""
 
     def __post_init__(self) -> None:
         check_is_mask("the map of a replay", self.config.map)

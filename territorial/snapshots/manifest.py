@@ -32,13 +32,15 @@ class Manifest:
         architecture: the name under which whoever builds the network knows it.
         observation: the form of observations that it reads, such as "packed" or "features".
         action_format: the form of its actions, such as "discrete" or "multi_discrete".
-        height, width: cells of the map it was trained on; 16 to 1024.
+        height: rows of the map it was trained on, in cells; 16 to 1024.
+        width: columns of that map, in cells; 16 to 1024.
         num_players: seats of the game; 2 to 250.
         frames: boards in a stack, 0 to 16; 0 where it reads no boards.
-        obs_version, rules_version: of the release it was trained with.
+        obs_version: version of the observations it was trained with; default: the present one.
+        rules_version: version of the rules it was trained with; default: the present one.
         settings: what the architecture was built with, such as its widths: two snapshots can share one
-            network if ``architecture`` and ``settings`` are equal.
-        metadata: anything else, such as the iteration; nothing here depends on it.
+            network if ``architecture`` and ``settings`` are equal; default: none.
+        metadata: anything else, such as the iteration; nothing here depends on it; default: none.
 
     Errors name the field, its value and what it must be.
 

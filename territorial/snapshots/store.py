@@ -46,7 +46,13 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
 
 
 class Packed(NamedTuple):
-    """A snapshot on its way from one machine to another."""
+    """A snapshot on its way from one machine to another; :meth:`SnapshotStore.pack` makes it.
+
+    Args:
+        manifest: the bytes of its manifest file.
+        weights: the bytes of its weights file.
+
+    """
 
     manifest: bytes
     weights: Buffer
@@ -59,6 +65,12 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     ends a process that does). A tensor of a dtype which numpy lacks is shown as whole numbers of the
     same width; ``dtypes`` has its real one: ``torch.from_numpy(a).view(torch.bfloat16)`` where it is
     "BF16".
+
+    Args:
+        name: name of the snapshot.
+        manifest: its description.
+        tensors: its weights file, opened.
+
     """
 
     def __init__(self, name: str, manifest: Manifest, tensors: safetensors.Tensors) -> None:
@@ -105,7 +117,8 @@ class SnapshotStore:
         path: the folder; made if it is not there. In a file system in memory, such as /dev/shm, the
             weights could not leave memory when it is needed.
         fetch: called with the name of a snapshot that is not here; returns what :meth:`pack` returned where
-            it is, or raises KeyError if there is none. It must be possible to pickle it if the store is.
+            it is, or raises KeyError if there is none. It must be possible to pickle it if the
+            store is pickled; default None: there is nowhere else to look.
 
     Names of snapshots have 1 to 128 letters, digits, ``-``, ``_`` and ``.``; they begin with a letter or
     a digit and do not end with a dot. Anything else is a ValueError.
