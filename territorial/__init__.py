@@ -52,3 +52,11 @@ __all__ = [
     "maps",
     "parallel_env",
 ]
+
+PUBLIC_PACKAGES = ("decode", "league", "render", "replay")
+"""Packages to be imported by their own names, beside those in ``__all__``; the docs use them."""
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which is what tab completion offers."""
+    return sorted((*__all__, *PUBLIC_PACKAGES))
