@@ -5,7 +5,7 @@ PYTHON ?= python3
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench verify league clean
+.PHONY: help run test lint docs bench verify league clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
@@ -15,6 +15,8 @@ test:    ## all core tests, some four minutes on two cores
 	@$(PYTHON) bootstrap.py test $(ARGS)
 lint:    ## ruff, mypy and the layers
 	@$(PYTHON) bootstrap.py lint $(ARGS)
+docs:    ## build the documentation, build/docs/index.html
+	@$(PYTHON) bootstrap.py docs $(ARGS)
 bench:   ## time the benchmarks
 	@$(PYTHON) bootstrap.py bench $(ARGS)
 verify:  ## the long checks; writes benchmarks/results

@@ -39,6 +39,11 @@ COMMANDS = {
         ["ruff check .", "ruff format --check .", "mypy", "lint-imports"],
         "check style, types and layers",
     ),
+    "docs": Command(
+        "docs",
+        ["sphinx-build -W --keep-going -q -b html docs build/docs"],
+        "build the documentation, build/docs/index.html",
+    ),
     "bench": Command(
         "dev",
         ["python -m pytest -o testpaths=benchmarks --benchmark-enable --benchmark-only"],

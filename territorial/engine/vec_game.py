@@ -160,7 +160,7 @@ class Snapshot(NamedTuple):
 
     Args:
         config_digest: ``GameConfig.hexdigest`` of the batch.
-        blocks: copies of the arrays of the state, one per field of ``territorial.state.State``.
+        blocks: copies of the arrays of the state, one per field of ``territorial.game.state.State``.
         older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
         guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
 

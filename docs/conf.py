@@ -1,0 +1,32 @@
+"""Sphinx builds the documentation, with a reference from docstrings: `make docs` fills build/docs."""
+
+from pygments.lexers.python import PythonLexer
+from sphinx.application import Sphinx
+
+from territorial import __version__
+
+project = "territorial-env"
+author = "The territorial-env authors"
+copyright = author  # noqa: A001  # Sphinx reads this name
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "index"
+myst_heading_anchors = 4  # links to headings work as they do in a repository's own pages
+
+smartquotes = False  # texts in quotes are values of options
+
+html_theme = "furo"
+html_title = f"territorial-env {release}"
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"RewardFunction": "RewardFunction", "Seat": "Seat"}  # long types have names
+napoleon_numpy_docstring = False
+
+
+def setup(app: Sphinx) -> None:
+    """Let pages name a block of Python ``style`` that is an entry of a list, and no program."""
+    app.add_lexer("style", PythonLexer)
