@@ -14,7 +14,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 myst_heading_anchors = 4  # links to headings work as they do in a repository's own pages
 
-smartquotes = False  # texts in quotes are values of options
+smartquotes_action = "De"  # dashes and dots alone: texts in quotes are values of options
 
 html_theme = "furo"
 html_title = f"territorial-env {release}"

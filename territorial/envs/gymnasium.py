@@ -121,7 +121,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     In the form "packed" every agent gets a copy of the board, which ``make_vec`` itself does not make.
 
     Args:
-        num_envs: E * A, a multiple of A; default 1.
+        num_envs: E * A, the sub-environments: a multiple of A, the agents of a game; default 1.
         seats: one name per seat, the same for all games; default None: all seats are agents.
         keywords: other arguments of :func:`~territorial.make_vec`, but ``autoreset`` and ``agent_death``.
 
