@@ -22,10 +22,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configure import configure
+from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED
-from rllib_adapters.league.control import freeze, set_league
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
 from territorial import GameConfig

@@ -1,11 +1,55 @@
 """RLlib on top of :mod:`territorial`; it needs ``pip install 'territorial-env[rllib]'``.
 
-Importing this package alone is quick: ray and torch are imported by the modules that use them. It is an
-ImportError where they are not installed or Ray is too old.
+Importing this package alone is quick: the public names import ray and torch when they are first asked for. It
+is an ImportError where they are not installed or Ray is too old.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rllib_adapters.requirements import check_requirements
 
 check_requirements()
 
 import rllib_adapters._moved  # noqa: E402, F401  # former names of modules are found from now on
+
+if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
+    from rllib_adapters.configure import configure, configure_league
+    from rllib_adapters.envs.outcomes import outcomes_of
+    from rllib_adapters.league.control import freeze, set_league
+    from rllib_adapters.league.shared_store import SharedStore
+    from rllib_adapters.modules.board import BoardModule
+
+__all__ = [
+    "BoardModule",
+    "SharedStore",
+    "configure",
+    "configure_league",
+    "freeze",
+    "outcomes_of",
+    "set_league",
+]
+
+_HOMES = {
+    "BoardModule": "rllib_adapters.modules.board",
+    "SharedStore": "rllib_adapters.league.shared_store",
+    "configure": "rllib_adapters.configure",  # a module that can be called
+    "configure_league": "rllib_adapters.configure",
+    "freeze": "rllib_adapters.league.control",
+    "outcomes_of": "rllib_adapters.envs.outcomes",
+    "set_league": "rllib_adapters.league.control",
+}
+"""The modules of the public names."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name; its module is imported when the name is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    return globals().setdefault(name, getattr(home, name))
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which is what tab completion offers."""
+    return sorted(__all__)

@@ -19,6 +19,7 @@ from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
+from territorial._callable import let_call
 from territorial._moved import names_of
 from territorial.league import League, LeagueTable, SnapshotStore
 
@@ -36,27 +37,49 @@ def configure(
     runner: str = "stock",
     **settings: Any,
 ) -> TerritorialConfig:
-    """Return a copy of ``config`` with everything in it that this package adds; all else is the caller's.
-
-    Args:
-        config: of PPO or IMPALA, such as ``PPOConfig()``.
-        env_config: of ``TerritorialMultiAgentEnv``.
-        module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
-            learns for all of its agents; or a class by the name of each. In the place of a class, a pair:
-            the class, and entries of the ``model_config`` for this module alone.
-        store: where the snapshots are; needed if the league may draw any.
-        architectures: further classes of which there are snapshots in the store.
-        runner: what plays the games of a process: "batched", all of them together by a
-            ``TerritorialEnvRunner``, or "stock", RLlib's own, agent by agent, with which all connectors and
-            callbacks work.
-        settings: further entries of the ``model_config`` of all modules that learn.
+    """Return a copy of an algorithm's configuration that plays these games; the rest of it is unchanged.
 
     It sets the classes of the algorithm, the learners and the runners, the environment, the modules and their
     mapping, ``policies_to_train``, both ``FramesOnce`` connectors and what they need, and
     ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
-    ValueError for an algorithm that cannot learn from these games, and for modules that are not those of
-    the league.
+    Args:
+        config: the configuration of PPO or IMPALA, such as ``PPOConfig()``; it is copied.
+        env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
+            ``bots``, ``frames``, ``end_when``, ``max_steps``; default None: the default of each.
+        module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
+            learns for all of its agents; or a dict of classes by these names. In the place of a class, a
+            pair: the class, and entries of the ``model_config`` for this module alone; default
+            ``ReferenceModule``.
+        store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
+            is none.
+        architectures: further classes of which there are snapshots in the store; default ().
+        runner: what plays the games of a process: "batched", all of them together by a
+            ``TerritorialEnvRunner``; "stock", RLlib's own, agent by agent, with which all connectors and
+            callbacks work; default "stock".
+        settings: entries of the ``model_config`` of all modules that learn, such as those listed below.
+
+    Keyword Args:
+        trunk: a dict of arguments of ``make_trunk``, such as widths; values that JSON has; default {}.
+        hold_probability: probability that an untrained policy holds; default 0.9.
+        value_chunk: rows for which values are computed at a time; default 64.
+
+    Raises:
+        TypeError: for an entry of ``env_config`` that does not exist, and for a module that is no
+            ``BoardModule``.
+        ValueError: for an algorithm that cannot learn from these games, for modules that are not those of the
+            league, and for ``runner`` or ``store`` that do not do.
+
+    Example:
+        >>> from ray.rllib.algorithms.ppo import PPOConfig
+        >>> from rllib_adapters import configure
+        >>> from territorial.league import Group, LeagueTable
+        >>> groups = [Group(2, {"trainable:main": 1}), Group(2, {"bot:banker": 1, "bot:novice": 2})]
+        >>> game = {"height": 32, "width": 32, "num_players": 4}
+        >>> env_config = {"config": game, "league": LeagueTable(groups)}
+        >>> config = configure(PPOConfig(), env_config, runner="batched")
+        >>> list(config.policies)
+        ['main']
 
     """
     if runner not in RUNNERS:
@@ -142,5 +165,7 @@ def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule],
         raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of BoardModule")
     return kind, settings
 
+
+let_call(__name__, configure)
 
 __getattr__ = names_of(__name__, "rllib_adapters.league.control", "rllib_adapters.envs.agent_names")

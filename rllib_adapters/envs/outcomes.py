@@ -43,8 +43,13 @@ class Outcomes:
 def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
     """Return how the games of all runners ended since the last call, runner by runner.
 
-    ``evaluation``: those of the runners of evaluations; where there are none of their own, evaluations are
-    played by those that there are. Every environment keeps no more than its last ``MOST`` games.
+    Every environment keeps no more than its last ``MOST`` games.
+
+    Args:
+        algorithm: the algorithm whose runners played.
+        evaluation: True: games of the runners of evaluations. Where there are none, the other runners play
+            the evaluations. Default False.
+
     """
     own = algorithm.eval_env_runner_group if evaluation else None
     group = algorithm.env_runner_group if own is None else own

@@ -19,9 +19,18 @@ from territorial.league import LeagueTable, SnapshotStore
 def freeze(
     algorithm: Algorithm, store: SnapshotStore | str, name: str, *, module: str = MAIN, **metadata: Any
 ) -> None:
-    """Add the present weights of a module that learns to ``store`` as the snapshot ``name``.
+    """Add the present weights of a module that learns to a store, as a snapshot.
 
-    ``module``: its name; ``metadata``: whatever is worth knowing about it later, such as the iteration.
+    Args:
+        algorithm: the algorithm that trains the module.
+        store: the store, or its folder.
+        name: name of the snapshot; a name can be added once.
+        module: name of the module; default "main".
+        metadata: whatever is worth knowing about the snapshot later, such as the iteration.
+
+    Raises:
+        ValueError: for a module that does not learn, and for a name that is taken or not allowed.
+
     """
     specs = algorithm.config.rl_module_spec.rl_module_specs
     if module == POOL or module not in specs:
@@ -44,8 +53,16 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
     Snapshots that are not in it can be removed from the store then: runners have opened those that play in
     games under way, and let go of all others. The table is part of the algorithm's checkpoints, and
     runners that RLlib starts anew get it as well. Runners of an evaluation follow, unless
-    ``evaluation_config`` has an ``env_config`` of its own. ValueError if the table may give a seat to a kind
-    of player, or to one who learns, that the first one could not.
+    ``evaluation_config`` has an ``env_config`` of its own.
+
+    Args:
+        algorithm: the algorithm whose runners play.
+        league: the table that draws the players.
+
+    Raises:
+        ValueError: if the table may give a seat to a kind of player, or to a learner, that the first table
+            could not.
+
     """
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)

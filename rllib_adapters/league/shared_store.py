@@ -41,10 +41,12 @@ class SharedStore(SnapshotStore):
     An actor without CPUs answers at home until the process that opened it first has ended.
 
     Args:
-        path: the folder at home.
-        cache: the folder on all other machines, in which every store gets one of its own.
+        path: the folder on the home machine.
+        cache: the folder on all other machines, in which every store gets one of its own; default
+            ``CACHE``, a folder among temporary files.
 
-    Raises RuntimeError where Ray does not run.
+    Raises:
+        RuntimeError: where Ray does not run.
 
     """
 

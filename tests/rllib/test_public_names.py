@@ -1,0 +1,83 @@
+"""What ``rllib_adapters`` offers by its own name: without Ray until it is asked for, and described."""
+
+import doctest
+import inspect
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+import rllib_adapters
+from rllib_adapters.modules import board
+from tests.docstrings import section
+
+CALLED = [name for name in rllib_adapters.__all__ if name != "BoardModule"]  # which RLlib alone makes
+
+
+def output_of(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_importing_the_package_and_listing_its_names_imports_no_ray():
+    program = (
+        "import sys, rllib_adapters; print(*dir(rllib_adapters)); print({'ray', 'torch'} & set(sys.modules))"
+    )
+    assert output_of(program) == [*sorted(rllib_adapters.__all__), "set()"]
+
+
+def test_configure_is_one_object_as_a_name_of_the_package_and_as_a_module():
+    program = """
+import inspect, rllib_adapters
+by_name = rllib_adapters.configure
+import rllib_adapters.configure as module
+from rllib_adapters.configure import configure
+print(by_name is module, module.configure is configure)
+print(inspect.signature(module) == inspect.signature(configure), callable(module))
+"""
+    assert output_of(program) == ["True"] * 4
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it():
+    with pytest.raises(AttributeError, match="module 'rllib_adapters' has no attribute 'confgure'"):
+        rllib_adapters.confgure  # noqa: B018  # that is the test
+
+
+@pytest.mark.parametrize("name", rllib_adapters.__all__)
+def test_public_names_can_be_pickled(name):
+    value = getattr(rllib_adapters, name)
+    assert pickle.loads(pickle.dumps(value)) is value
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_docstring_names_every_argument_and_says_every_default(name):
+    function = getattr(rllib_adapters, name)
+    function = getattr(function, name, function)  # of a module that can be called
+    signature = inspect.signature(function)
+    texts = dict(section(function.__doc__, "Args"))
+    assert [argument for argument, _ in section(function.__doc__, "Args")] == list(signature.parameters)
+    for argument in signature.parameters.values():
+        if argument.default is not argument.empty:
+            shown = (
+                "``" if inspect.isclass(argument.default) or name == "SharedStore" else repr(argument.default)
+            )
+            assert f"efault {shown}".replace("'", '"') in texts[argument.name]
+
+
+def test_configure_lists_the_settings_of_modules_with_their_defaults():
+    listed = dict(section(rllib_adapters.configure.configure.__doc__, "Keyword Args"))
+    assert list(listed) == ["trunk", "hold_probability", "value_chunk"]
+    assert f"default {board.HOLD_PROBABILITY}." in listed["hold_probability"]
+    assert f"default {board.VALUE_CHUNK}." in listed["value_chunk"]
+
+
+def test_the_example_of_configure_runs():
+    function = rllib_adapters.configure.configure
+    (example,) = doctest.DocTestFinder(recurse=False).find(function, "configure", globs={})
+    told = []
+    assert doctest.DocTestRunner().run(example, out=told.append).failed == 0, "".join(told)
+    assert example.examples
