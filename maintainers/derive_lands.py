@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.map_names import LANDS
-from territorial.files.png import mask_png
+from territorial.files.png import png_file, read_png
 from territorial.maps.lands import LAND_SIDE
 from territorial.maps.regions import keep_largest, label_regions
 
@@ -125,7 +125,7 @@ def main(argv: list[str] | None = None) -> int:
         for point in LEFT_OUT.get(name, ()):
             leave_out(cells, FRAMES[name], point)
         table[name] = describe(name, cells)
-        code |= settle(FOLDER / f"{name}.png", mask_png(cells), check=parsed.check)
+        code |= settle(FOLDER / f"{name}.png", picture_of(name, cells), check=parsed.check)
         print(f"{name:14} {table[name]}", flush=True)
     text = json.dumps({"source_sha256": SOURCE_SHA256, "lands": table}, indent=2) + "\n"
     return code | settle(FOLDER / TABLE, text.encode(), check=parsed.check)
@@ -187,6 +187,15 @@ def describe(name: str, cells: Mask) -> dict[str, str | float]:
         "land_percent": round(100 * int(cells.sum()) / cells.size, 1),
         "largest_region_percent_of_land": round(100 * largest / int(cells.sum()), 1),
     }
+
+
+def picture_of(name: str, cells: Mask) -> bytes:
+    """Return the file of a land: that which is there if it shows the same, however it was compressed."""
+    path = FOLDER / f"{name}.png"
+    kept = path.read_bytes() if path.exists() else b""
+    if kept and np.array_equal(read_png(kept, LAND_SIDE, LAND_SIDE)[:, :, 0] == 255, cells):
+        return kept
+    return png_file(cells)
 
 
 def settle(path: Path, content: bytes, *, check: bool) -> int:

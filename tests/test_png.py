@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from territorial.files import png
-from territorial.files.png import SIGNATURE, PngError, mask_png, read_png
+from territorial.files.png import SIGNATURE, PngError, png_file, read_png
 
 GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
 CHANNELS = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGB_ALPHA: 4}
@@ -117,7 +117,7 @@ def test_black_and_white_files_come_back():
     rng = np.random.default_rng(3)
     for height, width in ((1, 1), (3, 8), (16, 17), (50, 64)):
         cells = rng.random((height, width)) < 0.5
-        pixels = read_png(mask_png(cells), 1, 64)
+        pixels = read_png(png_file(cells), 1, 64)
         np.testing.assert_array_equal(pixels == 255, np.broadcast_to(cells[:, :, None], pixels.shape))
 
 

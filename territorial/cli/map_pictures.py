@@ -13,7 +13,8 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.maps.resizing import resized
 from territorial.render import owner_colors
-from territorial.render.font import ADVANCE, GLYPH_HEIGHT, text_mask
+from territorial.render.text import capital_height, text_width
+from territorial.render.text import draw_text as write_text
 
 Image = npt.NDArray[np.uint8]
 
@@ -22,7 +23,8 @@ TILE_PIXELS = 256
 _PAPER, _INK, _FAINT = (24, 28, 36), (226, 228, 232), (150, 156, 166)
 _OUT_OF_PLAY = (122, 118, 106)
 _GAP = 12
-_LINE = GLYPH_HEIGHT + 4
+_SIZE = 13  # of letters, in pixels
+_LINE = 16
 _HALF_BLOCKS = " ▀▄█"
 _SIGNS = "#."
 
@@ -56,14 +58,12 @@ def _draw_tile(tile: MapTile) -> Image:
     cells = np.where(tile.land.to_array(), 2, tile.whole.to_array())
     colors = np.array([blocked, _OUT_OF_PLAY, neutral], np.uint8)
     board = colors[cells].repeat(scale, axis=0).repeat(scale, axis=1)
-    characters = max(len(line) for line in tile.lines)
-    width = max(board.shape[1], characters * ADVANCE)
+    width = max(board.shape[1], *(text_width(line, _SIZE) for line in tile.lines))
     picture = _paper(board.shape[0] + len(tile.lines) * _LINE + _GAP // 2, width)
     picture[: board.shape[0], : board.shape[1]] = board
     for i, line in enumerate(tile.lines):
-        ink = text_mask(line)
-        top = board.shape[0] + _GAP // 2 + i * _LINE
-        picture[top : top + GLYPH_HEIGHT, : ink.shape[1]][ink] = _INK if i == 0 else _FAINT
+        baseline = board.shape[0] + _GAP // 2 + i * _LINE + capital_height(_SIZE)
+        write_text(picture, baseline, 0, line, _INK if i == 0 else _FAINT, _SIZE)
     return picture
 
 

@@ -15,9 +15,9 @@ from territorial.constants import BLOCKED, NEUTRAL
 from territorial.engine.vec_game import VecGame
 from territorial.render import Renderer, owner_colors, player_colors
 from territorial.render.figures import short
-from territorial.render.font import ADVANCE, GLYPH_HEIGHT, draw_text
 from territorial.render.panel import FAINT, INK, blank
 from territorial.render.renderer import fitting_scale
+from territorial.render.text import Align, Color, capital_height, draw_text, fitting, text_width
 from territorial.replay import Frame, frame_of
 
 Image = npt.NDArray[np.uint8]
@@ -28,12 +28,15 @@ BOARD_PIXELS = 512
 MOMENTS = (0.05, 0.2, 0.45)
 """Parts of the game at which boards are shown, beside its end."""
 
-_SIZE = 2
+_SIZE = 18  # of letters, in pixels, as all that follow
+_CAPITAL = capital_height(_SIZE)
 _GAP = 16
-_LINE = (GLYPH_HEIGHT + 3) * _SIZE
-_CHARACTERS = 38
-_MARK = 6  # pixels of a mark on an axis
-_PANEL_WIDTH = (_CHARACTERS + 3) * ADVANCE * _SIZE
+_LINE = 21
+_MARK = 6  # on an axis
+_PANEL_WIDTH = 480
+_LEFT = 14
+_PLACE, _SEAT, _SWATCH, _BOT, _LAND, _TROOPS = 26, 80, 98, 124, 346, 440  # of _LEFT: where columns stand
+_BOT_WIDTH = 150
 _CHART_HEIGHT = 200
 """At least; it takes what room the standings leave."""
 
@@ -135,11 +138,12 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
     """The title, the standings, and everybody's land over time below."""
     panel = blank(height, _PANEL_WIDTH)
     config = title.config
-    left, top = ADVANCE * _SIZE, _GAP
+    left, top = _LEFT, _GAP
     _write(panel, top, left, f"{title.name}  seed {title.seed}", INK)
     _write(panel, top + _LINE, left, f"{config.height} x {config.width}  {config.map_name}", FAINT)
     top += 3 * _LINE
-    _write(panel, top, left, f"{'':3}{'seat':>5}{'':17}{'land':>6}{'troops':>8}", FAINT)
+    for column, heading in ((_SEAT, "seat"), (_LAND, "land"), (_TROOPS, "troops")):
+        _write(panel, top, left + column, heading, FAINT, "right")
     room = (height - _CHART_HEIGHT - _GAP - 5 * _LINE - top) // _LINE
     for row in standings[:room]:
         top += _LINE
@@ -154,12 +158,19 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
 
 
 def _write_standing(panel: Image, top: int, left: int, row: Standing, num_players: int) -> None:
-    _draw_swatch(panel, top, left + 9 * ADVANCE * _SIZE, player_colors(num_players)[row.seat - 1])
-    if row.death_tick is None:
-        outcome, color = f"{row.share:>6}{short(row.troops):>8}", INK
-    else:
-        outcome, color = f"died {row.death_tick}".rjust(14), FAINT
-    _write(panel, top, left, f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{outcome}", color)
+    _draw_swatch(panel, top, left + _SWATCH, player_colors(num_players)[row.seat - 1])
+    color = INK if row.death_tick is None else FAINT
+    _write(panel, top, left + _BOT, fitting(row.bot, _SIZE, _BOT_WIDTH), color)
+    for column, text in outcome_columns(row):
+        _write(panel, top, left + column, text, color, "right")
+
+
+def outcome_columns(row: Standing) -> list[tuple[int, str]]:
+    """Return the numbers of a line of the standings, and where each ends."""
+    columns = [(_PLACE, f"{row.place:g}"), (_SEAT, str(row.seat))]
+    if row.death_tick is not None:
+        return [*columns, (_TROOPS, f"died {row.death_tick}")]
+    return [*columns, (_LAND, row.share), (_TROOPS, short(row.troops))]
 
 
 def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:
@@ -167,31 +178,31 @@ def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:
     colors = owner_colors(0, terrain)
     for code, meaning in ((NEUTRAL, "free land"), (BLOCKED, terrain)):
         _draw_swatch(panel, top, left, colors[code])
-        _write(panel, top, left + 2 * ADVANCE * _SIZE, meaning, FAINT)
-        left += (5 + len(meaning)) * ADVANCE * _SIZE
+        _write(panel, top, left + 2 * _CAPITAL, meaning, FAINT)
+        left += 5 * _CAPITAL + text_width(meaning, _SIZE)
 
 
 def _draw_swatch(panel: Image, top: int, left: int, color: npt.NDArray[np.uint8]) -> None:
-    panel[top : top + GLYPH_HEIGHT * _SIZE, left : left + GLYPH_HEIGHT * _SIZE] = color
+    panel[top : top + _CAPITAL, left : left + _CAPITAL] = color
 
 
 def _draw_chart(area: Image, album: Album, standings: Sequence[Standing]) -> None:
     """Draw everybody's land over time, with shares on its left and ticks below."""
-    left, below = 5 * ADVANCE * _SIZE, _LINE + _MARK
+    left, below = text_width("100%", _SIZE) + 2 * _MARK, _LINE + _MARK
     height, width = area.shape[0] - below, area.shape[1] - left
     area[:height, left:] = _bands(album.land(), standings, height, width)
     for share in (0, 50, 100):
         row = (height - 1) * (100 - share) // 100
         area[row, left - _MARK : left] = FAINT
-        text = min(max(row - GLYPH_HEIGHT * _SIZE // 2, 0), height - GLYPH_HEIGHT * _SIZE)
-        _write(area, text, 0, f"{share}%".rjust(4), FAINT)
+        text = min(max(row - _CAPITAL // 2, 0), height - _CAPITAL)
+        _write(area, text, left - 2 * _MARK, f"{share}%", FAINT, "right")
     last = album.moments()[-1].tick
     for tick in range(0, last + 1, round_step(last, 4)):
         column = left + (width - 1) * tick // max(last, 1)
         area[height : height + _MARK, column] = FAINT
         label = str(tick)
-        ink = len(label) * ADVANCE * _SIZE
-        _write(area, height + _MARK + 3, min(column - ink // 2, area.shape[1] - ink), label, FAINT)
+        middle = min(column, area.shape[1] - text_width(label, _SIZE) // 2 - 1)
+        _write(area, height + _MARK + 3, middle, label, FAINT, "middle")
 
 
 def round_step(last: int, most: int) -> int:
@@ -214,5 +225,6 @@ def _bands(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: i
     return bands
 
 
-def _write(image: Image, top: int, left: int, text: str, color: tuple[int, int, int]) -> None:
-    draw_text(image, top, left, text, color, _SIZE)
+def _write(image: Image, top: int, column: int, text: str, color: Color, align: Align = "left") -> None:
+    """Write ``text``, whose capitals begin at row ``top``."""
+    draw_text(image, top + _CAPITAL, column, text, color, _SIZE, align)

@@ -1,10 +1,9 @@
-"""PNG files: pictures, read by Pillow, which is handed nothing but what makes pixels; and masks, written."""
+"""PNG files, read and written by Pillow, which is given of a file nothing but what makes pixels."""
 
 from __future__ import annotations
 
 import io
 import struct
-import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ Pixels = npt.NDArray[np.uint8]
 
 MOST_CHUNKS = 2**14
 """Chunks of a file that are looked at. Encoders write 8 KB a chunk, or a row: the largest map has 1,024."""
-_GRAY, _PALETTE = 0, 3
+_PALETTE = 3
 _PIXEL_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 
 
@@ -187,16 +186,10 @@ def _check_opaque(alpha: Pixels) -> None:
 # ---- writing -----------------------------------------------------------------------------------------
 
 
-def mask_png(cells: npt.NDArray[np.bool_]) -> bytes:
-    """Return a PNG file of 1 bit a pixel, white where ``cells``, bool (H, W), is True."""
-    height, width = cells.shape
-    lines = np.zeros((height, 1 + -(-width // 8)), np.uint8)  # every line begins with 0, "no filter"
-    lines[:, 1:] = np.packbits(cells, axis=1)
-    header = struct.pack(">IIBBBBB", width, height, 1, _GRAY, 0, 0, 0)
-    rows = zlib.compress(lines.tobytes(), 9)
-    return SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+def png_file(pixels: npt.NDArray[Any]) -> bytes:
+    """Return a PNG file of pixels: uint8 (H, W, 3) as RGB, bool (H, W) as 1 bit each, white where True."""
+    from PIL import Image
 
-
-def chunk(kind: bytes, body: bytes) -> bytes:
-    """Return a chunk of a PNG file: length, name, body, checksum."""
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()

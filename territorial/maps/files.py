@@ -16,7 +16,7 @@ from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.validation import whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
-from territorial.files.png import SIGNATURE, PngError, mask_png, read_png
+from territorial.files.png import SIGNATURE, PngError, png_file, read_png
 from territorial.maps.capacity import capacity
 from territorial.maps.regions import keep_largest, label_regions
 
@@ -81,7 +81,7 @@ def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"path is {os.fspath(path)!r}; it must end in one of {', '.join(SUFFIXES)}")
     land = mask.to_array()
     if suffix == ".png":
-        data = mask_png(land)
+        data = png_file(land)
     elif suffix == ".npy":
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, land, allow_pickle=False)

@@ -14,17 +14,21 @@ import numpy.typing as npt
 
 from territorial.render.board import Image, Owners
 from territorial.render.figures import short
-from territorial.render.font import ADVANCE, GLYPH_HEIGHT, draw_text
 from territorial.render.palette import Colors, is_light
+from territorial.render.text import SMALLEST, Color, capital_height, draw_text, text_width
 
-LARGEST_SIZE = 4
+SIZES = (36, 28, 22, 17, 14, SMALLEST)
+"""Of letters, in pixels: few, so that a label does not change its own with every picture."""
 _LOOKED_AT = 128
 """Cells a side that are looked at to find places: of larger boards every second, third ... one."""
 _STAYS = 0.75
 """A label stays while its place has this share of the best one's room."""
 _PULL = 0.1
 """Room that a place is worth less for every cell between it and the middle of the land."""
-_LINE = GLYPH_HEIGHT + 2
+_LINE = 1.1
+"""From one line of a label to the next, in sizes of its letters."""
+RIM = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Where else a label is written, in white, that stands on whatever is there."""
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 
 Numbers = npt.NDArray[np.int64]
@@ -163,31 +167,35 @@ def draw_labels(
 
 def _write_below(image: Image, row: int, column: int, along: int, lines: tuple[str, ...]) -> None:
     """Write small letters that can be read on whatever is there: below the land, or above it."""
-    away = along + GLYPH_HEIGHT // 2 + 3
-    row += away if row + away + GLYPH_HEIGHT // 2 < image.shape[0] else -away
-    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-        _write(image, row + down, column + right, lines, _WHITE, 1)
-    _write(image, row, column, lines, _BLACK, 1)
+    half = capital_height(SMALLEST) // 2
+    away = along + half + 3
+    row += away if row + away + half < image.shape[0] else -away
+    for down, right in RIM:
+        _write(image, row + down, column + right, lines, _WHITE, SMALLEST)
+    _write(image, row, column, lines, _BLACK, SMALLEST)
 
 
 def _wording(seat: int, name: str, troops: str, across: float, along: float) -> tuple[tuple[str, ...], int]:
-    """Return the lines of a label and their size, 0 if nothing fits."""
-    number, largest = str(seat), LARGEST_SIZE
-    for lines in ((f"{number} {name}".rstrip(), troops), (number, troops), (number,)):
+    """Return the lines of a label and the size of its letters, 0 if nothing fits."""
+    number, sizes = str(seat), list(SIZES)
+    for lines in ((f"{number}  {name}".rstrip(), troops), (number, troops), (number,)):
         # The corners of the text may leave the lozenge that the room to four sides spans by a fifth.
-        width, height = ADVANCE * max(map(len, lines)), _LINE * len(lines)
-        size = int(2.4 / (width / across + height / along))
-        if size > 0:
-            return lines, min(size, largest)
-        largest = 1  # what is left out of a label does not make it larger than others
+        width, height = max(map(_relative_width, lines)), _LINE * len(lines)
+        most = 2.4 / (width / across + height / along)
+        if most >= SMALLEST:
+            return lines, next(size for size in sizes if size <= most)
+        sizes = [SMALLEST]  # what is left out of a label does not make it larger than others
     return lines, 0
 
 
-def _write(
-    image: Image, row: int, column: int, lines: tuple[str, ...], ink: tuple[int, int, int], size: int
-) -> None:
+def _relative_width(text: str) -> float:
+    """Return how wide a line is, in sizes of its letters."""
+    return text_width(text, SIZES[0]) / SIZES[0]
+
+
+def _write(image: Image, row: int, column: int, lines: tuple[str, ...], ink: Color, size: int) -> None:
     """Write ``lines`` with their middle at a pixel."""
-    top = row - (_LINE * len(lines) - 2) * size // 2
+    pitch = round(_LINE * size)
+    first = row + (capital_height(size) - pitch * (len(lines) - 1)) // 2
     for i, line in enumerate(lines):
-        left = column - (ADVANCE * len(line) - 1) * size // 2
-        draw_text(image, top + i * _LINE * size, left, line, ink, size)
+        draw_text(image, first + i * pitch, column, line, ink, size, "middle")

@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.render.board import Image
 from territorial.render.figures import Standing, standings
-from territorial.render.font import ADVANCE, GLYPH_HEIGHT, lines_mask
 from territorial.render.palette import player_colors
+from territorial.render.text import SMALLEST, Color, capital_height, draw_text, fitting
 
 PAPER = (24, 28, 36)
 """What panels and posters are drawn on."""
 INK = (226, 228, 232)
 FAINT = (120, 126, 136)
 
-_COLORS = np.array([PAPER, FAINT, INK], np.uint8)
-_FAINT_INDEX, _INK_INDEX = 1, 2
-
-_LINE = GLYPH_HEIGHT + 3
-_MARGIN = 2  # dots above the first line
-_NAME_LENGTH = 10
-_CHARACTERS = 32
-_SWATCH = 5  # the character in whose place a line has its colour
+_LINE = 11  # a row of the standings, in pixels at size 1, as all that follow
+_MARGIN = 2  # above the first line
+_WIDTH = 192
+_SEAT, _NAME, _LAND, _TROOPS = 24, 41, 148, 188  # where a column ends; that of names begins
+_SWATCH_AT, _SWATCH = 30, 8
+_NAME_WIDTH = 72
 _NUM_HEADINGS = 2
-_HEADING = f"{'':7}{'PLAYER':{_NAME_LENGTH}}{'LAND':>7}{'TROOPS':>7}"
+
+
+class _Row(NamedTuple):
+    """One line of a panel: the texts of its columns and their colour."""
+
+    seat: str
+    name: str
+    land: str
+    troops: str
+    color: Color
 
 
 def panel_width(size: int) -> int:
-    """Return the width in pixels of a panel whose letters have dots of ``size`` pixels."""
-    return _CHARACTERS * ADVANCE * size
+    """Return the width in pixels of a panel of lines of ``size``."""
+    return _WIDTH * size
 
 
 def panel_size(height: int, num_players: int) -> int:
-    """Return 2, the size of letters, or 1 where the lines of all seats do not fit into ``height`` else."""
+    """Return 2, the size of lines, or 1 where those of all seats do not fit into ``height`` else."""
     return 2 if 2 * (_MARGIN + (num_players + _NUM_HEADINGS) * _LINE) <= height else 1
 
 
@@ -52,28 +60,44 @@ def standings_panel(
     """Return a (height, 192 * size, 3) uint8 picture of the standings, the leader on top.
 
     ``land`` and ``troops`` hold the (P,) cells and balances of seats 1..P, ``num_land`` the land
-    cells of the map. Each line shows a seat's number, its colour, its name if ``names`` are given,
-    its share of the land and its troops; seats without land are faint. Lines that do not fit below
-    are left out.
+    cells of the map. Each line, 11 * ``size`` pixels high, shows a seat's number, its colour, its name if
+    ``names`` are given, its share of the land and its troops; seats without land are faint. Lines that do
+    not fit below are left out.
     """
     room = max(0, (height - _MARGIN * size) // (_LINE * size))
     rows = standings(land, troops, num_land, names, limit=max(0, room - _NUM_HEADINGS))
-    lines = [title and f" {title}", _HEADING, *map(_line, rows)][:room]
-    colors = [_INK_INDEX, _FAINT_INDEX, *(_INK_INDEX if row.has_land else _FAINT_INDEX for row in rows)]
-    panel = blank(height, panel_width(size))
-    dots_across, count = _CHARACTERS * ADVANCE, len(lines)
-    area = panel[_MARGIN * size :][: count * _LINE * size].reshape(count, _LINE, size, dots_across, 3 * size)
-    index = lines_mask(lines, _CHARACTERS) * np.array(colors[:room], np.uint8)[:, None, None]
-    dots = _COLORS.repeat(size, axis=0).reshape(len(_COLORS), 3 * size)  # the pixels of one, side by side
-    area[:, :GLYPH_HEIGHT] = dots.take(index, axis=0)[:, :, None]
-    owners = player_colors(len(land))[[row.seat - 1 for row in rows]]
-    swatches = area[_NUM_HEADINGS:, :GLYPH_HEIGHT, :, _SWATCH * ADVANCE : _SWATCH * ADVANCE + GLYPH_HEIGHT]
-    swatches[:] = np.tile(owners, size)[:, None, None, None]
+    lines = [_Row("", title, "", "", INK), _Row("", "player", "land", "troops", FAINT), *map(_row, rows)]
+    panel, letters = blank(height, panel_width(size)), letter_size(size)
+    for i, line in enumerate(lines[:room]):
+        _write_row(panel, _baseline(i, size), line, size, letters, is_title=i == 0)
+    colors = player_colors(len(land))
+    for i, row in enumerate(rows, start=_NUM_HEADINGS):
+        below, left = _baseline(i, size), _SWATCH_AT * size
+        panel[below - _SWATCH * size : below, left : left + _SWATCH * size] = colors[row.seat - 1]
     return panel
 
 
-def _line(row: Standing) -> str:
-    return f"{row.seat:>4}   {row.name[:_NAME_LENGTH]:{_NAME_LENGTH}}{row.share:>7}{row.troops:>7}"
+def letter_size(size: int) -> int:
+    """Return the size of letters in lines of ``size``, in pixels."""
+    return max(SMALLEST, 10 * size)
+
+
+def _baseline(line: int, size: int) -> int:
+    """Return the row on which the letters of a line stand: digits and capitals are in its middle."""
+    free = _LINE * size - capital_height(letter_size(size))
+    return (_MARGIN + (line + 1) * _LINE) * size - free // 2
+
+
+def _row(row: Standing) -> _Row:
+    return _Row(str(row.seat), row.name, row.share, row.troops, INK if row.has_land else FAINT)
+
+
+def _write_row(panel: Image, baseline: int, row: _Row, size: int, letters: int, *, is_title: bool) -> None:
+    left = (_SWATCH_AT if is_title else _NAME) * size
+    name = fitting(row.name, letters, _WIDTH * size - left if is_title else _NAME_WIDTH * size)
+    draw_text(panel, baseline, left, name, row.color, letters)
+    for right, text in ((_SEAT, row.seat), (_LAND, row.land), (_TROOPS, row.troops)):
+        draw_text(panel, baseline, right * size, text, row.color, letters, "right")
 
 
 def beside(left: Image, right: Image) -> Image:

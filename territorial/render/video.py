@@ -1,4 +1,4 @@
-"""Animations as files: APNG with nothing but zlib, GIF and MP4 with the encoder of the extra "video"."""
+"""Animations as files: APNG and GIF with Pillow, MP4 with the encoder of the extra "video"."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from territorial.files.atomic import draft_of
-from territorial.render.png import ApngWriter, Image, check_picture
+from territorial.render.apng import ApngWriter
+from territorial.render.board import Image
+from territorial.render.gif import GifWriter
+from territorial.render.png import check_picture
 
 SUFFIXES = (".apng", ".png", ".gif", ".mp4")
 LOWEST_FPS, HIGHEST_FPS = 0.1, 100
 _HIGHEST_GIF_FPS = 50  # its clock counts hundredths of a second, and players take 1 for 10
-_APNG_SUFFIXES = (".apng", ".png")
 
 # Players that know only the commonest form of H.264 want even sides and 4:2:0; those that are not told the
 # colour space guess one.
@@ -39,12 +41,12 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
 
     ``frames`` are uint8 (h, w, 3), all of one size; they are taken one by one, and no more than two are
     held, so that memory does not grow with the length. ``fps``, 0.1 to 100, are pictures a second. What is
-    written follows from the end of the name: ``.apng`` or ``.png`` without loss, with nothing but zlib;
-    ``.gif`` (at most 50 a second, at most 256 colours a picture) and ``.mp4`` (H.264) with ffmpeg.
+    written follows from the end of the name: ``.apng`` or ``.png`` without loss; ``.gif`` (at most 50 a
+    second), without loss where no more than 255 colours change at a time; ``.mp4`` (H.264) with ffmpeg.
 
     The file appears when it is complete; if anything fails, one that was there before is untouched. Raises
-    ValueError for what cannot be an animation, ImportError for ``.gif`` and ``.mp4`` without the extra
-    "video", and RuntimeError if ffmpeg fails.
+    ValueError for what cannot be an animation, ImportError for ``.mp4`` without the extra "video", and
+    RuntimeError if ffmpeg fails.
     """
     target = Path(path)
     suffix = check_video(target, fps)
@@ -56,9 +58,11 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
         if suffix == ".mp4":
             with _Encoder(part, first.shape, fps) as encoder:
                 return _add_all(encoder, first, pictures)
-        if suffix == ".gif":
-            return _write_gif(part, first, pictures, fps)
-        return _write_apng(part, first, pictures, fps)
+        with open(part, "wb") as file:
+            writer = GifWriter(file, fps) if suffix == ".gif" else ApngWriter(file, fps)
+            count = _add_all(writer, first, pictures)
+            writer.end()
+            return count
 
 
 def check_video(path: str | os.PathLike[str], fps: float) -> str:
@@ -73,8 +77,8 @@ def check_video(path: str | os.PathLike[str], fps: float) -> str:
     is_number = isinstance(fps, (int, float)) and not isinstance(fps, bool) and isfinite(fps)
     if not is_number or not LOWEST_FPS <= fps <= highest:
         raise ValueError(f"fps is {fps!r}; it must be a number from {LOWEST_FPS} to {highest} for {suffix}")
-    if suffix not in _APNG_SUFFIXES:
-        _ffmpeg(suffix)
+    if suffix == ".mp4":
+        _ffmpeg()
     return suffix
 
 
@@ -98,45 +102,19 @@ def _add_all(writer: _Writer, first: Image, others: Iterator[Image]) -> int:
     return count
 
 
-def _write_apng(path: Path, first: Image, others: Iterator[Image], fps: float) -> int:
-    with open(path, "wb") as file, ApngWriter(file, fps) as writer:
-        return _add_all(writer, first, others)
-
-
-def _write_gif(path: Path, first: Image, others: Iterator[Image], fps: float) -> int:
-    """Write a GIF of one palette for all pictures, a quarter the size of one with a palette each.
-
-    It is known only at the end of the pictures; until then these wait in a file.
-    """
-    with tempfile.TemporaryDirectory(prefix="territorial-") as folder:
-        source, palette = Path(folder) / "pictures.apng", Path(folder) / "palette.png"
-        count = _write_apng(source, first, others, fps)
-        _run_ffmpeg("-i", source, "-vf", "palettegen", "-update", "1", palette)
-        colors = "[0][1]paletteuse=dither=none"
-        _run_ffmpeg("-i", source, "-i", palette, "-filter_complex", colors, "-loop", "0", "-f", "gif", path)
-    return count
-
-
 # ---- ffmpeg ----------------------------------------------------------------------------------------
 
 
-def _ffmpeg(suffix: str) -> str:
+def _ffmpeg() -> str:
     """Return the path of the encoder, which a package of its own brings along."""
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError:
         raise ImportError(
-            f"writing {suffix} files needs imageio-ffmpeg: pip install 'territorial-env[video]' "
-            "(.apng files need nothing)"
+            "writing .mp4 files needs imageio-ffmpeg: pip install 'territorial-env[video]' "
+            "(.apng and .gif files do not)"
         ) from None
     return str(get_ffmpeg_exe())
-
-
-def _run_ffmpeg(*arguments: str | Path) -> None:
-    command = [_ffmpeg(".gif"), "-y", "-v", "error", "-nostdin", *map(str, arguments)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode != 0:
-        raise RuntimeError(_complaint(done.returncode, done.stderr))
 
 
 def _complaint(code: int, words: bytes) -> str:
@@ -149,7 +127,7 @@ class _Encoder:
 
     def __init__(self, path: Path, shape: tuple[int, ...], fps: float) -> None:
         source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{shape[1]}x{shape[0]}", "-r", f"{fps:g}"]
-        command = [_ffmpeg(".mp4"), "-y", "-v", "error", *source, "-i", "-", *_MP4.split(), str(path)]
+        command = [_ffmpeg(), "-y", "-v", "error", *source, "-i", "-", *_MP4.split(), str(path)]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._log, **_apart()

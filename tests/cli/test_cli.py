@@ -27,7 +27,7 @@ from territorial.engine.seats import shown_names
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup
 from territorial.render import Renderer, draw_game
-from tests.render.support import decode_apng
+from tests.render.support import decode_animation
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
@@ -132,7 +132,7 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
     code, out, _ = run(capsys, *arguments, "--animation")
     assert code == 0
     assert "animation: territorial-4.apng" in out
-    pictures, seconds = decode_apng((tmp_path / "territorial-4.apng").read_bytes())
+    pictures, seconds = decode_animation((tmp_path / "territorial-4.apng").read_bytes(), "PNG")
     assert len(pictures) == 21 + 24  # every step and the beginning, then the end for two seconds
     assert seconds == [0.083] * 45
     assert all((picture == pictures[20]).all() for picture in pictures[21:])

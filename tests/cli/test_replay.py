@@ -10,7 +10,7 @@ import pytest
 from territorial import Replay, cli
 from territorial.render import Renderer
 from tests.cli.test_cli import SMALL, run
-from tests.render.support import decode_apng
+from tests.render.support import decode_animation
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
     code, out, _ = run(capsys, "replay", "territorial-5.replay", "--to-video")
     assert code == 0
     assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
-    pictures, seconds = decode_apng((tmp_path / "territorial-5.apng").read_bytes())
+    pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")
     assert seconds == [0.05] * 61
     replay = Replay.load("territorial-5.replay")
     renderer = Renderer(4, names=replay.names, scale=10)
@@ -207,7 +207,7 @@ def test_an_animation_is_as_often_and_as_fast_as_was_asked_for(game, capsys, tmp
     result = json.loads(run(capsys, "replay", "territorial-5.replay", *arguments)[1])
     assert result["video"] == "slow.png"
     assert (result["video_pictures"], result["video_every"]) == (4 + 8, 70)
-    _, seconds = decode_apng((tmp_path / "slow.png").read_bytes())
+    _, seconds = decode_animation((tmp_path / "slow.png").read_bytes(), "PNG")
     assert seconds == [0.25] * 12
 
 

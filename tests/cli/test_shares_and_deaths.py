@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame, cli
-from territorial.cli.poster import _PANEL_WIDTH, _SIZE, Album, Title, draw_poster
+from territorial.cli.poster import _LEFT, _PANEL_WIDTH, _SIZE, _SWATCH, Album, Title, draw_poster
 from territorial.cli.standings import standings_of, standings_table
-from territorial.render import TextRenderer, draw_game
+from territorial.render import TextRenderer, draw_game, player_colors
 from territorial.render.figures import percent, standings
 from territorial.render.film import film_header, write_film
-from territorial.render.font import ADVANCE, text_mask
 from territorial.replay import LiveGame
 from tests.render.film_reader import read_film
+from tests.render.support import contains
 
 SEATS = ("metronome", "banker", "turtle", "novice", "random", "full_sender", "bully", "hard")
 CONFIG = GameConfig(height=48, width=56, num_players=8, map="lakes", max_ticks=3000)
@@ -22,12 +22,12 @@ INK = (226, 228, 232)
 FAINT = (120, 126, 136)
 
 
-def stands_in(poster, line, color):
-    """Whether a line of the standings, in ``color``, is in the panel of a poster."""
-    ink, mask = (poster == color).all(axis=2), text_mask(line, _SIZE)
-    left = poster.shape[1] - _PANEL_WIDTH + ADVANCE * _SIZE
-    column = ink[:, left : left + mask.shape[1]]
-    return any((column[top : top + len(mask)] == mask).all() for top in range(len(column) - len(mask)))
+def stands_in(poster, row, texts, color):
+    """Whether a line of the standings, of these texts in ``color``, is in the panel of a poster."""
+    panel = poster[:, -_PANEL_WIDTH:]
+    swatch = (panel == player_colors(8)[row.seat - 1]).all(axis=2)[:, _LEFT + _SWATCH]
+    line = panel[swatch.argmax() - 6 : swatch.argmax() + 20]
+    return all(contains(line, text, color, _SIZE) for text in texts)
 
 
 def game_of(seed=2):
@@ -80,12 +80,11 @@ def test_tables_pictures_and_text_have_the_same_shares(told):
         assert re.search(rf"^ +{row.place:g}  P{row.seat} +{row.bot} +{re.escape(row.share)} ", table, re.M)
         assert re.search(rf"{row.seat} +{re.escape(row.share)} ", text)
         troops = next(one.troops for one in shown if one.seat == row.seat)
-        line = f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{row.share:>6}{troops:>8}"
-        assert stands_in(poster, line, INK)
+        assert stands_in(poster, row, (f"{row.place:g}", str(row.seat), row.bot, row.share, troops), INK)
+        assert not stands_in(poster, row, (row.bot,), FAINT)
     for row in (row for row in rows if row.death_tick is not None):
         assert re.search(rf"P{row.seat} .* {row.death_tick:,}$", table, re.M)
-        outcome = f"died {row.death_tick}".rjust(14)
-        assert stands_in(poster, f"{row.place:>3g}{row.seat:>5}   {row.bot[:13]:14}{outcome}", FAINT)
+        assert stands_in(poster, row, (f"{row.place:g}", row.bot, f"died {row.death_tick}"), FAINT)
 
 
 def test_progress_and_json_have_them_too(capsys):

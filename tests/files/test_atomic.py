@@ -61,7 +61,7 @@ WRITERS = {
     "games.jsonl": Evaluation(["a"], ["b"], [TRIAL]).write,
     "payoff.png": lambda path: draw_league(LEAGUE, path.parent),
 }
-NEEDS = {"film.gif": "imageio_ffmpeg", "film.mp4": "imageio_ffmpeg", "payoff.png": "matplotlib"}
+NEEDS = {"film.mp4": "imageio_ffmpeg", "payoff.png": "matplotlib"}
 MISSING = {name: module for name, module in NEEDS.items() if find_spec(module) is None}
 FULL = OSError(errno.ENOSPC, "No space left on device")
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image as Pictures
+from PIL import ImageSequence
 
-from territorial.render.font import text_mask
+from territorial.render.labels import RIM
+from territorial.render.panel import PAPER
+from territorial.render.text import draw_text, text_width
 
 Image = npt.NDArray[np.uint8]
 
@@ -31,12 +36,38 @@ def land_of(owner: npt.NDArray[np.uint8], num_players: int) -> npt.NDArray[np.in
     return np.bincount(owner.ravel(), minlength=256)[1 : num_players + 1]
 
 
-def contains(image: Image, text: str, color: tuple[int, int, int], size: int = 1) -> bool:
-    """Whether ``text`` stands somewhere in ``image`` in ``color``."""
-    ink = (image == color).all(axis=2)
-    mask = text_mask(text, size)[:, :-size]  # without the gap after the last character
-    windows = np.lib.stride_tricks.sliding_window_view(ink, mask.shape)
-    return bool((windows == mask).all(axis=(2, 3)).any())
+def contains(
+    image: Image, text: str, color: tuple[int, int, int], size: int, ground: Any = PAPER, *, rim: bool = False
+) -> bool:
+    """Whether ``text`` stands somewhere in ``image``, every pixel of it, over a ground of one colour."""
+    wanted = _packed(_written(text, color, size, ground, rim))
+    found = _packed(image)
+    height, width = (found.shape[axis] - wanted.shape[axis] + 1 for axis in (0, 1))
+    if min(height, width) < 1:
+        return False
+    rows, columns = np.indices((height, width)).reshape(2, -1)
+    pixels = np.argwhere(np.ones(wanted.shape, bool))
+    is_ink = wanted[*pixels.T] != wanted[0, 0]  # what differs from the ground is rare: first
+    for row, column in [*pixels[is_ink], *pixels[~is_ink]]:
+        stays = found[rows + row, columns + column] == wanted[row, column]
+        rows, columns = rows[stays], columns[stays]
+    return len(rows) > 0
+
+
+def _written(text: str, color: tuple[int, int, int], size: int, ground: Any, rim: bool) -> Image:
+    """The smallest picture of ``text`` with one line of ground around its ink."""
+    sheet = np.full((3 * size, text_width(text, size) + 2 * size, 3), ground, np.uint8)
+    for down, right in RIM if rim else ():
+        draw_text(sheet, 2 * size + down, size + right, text, (255, 255, 255), size)
+    draw_text(sheet, 2 * size, size, text, color, size)
+    is_ink = (sheet != np.array(ground, np.uint8)).any(axis=2)
+    rows, columns = np.flatnonzero(is_ink.any(axis=1)), np.flatnonzero(is_ink.any(axis=0))
+    return sheet[rows[0] - 1 : rows[-1] + 2, columns[0] - 1 : columns[-1] + 2]
+
+
+def _packed(image: Image) -> npt.NDArray[np.int64]:
+    packed: npt.NDArray[np.int64] = image @ np.array([1, 2**8, 2**16])
+    return packed
 
 
 def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
@@ -54,47 +85,20 @@ def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def decode_png(data: bytes) -> Image:
-    """The picture in an unfiltered 8-bit RGB file."""
-    chunks = png_chunks(data)
-    assert [kind for kind, _ in chunks] == [b"IHDR", b"IDAT", b"IEND"]
-    width, height, *form = struct.unpack(">IIBBBBB", chunks[0][1])
-    assert form == [8, 2, 0, 0, 0]
-    return _pixels(chunks[1][1], height, width, 3)
+    """The picture in an RGB file of 8 bits."""
+    with Pictures.open(io.BytesIO(data), formats=["PNG"]) as picture:
+        assert picture.mode == "RGB"
+        return np.array(picture)
 
 
-def decode_apng(data: bytes) -> tuple[list[Image], list[float]]:
-    """The pictures of an unfiltered RGBA animation as they are shown, and the seconds of each."""
-    chunks = png_chunks(data)
-    header, control, *frames, end = chunks
-    width, height, *form = struct.unpack(">IIBBBBB", header[1])
-    assert (header[0], form) == (b"IHDR", [8, 6, 0, 0, 0])
-    assert (control[0], end[0]) == (b"acTL", b"IEND")
-    count, plays = struct.unpack(">II", control[1])
-    assert plays == 0
-    assert len(frames) == 2 * count
-    shown: Image = np.zeros((height, width, 3), np.uint8)
-    pictures, seconds, sequence = [], [], 0
-    for i, (place, pixels) in enumerate(zip(frames[::2], frames[1::2], strict=True)):
-        number, w, h, x, y, delay, unit, dispose, blend = struct.unpack(">IIIIIHHBB", place[1])
-        assert (place[0], number, dispose, blend) == (b"fcTL", sequence, 0, 1)
-        data_of_frame, sequence = pixels[1], sequence + 1
-        if i == 0:
-            assert (pixels[0], x, y, w, h) == (b"IDAT", 0, 0, width, height)
-        else:
-            assert pixels[0] == b"fdAT"
-            assert struct.unpack_from(">I", data_of_frame)[0] == sequence
-            data_of_frame, sequence = data_of_frame[4:], sequence + 1
-        layer = _pixels(data_of_frame, h, w, 4)
-        assert set(np.unique(layer[..., 3])) <= {0, 255}
-        area = shown[y : y + h, x : x + w]
-        assert area.shape[:2] == (h, w)
-        np.copyto(area, layer[..., :3], where=layer[..., 3:] == 255)
-        pictures.append(shown.copy())
-        seconds.append(delay / unit)
+def decode_animation(data: bytes, form: str) -> tuple[list[Image], list[float]]:
+    """The pictures of a file of the format "PNG" or "GIF" as they are shown, and the seconds of each."""
+    with Pictures.open(io.BytesIO(data), formats=[form]) as animation:
+        assert animation.info["loop"] == 0
+        pictures, seconds = [], []
+        for picture in ImageSequence.Iterator(animation):
+            shown = np.array(picture.convert("RGBA"))
+            assert (shown[:, :, 3] == 255).all()
+            pictures.append(shown[:, :, :3])
+            seconds.append(picture.info["duration"] / 1000)
     return pictures, seconds
-
-
-def _pixels(compressed: bytes, height: int, width: int, channels: int) -> Any:
-    lines = np.frombuffer(zlib.decompress(compressed), np.uint8).reshape(height, 1 + channels * width)
-    assert not lines[:, 0].any()  # no filter
-    return lines[:, 1:].reshape(height, width, channels)

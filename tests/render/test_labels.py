@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from territorial.render import Renderer, render_board
+from territorial.render import Renderer, player_colors, render_board
 from territorial.render.labels import find_places
+from territorial.render.palette import NEUTRAL_COLOR
 from tests.render.support import contains, land_of, random_board
 
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)
@@ -58,17 +59,23 @@ def test_a_label_rests_while_its_place_will_do():
 
 
 def test_labels_grow_with_the_land_and_say_more():
+    color = player_colors(1)[0]
+
     def drawn(side):
         owner = np.zeros((200, 200), np.uint8)
         owner[100 - side : 100 + side, 100 - side : 100 + side] = 1
         land = land_of(owner, 1)
         return Renderer(1, names=["Ann"], scale=1, panel=False).draw(owner, land, [12_345])
 
-    assert contains(drawn(2), "1", BLACK)  # with a white rim, below the land
-    assert not contains(drawn(2), "12.3K", BLACK)
-    assert any(contains(drawn(24), "12.3K", ink) for ink in (WHITE, BLACK))
-    assert any(contains(drawn(24), "1 ANN", ink) for ink in (WHITE, BLACK))
-    assert any(contains(drawn(90), "1 ANN", ink, 4) for ink in (WHITE, BLACK))
+    def says(side, text, size):
+        return any(contains(drawn(side), text, ink, size, color) for ink in (WHITE, BLACK))
+
+    assert contains(drawn(2), "1", BLACK, 11, NEUTRAL_COLOR, rim=True)  # below the land
+    assert not says(2, "12.3K", 11)
+    assert says(24, "12.3K", 11)
+    assert not says(24, "1  Ann", 11)
+    assert says(28, "1  Ann", 11)
+    assert says(90, "1  Ann", 36)
 
 
 def test_the_dead_have_no_label_and_free_land_none_either():
@@ -81,4 +88,4 @@ def test_labels_at_the_edge_of_the_board_are_whole():
     owner = np.zeros((40, 40), np.uint8)
     owner[39, 20] = 1
     picture = Renderer(1, scale=1, panel=False).draw(owner, [1], [5])
-    assert contains(picture, "1", BLACK)
+    assert contains(picture, "1", BLACK, 11, NEUTRAL_COLOR, rim=True)

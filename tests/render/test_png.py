@@ -5,7 +5,7 @@ import pytest
 
 from territorial.maps import generate
 from territorial.render import render_board, write_png, write_video
-from tests.render.support import decode_apng, decode_png, png_chunks
+from tests.render.support import decode_animation, decode_png, png_chunks
 
 
 def test_png_files_hold_the_picture(tmp_path):
@@ -41,14 +41,14 @@ def changing_pictures(count=12, height=30, width=41):
 def test_animations_hold_every_picture(tmp_path, name):
     expected = [picture.copy() for picture in changing_pictures()]
     assert write_video(changing_pictures(), tmp_path / name, fps=12.5) == 12
-    pictures, seconds = decode_apng((tmp_path / name).read_bytes())
+    pictures, seconds = decode_animation((tmp_path / name).read_bytes(), "PNG")
     np.testing.assert_array_equal(pictures, expected)
     assert seconds == [0.08] * 12
 
 
 def test_an_animation_may_have_one_picture(tmp_path):
     write_video([np.full((3, 4, 3), 7, np.uint8)], str(tmp_path / "one.apng"))
-    pictures, seconds = decode_apng((tmp_path / "one.apng").read_bytes())
+    pictures, seconds = decode_animation((tmp_path / "one.apng").read_bytes(), "PNG")
     assert len(pictures) == 1
     assert (pictures[0] == 7).all()
     assert seconds == [0.05]
@@ -70,5 +70,5 @@ def test_pictures_may_share_one_array(tmp_path):
             yield canvas
 
     write_video(growing(), tmp_path / "a.apng")
-    pictures, _ = decode_apng((tmp_path / "a.apng").read_bytes())
+    pictures, _ = decode_animation((tmp_path / "a.apng").read_bytes(), "PNG")
     assert [int((picture == 200).all(axis=2).sum()) for picture in pictures] == [5, 10, 15, 20, 25]

@@ -25,7 +25,7 @@ def test_pictures_have_a_board_of_768_pixels_and_a_panel(shape, size):
     picture = Renderer(8).draw(owner, land_of(owner, 8), np.zeros(8, np.int64), tick=1)
     assert picture.shape == (*size, 3)
     assert picture.dtype == np.uint8
-    assert contains(picture[:40], "TICK 1  8 ALIVE", INK, 1 if shape[0] == 16 < shape[1] else 2)
+    assert contains(picture[:40], "tick 1  8 alive", INK, 11 if shape[0] == 16 < shape[1] else 20)
 
 
 def test_labels_and_panel_can_be_left_out():
@@ -60,13 +60,13 @@ def test_a_game_of_a_batch_is_drawn_with_the_names_of_its_seats():
         game.step()
     picture = render_game(game, 1)
     assert picture.shape == (760, 760 + 384, 3)
-    for word in ("BANKER", "TURTLE", "NOVICE", f"TICK {game.state.tick[1]}"):
-        assert contains(picture[:160, 760:], word, INK, 2), word
+    for word in ("banker", "turtle", "novice", f"tick {game.state.tick[1]}"):
+        assert contains(picture[:160, 760:], word, INK, 20), word
     owner = game.state.owner[1, 1:-1, 1:-1]
     bare = render_game(game, 1, scale=3, labels=False, panel=False)
     np.testing.assert_array_equal(bare, render_board(owner, 3, 3, "mountains"))
     assert (render_game(game, 0) != picture).any()
-    assert contains(render_game(game, 0, names=["Ann", "Bob", "Cid"])[:160, 760:], "BOB", INK, 2)
+    assert contains(render_game(game, 0, names=["Ann", "Bob", "Cid"])[:160, 760:], "Bob", INK, 20)
 
 
 def test_scales_fill_the_side_and_stay_in_range():

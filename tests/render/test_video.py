@@ -1,4 +1,4 @@
-"""Animations: complete or not at all, one picture at a time, read back by the encoder's own decoder."""
+"""Animations: complete or not at all, one picture at a time, read back by Pillow or by ffmpeg."""
 
 import builtins
 import subprocess
@@ -10,6 +10,7 @@ import pytest
 
 from territorial.render import write_video
 from territorial.render.video import check_video
+from tests.render.support import decode_animation
 
 SHAPE = (31, 45, 3)  # odd, as H.264 does not like it
 
@@ -37,10 +38,65 @@ def decoded(ffmpeg, path, shape):
     return np.frombuffer(data, np.uint8).reshape(-1, *shape)
 
 
-def test_gif_files_hold_every_picture_exactly(ffmpeg, tmp_path):
-    assert write_video(pictures(), tmp_path / "a.gif", fps=10) == 10
-    np.testing.assert_array_equal(decoded(ffmpeg, tmp_path / "a.gif", SHAPE), list(pictures()))
-    assert (tmp_path / "a.gif").read_bytes()[:6] == b"GIF89a"
+@pytest.mark.parametrize(("suffix", "form"), [("apng", "PNG"), ("gif", "GIF")])
+def test_animations_hold_every_picture_exactly(suffix, form, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    assert write_video(pictures(), path, fps=10) == 10
+    shown, seconds = decode_animation(path.read_bytes(), form)
+    np.testing.assert_array_equal(shown, list(pictures()))
+    assert seconds == [0.1] * 10
+
+
+def colorful(count, colors):
+    """A ground of some colours of which each picture changes a part, and now and then nothing at all."""
+    rng = np.random.default_rng(1)
+    table = rng.integers(0, 256, (colors, 3)).astype(np.uint8)
+    table[:8] = [[100, 100, 100 + i] for i in range(8)]  # some that can hardly be told apart
+    picture = table[rng.integers(0, colors, (40, 70))]
+    for i in range(count):
+        if i % 3:
+            picture[2 * i :, i : i + 20] = table[rng.integers(0, colors, (1, 20))]
+        yield picture.copy()
+
+
+@pytest.mark.parametrize("colors", [1, 2, 3, 16, 17, 200, 255])
+def test_gif_files_of_up_to_255_colors_are_exact(colors, tmp_path):
+    expected = list(colorful(8, colors) if colors >= 8 else flat(8, colors))
+    write_video(expected, tmp_path / "a.gif", fps=10)
+    shown, _ = decode_animation((tmp_path / "a.gif").read_bytes(), "GIF")
+    np.testing.assert_array_equal(shown, expected)
+
+
+def flat(count, colors):
+    """Pictures of one, two or three colours in all."""
+    for i in range(count):
+        yield np.full((9, 9, 3), 50 * (i % colors), np.uint8)
+
+
+def test_gif_files_of_more_colors_are_near(tmp_path):
+    rng = np.random.default_rng(0)
+    ramp = np.linspace(0, 255, 80).astype(np.uint8)
+    ground = np.stack(np.broadcast_arrays(ramp[:, None], ramp[None], np.uint8(90)), axis=2)
+    frames = [np.roll(ground, shift, axis=1) for shift in rng.integers(0, 80, 5)]
+    assert len(np.unique(ground.reshape(-1, 3), axis=0)) > 5000
+    write_video(frames, tmp_path / "a.gif")
+    shown, _ = decode_animation((tmp_path / "a.gif").read_bytes(), "GIF")
+    assert np.abs(np.array(shown, int) - frames).max() < 20
+    assert np.abs(np.array(shown, int) - frames).mean() < 5
+
+
+def test_a_gif_file_lasts_as_long_as_its_pictures_though_its_clock_is_coarse(tmp_path):
+    write_video(pictures(30, (9, 80, 3)), tmp_path / "a.gif", fps=30)
+    _, seconds = decode_animation((tmp_path / "a.gif").read_bytes(), "GIF")
+    assert set(seconds) == {0.03, 0.04}
+    assert sum(seconds) == pytest.approx(1)
+
+
+def test_what_does_not_change_takes_next_to_nothing_in_a_gif_file(tmp_path):
+    still = np.random.default_rng(1).integers(0, 2, (200, 200, 3)).astype(np.uint8) * 255
+    write_video([still], tmp_path / "one.gif")
+    write_video([still] * 50, tmp_path / "still.gif")
+    assert (tmp_path / "still.gif").stat().st_size < (tmp_path / "one.gif").stat().st_size + 49 * 40
 
 
 def test_mp4_files_hold_every_picture_nearly_and_play_everywhere(ffmpeg, tmp_path):
@@ -56,27 +112,28 @@ def test_mp4_files_hold_every_picture_nearly_and_play_everywhere(ffmpeg, tmp_pat
     assert "Duration: 00:00:01.00" in report
 
 
-def test_animations_of_our_own_are_what_others_read(ffmpeg, tmp_path):
-    write_video(pictures(), tmp_path / "a.apng")
-    np.testing.assert_array_equal(decoded(ffmpeg, tmp_path / "a.apng", SHAPE), list(pictures()))
+@pytest.mark.parametrize("suffix", ["apng", "gif"])
+def test_animations_are_what_ffmpeg_reads(suffix, ffmpeg, tmp_path):
+    write_video(pictures(), tmp_path / f"a.{suffix}", fps=10)
+    np.testing.assert_array_equal(decoded(ffmpeg, tmp_path / f"a.{suffix}", SHAPE), list(pictures()))
 
 
 @pytest.mark.parametrize("suffix", ["apng", "gif", "mp4"])
 def test_memory_does_not_grow_with_the_length(suffix, tmp_path, request):
-    if suffix != "apng":
+    if suffix == "mp4":
         request.getfixturevalue("ffmpeg")
     peaks = []
     for count in (5, 50):
         tracemalloc.start()
-        write_video(pictures(count, (120, 160, 3)), tmp_path / f"a.{suffix}")
+        write_video(pictures(count, (300, 400, 3)), tmp_path / f"a.{suffix}")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 120 * 160 * 3  # one picture, where all would be 45 more
+    assert peaks[1] < peaks[0] + 300 * 400 * 3  # one picture, where all would be 45 more
 
 
 @pytest.mark.parametrize("suffix", ["apng", "gif", "mp4"])
 def test_a_failure_leaves_what_was_there(suffix, tmp_path, request):
-    if suffix != "apng":
+    if suffix == "mp4":
         request.getfixturevalue("ffmpeg")
     path = tmp_path / f"a.{suffix}"
     path.write_bytes(b"precious")
@@ -110,11 +167,11 @@ def test_without_the_encoder_the_error_names_the_extra(tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", importing)
     monkeypatch.delitem(sys.modules, "imageio_ffmpeg", raising=False)
-    for name in ("a.gif", "a.mp4"):
-        with pytest.raises(ImportError, match=r"pip install 'territorial-env\[video\]'"):
-            write_video(pictures(), tmp_path / name)
+    with pytest.raises(ImportError, match=r"pip install 'territorial-env\[video\]'"):
+        write_video(pictures(), tmp_path / "a.mp4")
     assert list(tmp_path.iterdir()) == []
-    assert write_video(pictures(), tmp_path / "a.apng") == 10
+    for name in ("a.apng", "a.gif"):
+        assert write_video(pictures(), tmp_path / name) == 10
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""What Pillow does for pictures: it encodes them as PNG and GIF and draws the letters on them.
+
+Pillow is loaded with the first picture, so that ``import territorial`` stays quick.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+Image = npt.NDArray[np.uint8]
+_COMPRESSION = 6
+_MOST_COLORS = 255
+"""Of the 256 colours of a GIF picture one stands for "as before"."""
+
+
+# ---- PNG -----------------------------------------------------------------------------------------------
+
+
+def write_chunk(file: BinaryIO, kind: bytes, body: bytes) -> None:
+    """Append a chunk to a PNG file: length, name, body, checksum."""
+    from PIL.PngImagePlugin import putchunk
+
+    putchunk(file, kind, body)
+
+
+def packed_rows(pixels: Image) -> bytes:
+    """Return the rows of (h, w, channels) uint8 pixels as PNG has them: compressed, and without filters.
+
+    Pillow filters the rows of all pictures but those of a palette, as the PNG standard recommends. That makes
+    what changed in a board, most of it transparent, a third larger and takes twice as long. So it is given
+    the bytes of each row as a row of palette indices; compressed rows do not say which of the two they are.
+    """
+    from PIL import Image as Pictures
+    from PIL.PngImagePlugin import getchunks
+
+    rows = Pictures.fromarray(np.ascontiguousarray(pixels).reshape(len(pixels), -1))
+    rows.putpalette(bytes(768))
+    chunks = getchunks(rows, compress_level=_COMPRESSION)
+    return b"".join(body for kind, body, _ in chunks if kind == b"IDAT")
+
+
+# ---- GIF -----------------------------------------------------------------------------------------------
+
+
+def gif_beginning(rgb: Image, milliseconds: int) -> bytes:
+    """Return a GIF file of one picture that plays for ever, without its last byte: more may follow."""
+    from PIL import Image as Pictures
+
+    file = io.BytesIO()
+    picture = _with_palette(Pictures.fromarray(rgb))
+    picture.save(file, "GIF", loop=0, duration=milliseconds, interlace=0)
+    return file.getvalue()[: -len(GIF_END)]
+
+
+def gif_layer(rgb: Image, is_new: npt.NDArray[np.bool_], top: int, left: int, milliseconds: int) -> bytes:
+    """Return the part of a GIF file that lays ``rgb`` over a place of the picture, where it ``is_new``."""
+    from PIL import Image as Pictures
+    from PIL.GifImagePlugin import getdata
+
+    filler = rgb[is_new][:1] if is_new.any() else rgb[0, 0]  # adds no colour to those that are shown
+    picture = _with_palette(Pictures.fromarray(np.where(is_new[:, :, None], rgb, filler)))
+    palette = picture.getpalette() or []
+    transparent = len(palette) // 3
+    layer = Pictures.fromarray(np.where(is_new, np.asarray(picture), np.uint8(transparent)))
+    layer.putpalette([*palette, 0, 0, 0])
+    options: dict[str, Any] = {"transparency": transparent, "include_color_table": True}
+    parts = getdata(layer, (left, top), duration=milliseconds, **options)
+    data = b"".join(parts)
+    parts.clear()  # Pillow makes a class for each call, which keeps them until garbage is collected
+    return data
+
+
+GIF_END = b";"
+
+
+def _with_palette(picture: Any) -> Any:
+    """Return a picture of at most 255 colours: its own where it has no more, else the nearest of a choice."""
+    from PIL import Image as Pictures
+
+    return picture.quantize(_MOST_COLORS, Pictures.Quantize.MEDIANCUT, dither=Pictures.Dither.NONE)
+
+
+# ---- letters -------------------------------------------------------------------------------------------
+
+
+def glyph(character: str, size: int, height: int, margin: int) -> tuple[Image, int]:
+    """Return how much of each pixel a character covers, (height, width) uint8, and how far it leads on.
+
+    Its baseline is row ``size``. It begins at column ``margin`` and has as many columns behind it, for what
+    stands out of its place. Characters that the font lacks are empty boxes.
+    """
+    from PIL import Image as Pictures
+    from PIL.ImageDraw import Draw
+
+    font = _font(size)
+    advance = round(font.getlength(character))
+    cell = Pictures.new("L", (advance + 2 * margin, height))
+    Draw(cell).text((margin, size), character, fill=255, font=font, anchor="ls")
+    return np.asarray(cell), advance
+
+
+@lru_cache(maxsize=16)
+def _font(size: int) -> FreeTypeFont:
+    """Return Aileron, the font that is part of Pillow: pictures need no font file of the system."""
+    from PIL import ImageFont
+
+    try:
+        font = ImageFont.load_default(size)
+    except ImportError as error:
+        raise ImportError(
+            f"text on pictures needs a Pillow with FreeType, which its wheels have: {error}; "
+            "pip install --force-reinstall --only-binary :all: pillow"
+        ) from error
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    return font

@@ -1,0 +1,109 @@
+"""Text on pictures: a real font, whole letters, and what edges cut off."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from territorial.render.text import FULL, SMALLEST, capital_height, draw_text, fitting, text_mask, text_width
+
+SIZES = (SMALLEST, 13, 14, 17, 18, 20, 22, 28, 36)
+TEXTS = ("0123456789 12.3% 1.23M", "17  metronome-1", "AVATAR To j/x,f;W", "gjpqy")
+
+
+def by_pillow(text, size):
+    """What Pillow draws by itself, as coverage from 0 to 1, of the height of ``text_mask``."""
+    mask = text_mask(text, size)
+    page = Image.new("L", (mask.shape[1], mask.shape[0]))
+    margin = (mask.shape[1] - text_width(text, size)) // 2
+    ImageDraw.Draw(page).text((margin, size), text, 255, ImageFont.load_default(size), anchor="ls")
+    return np.asarray(page) / 255
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("text", TEXTS)
+def test_letters_put_side_by_side_are_what_pillow_draws_of_the_whole_text(text, size):
+    assert np.abs(text_mask(text, size) / FULL - by_pillow(text, size)).max() <= 0.5 / FULL + 1 / 255
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_letter_is_cut_off(size):
+    for character in map(chr, range(33, 127)):
+        mask = text_mask(character, size)
+        assert mask.any(), character
+        assert not mask[[0, -1]].any(), character
+        assert not mask[:, [0, -1]].any(), character
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_letters_can_be_told_apart_and_have_some_pixels_all_of_ink(size):
+    characters = "0123456789.%-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz_:?+/#"
+    masks = {text_mask(character, size).tobytes() for character in characters}
+    assert len(masks) == len(characters)
+    assert (text_mask("metronome 1234", size) == FULL).any()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_digits_are_of_one_width_and_as_high_as_is_said(size):
+    assert len({text_width(digit, size) for digit in "0123456789"}) == 1
+    rows = np.flatnonzero(text_mask("H", size).any(axis=1))
+    assert abs(size - rows[0] - capital_height(size)) <= 1
+    assert rows[-1] == size - 1  # it stands on the baseline
+
+
+def test_what_the_font_lacks_is_a_box_or_has_no_accent_and_is_never_an_error():
+    for name in ("한국", "a\nb", "\x00", "\ud83d"):
+        assert text_mask(name, 20).any()
+    assert not text_mask("", 20).any()
+    assert not np.array_equal(text_mask("a", 20), text_mask("한", 20))
+    np.testing.assert_array_equal(text_mask("Ångström, é", 20), text_mask("Angstrom, e", 20))
+
+
+def test_text_is_cut_off_at_every_edge():
+    for top, left in ((-5, 20), (33, 20), (12, -7), (12, 50), (-99, 0), (99, 0), (0, -99), (0, 99), (45, 62)):
+        page, large = np.zeros((40, 60, 3), np.uint8), np.zeros((240, 260, 3), np.uint8)
+        draw_text(page, top, left, "#?", (9, 9, 9), 20)
+        draw_text(large, 100 + top, 100 + left, "#?", (9, 9, 9), 20)
+        np.testing.assert_array_equal(page, large[100:140, 100:160])
+
+
+def test_text_begins_has_its_middle_or_ends_at_a_column():
+    def columns(align):
+        page = np.zeros((30, 200, 3), np.uint8)
+        draw_text(page, 22, 100, "8080808", (255, 255, 255), 20, align)
+        found = np.flatnonzero(page.any(axis=(0, 2)))
+        return found[0], found[-1]
+
+    (first, _), (low, high), (_, last) = map(columns, ("left", "middle", "right"))
+    assert 0 <= first - 100 <= 2
+    assert abs(low + high - 199) <= 2
+    assert 0 <= 99 - last <= 2
+
+
+def test_ink_is_laid_over_what_is_there():
+    page = np.full((30, 60, 3), (10, 200, 30), np.uint8)
+    draw_text(page, 22, 5, "H", (250, 0, 90), 20)
+    covered = np.zeros((30, 60), int)
+    mask = text_mask("H", 20)
+    margin = (mask.shape[1] - text_width("H", 20)) // 2
+    covered[2 : 2 + mask.shape[0], 5 - margin : 5 - margin + mask.shape[1]] = mask
+    expected = ((FULL - covered)[..., None] * [10, 200, 30] + covered[..., None] * [250, 0, 90]) // FULL
+    np.testing.assert_array_equal(page, expected)
+
+
+def test_text_is_shortened_to_a_width():
+    assert fitting("metronome", 20, 1000) == "metronome"
+    short = fitting("metronome", 20, 60)
+    assert "metronome".startswith(short)
+    assert text_width(short, 20) <= 60 < text_width("metronome"[: len(short) + 1], 20)
+    assert fitting("metronome", 20, 0) == ""
+
+
+def test_a_pillow_without_freetype_is_an_error_that_says_what_to_install(monkeypatch):
+    from territorial.render import pillow
+
+    def fail(size):
+        raise ImportError("The _imagingft C module is not installed")
+
+    monkeypatch.setattr(ImageFont, "load_default", fail)
+    with pytest.raises(ImportError, match="needs a Pillow with FreeType, which its wheels have"):
+        pillow.glyph("a", 4321, 4400, 9)
