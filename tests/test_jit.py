@@ -15,7 +15,7 @@ import numba
 import pytest
 
 import territorial
-from territorial import GameConfig, VecGame
+from territorial import GameConfig, VecGame, jit
 from territorial.config import make_params
 from territorial.game.rules import attack_step
 from territorial.game.scratch import make_work
@@ -326,3 +326,27 @@ def test_kernels_count_no_references_and_allocate_nothing():
 @_jit.njit
 def attack_one(state, params, work):
     attack_step(game_of(state, 0), params, work, 1)
+
+
+def imports_of(path):
+    """Return the full names of what a file imports."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def test_what_numba_does_not_promise_is_used_in_one_package_and_listed_there():
+    listed = jit.__doc__
+    for path in PACKAGE.rglob("*.py"):
+        names = [name for name in imports_of(path) if name.startswith(("numba", "llvmlite"))]
+        if path.parent.name != "jit":
+            assert names == [], path
+            continue
+        for name in names:
+            if name.startswith("numba.core.") and not name.startswith("numba.core.cgutils."):
+                assert name in listed or name.rsplit(".", 1)[1] in listed, f"{path} imports {name}"
+                assert f"``{path.stem}``" in listed, path
