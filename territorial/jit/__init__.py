@@ -1,7 +1,7 @@
 """Compiled code: all that relies on numba beyond its public decorators.
 
 No other package imports numba or llvmlite. What numba does not promise to keep is listed here; each was
-read in numba 0.61.0 and 0.68.1, the two ends of what is tested. "Else" is what would be done without it.
+read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
 
 ``numba.core.registry.CPUDispatcher`` (``decorators``)
     Its ``compile`` is extended, so that one process compiles a kernel while others wait, and its class is
