@@ -190,7 +190,7 @@ def remarks(bench: dict[str, Any]) -> str:
 
 
 def twin() -> str:
-    """Return the line about the comparison of the engine with the twin."""
+    """Return the line about the comparison of the engine with the reference implementation."""
     found = must_load("differential")
     wrong = len(found["mismatches"])
     return (
@@ -360,7 +360,7 @@ def replays() -> str:
     """Return the tables of what replays take, and what recording costs."""
     found = must_load("replay")
     lines = [replay_sizes(list(found["games"].values())), ""]
-    lines += ["| a step of a game, µs | not recorded | handed to a function | written to a folder |"]
+    lines += ["| a step of a game, µs | not recorded | passed to a function | written to a folder |"]
     lines += ["|---|--:|--:|--:|"]
     for name, case in found["recording"].items():
         step, *costs = case["forms"].values()
@@ -390,7 +390,7 @@ def replay_sizes(games: Iterable[dict[str, Any]]) -> str:
         "frames_per_s": "frames a second, one every 10 ticks",
     }
     shown = [(text, *(brief(game[name]) for game in games)) for name, text in rows.items()]
-    return obs_tables.markdown(("", "32 bots", "everybody launches all the time"), shown, "lrr")
+    return obs_tables.markdown(("", "32 bots", "all players launch all the time"), shown, "lrr")
 
 
 def brief(number: float) -> str:
@@ -566,13 +566,13 @@ def sampling() -> str:
     names = {"stock": "RLlib's own runner", "batched": "batched"}
     rows = [(name, f"{wall[key]:,}", f"{own[key]:,}") for key, name in names.items()]
     about = (
-        f"{found['times_as_fast']:.1f} times as fast by the processor's time, "
-        f"{found['times_as_fast_by_the_wall']:.1f} by the wall: {found['height']} x {found['width']}, "
-        f"{found['agents']} agents, {found['games']} games in one process, games that have just begun, "
-        f"{found['network']}; medians on {found['machine']['cpu']}, a busy machine, Ray "
+        f"{found['times_as_fast']:.1f} times as fast by CPU time, "
+        f"{found['times_as_fast_by_the_wall']:.1f} by wall time. The games: {found['height']} x "
+        f"{found['width']}, {found['agents']} agents, {found['games']} games in one process, just begun. "
+        f"Network: {found['network']}. Medians on {found['machine']['cpu']}, a busy machine, Ray "
         f"{found['versions']['ray']} (`benchmarks/rllib/rllib_sampling.py`)."
     )
-    header = "sampling", "agent steps/s", "per second of the processor"
+    header = "sampling", "agent steps/s", "per second of CPU time"
     return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
 
 
@@ -601,7 +601,7 @@ def learner_memory() -> str:
         "game steps",
         "seats that learn",
         "train batch",
-        "shipped a game step",
+        "sent a game step",
         "learner before",
         "at its peak",
     )
@@ -616,12 +616,12 @@ def boards_once() -> str:
         (name, f"{speeds[key]:,}", f"{own[key]:,}")
         for name, key in (("the same network, run per agent", "per agent"), ("encode-once", "encode-once"))
     ]
-    header = "sampling", "agent steps/s", "per second of the processor"
+    header = "sampling", "agent steps/s", "per second of CPU time"
     about = (
-        f"{found['times_as_fast']:.1f} times as fast by the processor's time, "
-        f"{found['times_as_fast_by_the_wall']:.1f} by the wall: {found['height']} x {found['width']}, "
-        f"{found['agents']} agents, stacks of {found['frames']}, {found['games']} games in one process, "
-        f"{found['network']}; medians on {found['machine']['cpu']}, Ray {found['versions']['ray']} "
+        f"{found['times_as_fast']:.1f} times as fast by CPU time, "
+        f"{found['times_as_fast_by_the_wall']:.1f} by wall time. The games: {found['height']} x "
+        f"{found['width']}, {found['agents']} agents, stacks of {found['frames']}, "
+        f"{found['games']} games in one process. Network: {found['network']}. Medians on {found['machine']['cpu']}, Ray {found['versions']['ray']} "
         "(`benchmarks/rllib/rllib_boards.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
@@ -631,9 +631,9 @@ def learning() -> str:
     """Return the places of what was trained and of what was not."""
     results = [load(f"learning_{run}") for run in ("rllib", "rllib_seed_1", "example")]
     names = {
-        "trained, sampled": "trained, as it draws",
+        "trained, sampled": "trained, sampled",
         "trained, greedy": "trained, greedily",
-        "untrained, sampled": "untrained, as it draws",
+        "untrained, sampled": "untrained, sampled",
         "untrained, greedy": "untrained, greedily",
         "expand then hold": "expanding, then holding",
         "always hold": "always holding",
@@ -649,8 +649,8 @@ def learning() -> str:
         )
         for name, title in names.items()
     ]
-    rows += [("trained for, by the clock", *(f"{r['seconds'] / 60:.1f} minutes" for r in found))]
-    rows += [("of the processor", *(f"{r['cpu_seconds'] / 60:.1f} minutes" for r in found))]
+    rows += [("training, wall time", *(f"{r['seconds'] / 60:.1f} minutes" for r in found))]
+    rows += [("training, CPU time", *(f"{r['cpu_seconds'] / 60:.1f} minutes" for r in found))]
     rows += [("steps of games", *(f"{r['game_steps']:,}" for r in found))]
     header = "mean place", *map(game_learned, found)
     about = f"On {found[0]['machine']['cpu']}, shared with other work (`benchmarks/envs/learning.py`)."
@@ -731,8 +731,8 @@ def page_speed() -> str:
     lines += [
         "",
         "Median and 99th percentile of the time for a picture while a whole game is played, of which "
-        f"16.7 ms are there at 60 pictures a second; {result['versions']['browser']} without a GPU, "
-        f"{about['cpu']}, {about['usable_cores']} cores (`benchmarks/media/page_speed.py`).",
+        f"16.7 ms are available at 60 pictures a second. Browser: {result['versions']['browser']} without a "
+        f"GPU, {about['cpu']}, {about['usable_cores']} cores (`benchmarks/media/page_speed.py`).",
     ]
     return "\n".join(lines)
 

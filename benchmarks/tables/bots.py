@@ -17,7 +17,7 @@ from territorial.engine.seats import LINEUPS
 
 LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
 INTERVALS = (
-    "In brackets the ends of 95 % intervals: of places over games drawn anew, of wins Wilson's, of ratings "
+    "In brackets the ends of 95 % intervals: of places over resampled games, of wins Wilson's, of ratings "
     "1.96 sigma to both sides."
 )
 
@@ -70,7 +70,7 @@ def _weakest(style: Style) -> int:
     """Return how many times in a hundred a level looks for the weakest neighbour."""
     move = style.second
     if move is None:
-        raise ValueError(f"the level {style.name} attacks nobody")
+        raise ValueError(f"the level {style.name} attacks no player")
     return move.by_percent if move.by == BY_FORCE else 0
 
 
@@ -85,10 +85,10 @@ def ratings(found: Mapping[str, Any]) -> str:
             _standings(found),
             "",
             f"{found['contest']['games']:,} games of {config['num_players']} seats on {config['height']} x "
-            f"{config['width']} cells ({config['num_maps']} maps, `{config['map']}`), no handicap; every "
-            f"game deals its seats anew among the {len(found['players'])} bots. Wins are over the fair "
-            f"share, that of a player as good as the others. {INTERVALS} Command: `territorial tournament "
-            f"--games {found['contest']['games']} --json benchmarks/results/tournament.json`.",
+            f"{config['width']} cells ({config['num_maps']} maps, `{config['map']}`), no handicap. The "
+            f"seats of each game are drawn at random among the {len(found['players'])} bots. Wins are over "
+            f"the fair share, that of a player as good as the others. {INTERVALS} Command: `territorial "
+            f"tournament --games {found['contest']['games']} --json benchmarks/results/tournament.json`.",
         ]
     )
 
@@ -161,8 +161,8 @@ def turtles(found: Mapping[str, Any]) -> str:
             markdown(header, rows, "lrrrr"),
             "",
             f"{found['games']} games with `{long['field']}` on the other 24 seats; all other bots win none. "
-            f"The first two columns with the usual time limit, at which whoever has most land wins, the "
-            f"others with one of {long['max_ticks']:,} ticks (`benchmarks/bots/invasion.py`).",
+            f"The first two columns have the usual time limit, at which the player with most land wins, the "
+            f"others have one of {long['max_ticks']:,} ticks (`benchmarks/bots/invasion.py`).",
         ]
     )
 
@@ -187,13 +187,13 @@ def health(found: Mapping[str, Any]) -> str:
             )
         )
     ticks = ("alive at 1,000", "at 2,000", "at 4,000")
-    header = ("field", "land gone", *ticks, "length", "stopped", "length without limit")
+    header = ("seats", "land gone", *ticks, "length", "stopped", "length without limit")
     return "\n".join(
         [
             markdown(header, rows, "lrrrrrrr"),
             "",
-            f"Medians of {found['games']} games of 32 seats a field; bots play among their like. Who is "
-            "alive is counted in games that go on; a dash where fewer than half of them do. The limit "
+            f"Medians of {found['games']} games of 32 seats; a bot plays against itself. Players "
+            "alive are counted in games in progress; a dash where fewer than half of them are. The limit "
             f"is {found['max_ticks']:,} ticks, in the last column {found['longest']:,} "
             "(`benchmarks/bots/bot_health.py`).",
         ]
@@ -204,7 +204,7 @@ def fairness(found: Mapping[str, Any]) -> str:
     """Return the table of the tests of fairness."""
     tests = {
         "seats": "places by seat number (Friedman)",
-        "quarters_wins": "wins by the quarter of the map where one starts",
+        "quarters_wins": "wins by the quarter of the map of the start",
         "quarters_best": "the best eight by that quarter",
     }
     rows = [

@@ -40,7 +40,7 @@ def evaluation() -> str:
         f"started already. Ray {about['ray']}, torch {about['torch']}, {machine['cpu']}, "
         f"{machine['usable_cores']} cores shared with other work (`benchmarks/memory/evaluation_cost.py`)."
     )
-    header = "", "wall time", "of the processors", "most USS of a worker"
+    header = "", "wall time", "CPU time", "most USS of a worker"
     return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", text])
 
 
@@ -116,10 +116,10 @@ def capacity() -> str:
         ("... a snapshot that is new", f"{in_mb(unit['weights'])} a node", in_mb(moved["a_new_snapshot"])),
     ]
     text = (
-        "A plan, multiplied from units that were measured each for itself: a runner's memory with 300 "
-        "snapshots and what is sent to it (`benchmarks/memory/league_memory.py`), its speed with a small "
-        "network on vectors of features (`rllib_sampling.py`), bytes of experience with 32 seats learning "
-        "on 256 x 256 cells (`rllib_learner_memory.py`), snapshots as above. A large network takes more of "
+        "A plan, multiplied from units that were measured one by one. `benchmarks/memory/league_memory.py` "
+        "measured a runner's memory with 300 snapshots and what is sent to it, `rllib_sampling.py` its speed "
+        "with a small network on vectors of features. `rllib_learner_memory.py` measured bytes of experience "
+        "with 32 seats learning on 256 x 256 cells; snapshots are as above. A large network takes more of "
         "the processors: measure it with `rllib_boards.py`. `python benchmarks/memory/capacity_plan.py "
         "--runners 60` works out another one."
     )

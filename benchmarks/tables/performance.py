@@ -107,7 +107,7 @@ def threads() -> str:
     """Return what several threads gain, the engine's beside kernels that share nothing."""
     found = load("threads")
     lines = [
-        f"| {found['threads']} threads beside one | times as much | lowest and highest |",
+        f"| {found['threads']} threads compared with one | times as much | lowest and highest |",
         "|---|--:|--:|",
     ]
     for what, gain in found["gains"].items():
@@ -117,7 +117,7 @@ def threads() -> str:
 
 def peers() -> str:
     """Return the rates of the alternatives."""
-    lines = ["| environment | environment steps/s | agent-steps/s, the living |", "|---|--:|--:|"]
+    lines = ["| environment | environment steps/s | agent-steps/s, living agents |", "|---|--:|--:|"]
     for name, rates in load("peers")["rates"].items():
         lines.append(f"| {name} | {rates['env_steps_per_s']:,.0f} | {rates['agent_steps_per_s']:,.0f} |")
     return "\n".join(lines)

@@ -103,13 +103,13 @@ def runs(found: dict[str, Any], sb3: dict[str, Any]) -> str:
             )
         )
     release = f"stable_baselines3 {sb3['versions']['stable_baselines3']}"
-    rows.append(("Stable-Baselines3", release, "`MaskableVecEnv`", "asked for by `MaskablePPO`", "kept"))
+    rows.append(("Stable-Baselines3", release, "`MaskableVecEnv`", "read by `MaskablePPO`", "kept"))
     about = found[TRAINERS[0].package]["versions"]
     return "\n".join(
         [
             obs_tables.markdown(header, rows, "lllll"),
             "",
-            "Each was run with masks in every place and both fates of the dead, for "
+            "Each was run with masks in every place and both values of `agent_death`, for "
             f"{found['torchrl']['steps']} steps of games in which agents die; torch {about['torch']} "
             "(`benchmarks/envs/trainers_run.py`).",
         ]

@@ -35,14 +35,14 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="random-1",
         idea="any legal launch, as likely as any other; holds nine times in ten",
-        beaten_by="Attack it: it looks at nobody, and wastes its troops on all sides.",
+        beaten_by="Attack it: it ignores its neighbours, and wastes its troops on all sides.",
         interval=1,
         at_random=True,
         jitter=0,
     ),
     Style(
         name="novice-1",
-        idea="sends nearly everything, at free land or else at whoever is nearest, and keeps next to nothing",
+        idea="sends nearly everything, at free land or else at the nearest, and keeps next to nothing",
         beaten_by="Strike right after it has sent.",
         interval=100,
         free=FreeLand(send=980),
@@ -72,7 +72,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="turtle-1",
         idea="takes free land in small bites and stays home; hits back, and spends only what would rot",
-        beaten_by="Hit it with several others at once, or while it answers somebody else.",
+        beaten_by="Hit it with several others at once, or while it answers another player.",
         interval=70,
         first=Move(only=WEAKER_ATTACKER, by=BY_ATTACK, send=500, reserve=80),
         free=FreeLand(send=100),
@@ -81,7 +81,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="very_easy-1",
-        idea="a level: sends nearly everything every 104 ticks, at free land or else at whoever is nearest",
+        idea="a level: sends nearly everything every 104 ticks, at free land or else at the nearest",
         beaten_by="Strike right after it has sent: next to nothing is left at home.",
         interval=104,
         free=FreeLand(send=980, tops_up=False),
@@ -114,7 +114,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="hard-1",
         idea="a level: sends half, or all above 100 a cell if that is more, no more than needed at the weak",
-        beaten_by="It mostly goes for whoever is nearest, however strong: let it break on you, then answer.",
+        beaten_by="It mostly attacks the nearest, however strong: let it lose its troops on you, then answer.",
         interval=100,
         free=FreeLand(send=500, surplus=100, tops_up=False),
         second=Move(
@@ -126,7 +126,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="very_hard-1",
         idea="a level: sends three to five tenths, less and less, half of the time at its weakest neighbour",
-        beaten_by="Be neither the nearest nor the weakest, and take it while it fights somebody else.",
+        beaten_by="Be neither the nearest nor the weakest, and take it while it fights another player.",
         interval=(50, 175),
         fall=2,
         free=FreeLand(send=(300, 500), later=(100, 300), surplus=100, tops_up=False),
@@ -163,7 +163,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="vulture-1",
         idea="waits for a neighbour that is thin, or under heavy attack, and that it can finish",
-        beaten_by="Keep a third of its troops a cell: it leaves alone who is neither thin nor attacked.",
+        beaten_by="Keep a third of its troops a cell: it spares players that are neither thin nor attacked.",
         interval=50,
         free=FreeLand(send=120, after_second=True),
         first=Move(only=THIN | KILLABLE, limit=25, by=BY_DENSITY, kill=120, reserve=50),
@@ -171,7 +171,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="finisher-1",
-        idea="goes for those who have lost more than half of their land; else, once rich, for the weakest",
+        idea="attacks those that have lost more than half of their land; else, once rich, for the weakest",
         beaten_by="Keep half of the most land that you had, and let others be its weakest neighbour.",
         interval=60,
         free=FreeLand(send=120),
@@ -181,14 +181,14 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="full_sender-1",
         idea="sends everything at the largest neighbour it can kill, and has nothing left at home",
-        beaten_by="Be too dear to kill, and attack while its troops are away: nobody defends its land then.",
+        beaten_by="Be too dear to kill, and attack while its troops are away: nothing defends its land then.",
         interval=100,
         free=FreeLand(send=300, tops_up=False),
         second=Move(only=KILLABLE, by=BY_MOST_LAND, reserve=0),
     ),
     Style(
         name="avenger-1",
-        idea="strikes back at who took most of its land until it has forgiven; once rich, at the weakest",
+        idea="strikes back at who took most of its land until it forgives; once rich, at the weakest",
         beaten_by="Let others take more: it hates the worst only, and forgives an eighth at every decision.",
         interval=50,
         free=FreeLand(send=120),
@@ -214,8 +214,8 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="leader_hunter-1",
-        idea="attacks the leader when he is attacked or poor; once rich, others who do not attack him",
-        beaten_by="Attack the leader: it never attacks those who do, unless it leads itself.",
+        idea="attacks the leader if attacked or poor; once rich, others that do not attack the leader",
+        beaten_by="Attack the leader: it never attacks those that do, unless it leads itself.",
         interval=60,
         free=FreeLand(send=120),
         first=Move(only=WEAK_LEADER, limit=70, send=300, reserve=60),
@@ -250,7 +250,7 @@ STYLES: tuple[Style, ...] = (
     ),
     Style(
         name="opportunist-1",
-        idea="opens fast, takes whoever is thin and can be finished, and else spends what would rot",
+        idea="opens fast, takes players that are thin and can be finished, and else spends what would rot",
         beaten_by="Keep two thirds of its troops a cell, and let others be thinner: the rest goes to them.",
         interval=100,
         opening=900,

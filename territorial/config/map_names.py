@@ -122,7 +122,7 @@ KINDS: Mapping[str, MapKind] = MappingProxyType(
             ),
         ),
         "archipelago": MapKind(
-            "a main island among many smaller ones; only the main island is in play, as nobody has boats",
+            "a main island among many smaller ones; only the main island is in play, as there are no boats",
             "water",
             (_blocked(60, 30, 80), _per_side(9, "islands")),
         ),

@@ -51,7 +51,7 @@ def _idle(setup: Setup, form: str) -> list[Item]:
             ("driver", "runner", "learner"),
             "built",
             AT_WORK[form],
-            "RLlib's and torch's own, at work",
+            "RLlib's and torch's own, in use",
         ),
         Item("Ray", ("node",), "built", services, "its own processes: scheduler, object store", is_idle=True),
     ]

@@ -68,7 +68,7 @@ ARRAYS: tuple[Array, ...] = (
         "columns",
         "one matrix per column of borders: from player p to owner t, by owner codes; row 0 is zero",
     ),
-    Array("globals", "float32", ("G",), "columns", "what is the same for everybody, see globals"),
+    Array("globals", "float32", ("G",), "columns", "what is the same for all seats, see globals"),
     Array(
         "masks",
         "uint8",
@@ -104,7 +104,10 @@ PLAYERS: tuple[Column, ...] = (
     Column("land_share", "ratio", "1", "L over all land of the map"),
     Column("troops_share", "ratio", "1", "T over the troops of all players"),
     Column(
-        "rank", "place", "players", "place by land, then troops; equals share a place; the dead keep theirs"
+        "rank",
+        "place",
+        "players",
+        "place by land, then troops; equals share a place; eliminated players keep theirs",
     ),
     Column("pools_out", "troops", "troops", "own troops in the field, all targets together"),
     Column("pools_in", "troops", "troops", "other players' troops in the field against this one"),
@@ -148,7 +151,7 @@ def index(table: tuple[Column, ...], name: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class ObsLayout:
-    """The sizes of an observation, from which all shapes follow; whoever decodes needs nothing else.
+    """The sizes of an observation, from which all shapes follow; a decoder needs nothing else.
 
     Letters: H rows, W columns, P players, F frames in a stack, B bit planes for the owner codes 0..P and
     the code P + 1 of blocked cells, D most cells that a delta lists, C, K, G columns of the tables
