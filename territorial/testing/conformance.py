@@ -414,7 +414,7 @@ CHECKS = (
         "reordering wrappers must leave `action_mask` alone.",
     ),
     Check(
-        "the dead get nothing",
+        "eliminated agents get nothing",
         find_spoiled_dead,
         "Rewards after death teach what nobody did. Wrappers that shape rewards must spare agents whose "
         'info["alive"] is 0; with agent_death="remove" there are none.',

@@ -176,7 +176,7 @@ def test_every_seat_terminates_once_a_game_and_its_rewards_add_up(autoreset):
         totals += rewards
         ends += terminated
         assert not truncated.any()
-        assert not rewards[~alive].any(), "the dead get nothing"
+        assert not rewards[~alive].any(), "eliminated agents get nothing"
         alive &= ~terminated
         for k in np.flatnonzero(info["ended"]):
             assert ends[k].tolist() == [1, 1, 1, 1]

@@ -57,7 +57,7 @@ def test_everything_that_we_ship_passes(make):
     report = diagnose(make, max_steps=50)
     assert report.failures == []
     assert len(report.findings) >= 10
-    assert report.skipped.keys() <= {"the dead get nothing"}, "few die in so short an episode"
+    assert report.skipped.keys() <= {"eliminated agents get nothing"}, "few die in so short an episode"
 
 
 def test_what_there_was_nothing_to_look_at_for_is_skipped_and_not_passed():
@@ -66,13 +66,13 @@ def test_what_there_was_nothing_to_look_at_for_is_skipped_and_not_passed():
     assert report.skipped == {
         "masks fit the actions": "no masks were shown",
         "masks are those of the moment": "no masks were shown",
-        "the dead get nothing": 'nobody stayed after its death, by the "alive" of infos',
+        "eliminated agents get nothing": 'nobody stayed after its death, by the "alive" of infos',
     }
     assert len(report.findings) + 3 == len({check.name for check in CHECKS}) - 1
     assert "all 10 checks passed, 3 skipped, in 1.0 s" in text_of(report, 1.0)
     report = diagnose(lambda: TellsNothing(make_game()), max_steps=5)
     assert report.skipped["masks are those of the moment"].startswith('infos have no "illegal"')
-    assert "the dead get nothing" in {finding.check for finding in diagnose(make_kept).findings}
+    assert "eliminated agents get nothing" in {finding.check for finding in diagnose(make_kept).findings}
 
 
 def test_a_check_that_needs_a_package_is_skipped_with_the_reason(monkeypatch):
@@ -209,7 +209,7 @@ BROKEN = {
     ),
     "masks fit the actions": (FloatMasks, "after reset|the mask is of float32"),
     "masks are those of the moment": (LateMasks, "launches were not legal though masks were obeyed"),
-    "the dead get nothing": (RewardsTheDead, "the reward is 0.01 though it is dead"),
+    "eliminated agents get nothing": (RewardsTheDead, "the reward is 0.01 though it is dead"),
     "infos are the same numbers at every time": (LateInfos, "infos have .'bonus'. at times only"),
     "a seed gives one episode": (Noise, r"step 1 differs in rewards\['player_0'\]"),
     "other seeds give other games": (DropsSeed, "shows the same for the seeds 0 to 3"),
@@ -220,7 +220,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_every_check_finds_the_wrapper_that_breaks_it(name):
     wrapper, message = BROKEN[name]
-    is_about_the_dead = name == "the dead get nothing"
+    is_about_the_dead = name == "eliminated agents get nothing"
     report = diagnose(
         lambda: wrapper(make_kept() if is_about_the_dead else make_game()),
         max_steps=200 if is_about_the_dead else 25,

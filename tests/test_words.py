@@ -1,0 +1,76 @@
+"""Texts for users are plain: sentences are short, and the words are those of docs/glossary.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests import sentences
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = ROOT / "docs/glossary.md"
+PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")), *ROOT.glob("docs/*.md")]
+
+
+@pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: page.name)
+def test_sentences_of_a_page_are_short(page):
+    assert sentences.too_long(sentences.of_markdown(page.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {GLOSSARY}), ids=lambda page: page.name)
+def test_a_page_has_the_words_of_the_glossary(page):
+    blocks = sentences.markdown_blocks(page.read_text(encoding="utf-8"))
+    assert found((page.name, block) for block in blocks) == []
+
+
+def test_the_left_column_is_read():
+    assert {"the dead", "gone on with", "whoever"} <= set(avoided())
+    assert found([("a", "What is `tape`? The\ndead."), ("b", "the deadline")]) == ["a: tape", "a: The\ndead"]
+
+
+def test_sentences_of_a_page_are_told_apart():
+    page = (
+        "# A heading\n\nOne sentence, e.g. this [link](a.md) with `some code`. Another\none.\n- an item\n"
+        "- one more\n\n```\nleft out.\n```\n<!-- left out -->\n| a cell | of `a` *table* |\n|---|---|\n"
+    )
+    assert list(sentences.of_markdown(page)) == [
+        "A heading",
+        "One sentence, e.g. this link with code.",
+        "Another one.",
+        "an item",
+        "one more",
+        "a cell",
+        "of code table",
+    ]
+    assert sentences.too_long(["a b - c", "a b"], longest=2) == [(3, "a b - c")]
+
+
+def test_sentences_of_a_docstring_are_told_apart():
+    text = "Return :class:`it`.\n\n    >>> f()\n    left out\n\n:param x: what ``f(x)``\n    takes"
+    assert list(sentences.of_docstring(text)) == ["Return code.", ":param x: what code takes"]
+
+
+def test_docstrings_and_errors_of_a_file_are_found(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text('"""One."""\nX = 1\n"""Two."""\ndef f():\n    raise ValueError(f"x is {X}; " + "no")\n')
+    assert [text for _, text in sentences.docstrings(path)] == ["One.", "Two."]
+    assert [text for _, text in sentences.errors(path)] == ["x is code; ", "no"]
+
+
+def found(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return where phrases of the glossary's left column stand, as whole words."""
+    phrases = "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in avoided())
+    pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)
+    return [f"{place}: {match[0]}" for place, text in texts for match in pattern.finditer(text)]
+
+
+def avoided() -> list[str]:
+    """Return the phrases of the glossary's left column, longest first."""
+    rows = re.findall(r"^\| ([^|]+) \|.*\|.*\|$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    cells = [cell for cell in rows if cell not in ("instead of", "-")]
+    return sorted((phrase for cell in cells for phrase in cell.split(", ")), key=len, reverse=True)
