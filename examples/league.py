@@ -122,7 +122,7 @@ def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStor
 def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> float:
     """Return the mean share of the land, over fair, of ``name`` in the learning agents' seats.
 
-    Everybody else is as in training at its beginning; every game is cut after ``eval_steps`` decisions.
+    All else is as in training at its beginning; every game is cut after ``eval_steps`` decisions.
     """
     game = GameConfig(
         height=options.size, width=options.size, num_players=options.agents + options.bots + options.frozen

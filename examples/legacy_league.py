@@ -34,7 +34,7 @@ FIRST = "first"
 
 
 class Expander(BotPolicy):
-    """A bot of one's own: takes neutral land while there is some to be had, then saves, then attacks."""
+    """A custom bot: takes neutral land while there is some, then saves, then attacks."""
 
     def choose(self, rows):
         """Return actions, (N, 2)."""

@@ -1,7 +1,7 @@
 """PPO in one file on the native vector environment: a few seats learn with one network, among bots.
 
 The boards of a game are stored once, packed, for all its agents, and decoded within the network. The
-encode-once network also looks at each of them once for all; `--network mlp` looks anew for each agent.
+encode-once network also looks at each of them once for all; `--network mlp` encodes it again for each agent.
 Needs PyTorch.
 
     python examples/ppo.py                                  five minutes on two cores

@@ -115,7 +115,7 @@ class Search:
 
 
 def places(act: Act, args: argparse.Namespace) -> np.ndarray:
-    """Return the places of the agent in games that are the same for everybody, (games,)."""
+    """Return the places of the agent in games that are the same for all policies, (games,)."""
     vec, found = territorial.make_vec(1, **GAME), []
     for game in range(args.games):
         _, info = vec.reset(seeds=[args.seed * 1000 + game])

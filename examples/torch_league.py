@@ -82,7 +82,7 @@ class Table:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play the learners' actions (E, LEARN, 2); return their rewards and which games ended.
 
-        The snapshots act for themselves; games that end are told to the league and begin anew.
+        The snapshots act for themselves; games that end are recorded in the league and reset.
         """
         names = [name.partition(":")[2] for row in self.players for name in row[LEARN : LEARN + FROZEN]]
         theirs = self.frozen.act(names, to_rows(self.seen(LEARN, LEARN + FROZEN))).numpy()

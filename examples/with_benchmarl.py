@@ -1,4 +1,4 @@
-"""MAPPO with BenchMARL: a task of one's own around TorchRL's wrapper.
+"""MAPPO with BenchMARL: a custom task around TorchRL's wrapper.
 
 pip install benchmarl
 python examples/with_benchmarl.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Searches for 32 colours of seats that are far apart for everybody's eyes: territorial/render/palette.py.
+"""Searches for 32 colours of seats that are far apart for all kinds of eyes: territorial/render/palette.py.
 
     PYTHONPATH=. python maintainers/search_palette.py                      the compromise in the package
     PYTHONPATH=. python maintainers/search_palette.py --only deuteranopia  the most that a single view permits

@@ -121,8 +121,8 @@ def configure_league(
 ) -> AlgorithmConfig:
     """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
 
-    Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is somebody to
-    play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
+    Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is an
+    opponent to play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
     algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
 
     Args:

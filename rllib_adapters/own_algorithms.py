@@ -1,4 +1,4 @@
-"""RLlib's algorithms, which also keep a league, and tell new runners what is in force."""
+"""RLlib's algorithms, which also keep a league, and send new runners the current table and settings."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TerritorialAlgorithm(Algorithm):
         return result
 
     def restore_env_runners(self, env_runner_group: Any) -> list[int]:
-        """Return which runners have come back; they play by the settings in force; called by RLlib."""
+        """Return which runners have come back; they play by the current settings; called by RLlib."""
         restored = super().restore_env_runners(env_runner_group)
         if restored:
             is_evaluation = env_runner_group is self.eval_env_runner_group

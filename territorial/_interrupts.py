@@ -27,7 +27,7 @@ def is_command(argv: list[str], orig_argv: list[str]) -> bool:
 
 
 def take_over() -> None:
-    """Let Ctrl-C end this process at once, unless it is ignored or somebody else's."""
+    """Let Ctrl-C end this process at once, unless it is ignored or handled by other code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 

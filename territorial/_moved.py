@@ -114,7 +114,7 @@ class FormerNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return None: Python makes the module, which ``exec_module`` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of the new name in the place of ``module``."""
+        """Replace ``module`` by the module of the new name."""
         former = module.__name__
         _warn(former, self._modules[former])
         sys.modules[former] = importlib.import_module(self._modules[former])

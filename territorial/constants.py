@@ -11,7 +11,7 @@ RULES_VERSION = 1
 NEUTRAL = 0
 """Owner code of free land; players are 1..P."""
 BLOCKED = 255
-"""Owner code of a cell nobody can ever own: water, mountains, and all that lies outside the map."""
+"""Owner code of a cell that no player can ever own: water, mountains, and all that lies outside the map."""
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 250
 MIN_SIDE, MAX_SIDE = 16, 1024

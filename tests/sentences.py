@@ -1,6 +1,7 @@
 """Sentences of pages, docstrings, errors and help texts, and how many words they have.
 
-- ``of_markdown(page)``: code blocks are left out; an item of a list or a cell of a table is a text of its own.
+- ``of_markdown(page)``: code blocks are left out; an item of a list or a cell of a table is a text of its
+own.
 - ``of_docstring(text)``: the same for reST; doctests and indented code are left out.
 - ``of_text(message)``: plain text, such as an error or a help text; an indented line is a text of its own.
 - ``docstrings(path)``, ``errors(path)``, ``help_texts(parser)``: (place, text) of each such text.

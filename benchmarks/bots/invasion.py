@@ -8,7 +8,7 @@
 
 For each pair the report has the wins of the invader as multiples of its fair share (a quarter of the
 seats: from 0 to 4, and 1 is as good as the field), its mean place, the land of its largest seat at the end,
-and how often the time limit stops the game. A game that it stops is won by whoever has most land then.
+and how often the time limit stops the game. A game that it stops is won by the player with most land then.
 Games in a field of turtles, most of which the limit stops, are played a second time to the end.
 
 Before a result is written it is compared with the one that is there. Cells have changed where games won

@@ -28,7 +28,7 @@ NAME = "mixed-1"
 LINEUP = territorial.LINEUPS[NAME]
 CONFIG = territorial.GameConfig()
 MOMENTS = (1_000, 2_000, 4_000)
-"""Ticks at which the living are counted; a game that is over counts as it ended."""
+"""Ticks at which living players are counted; a game that is over counts as it ended."""
 NEUTRAL_LEFT = 0.01
 RESULT = Path(__file__).parents[1] / "results" / "mixed_shape.json"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plays random games on the engine and on the slow twin, and compares every field after every tick.
+"""Plays random games on the engine and on the reference, and compares every field after every tick.
 
     python benchmarks/engine/differential.py                   a million ticks on two processes, half an hour
     python benchmarks/engine/differential.py --ticks 20000     a look, in half a minute
-    python benchmarks/engine/differential.py --seed 1000000        games that nobody has compared before
+    python benchmarks/engine/differential.py --seed 1000000        games that were never compared before
 
 Exit code 1 at the first difference; the report names the command that repeats it. The result, with
 the machine and the versions, goes to benchmarks/results/differential.json. How games are drawn is

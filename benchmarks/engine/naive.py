@@ -1,7 +1,7 @@
 """What one would write without this library: the same rules on a numpy board, observations one-hot.
 
-The arithmetic is that of the slow twin; what the twin does cell by cell (fronts, taking, dying) is done with
-whole-board masks here, as numpy code for such games usually does. Each agent gets the last boards as
+The arithmetic is that of the reference; what the reference does cell by cell (fronts, taking, dying) is done
+with whole-board masks here, as numpy code for such games usually does. Each agent gets the last boards as
 one-hot planes in its own order of owners, int8, and a mask of legal launches. It plays the same games:
 benchmarks/engine/peers.py compares the digests.
 """
@@ -52,7 +52,7 @@ class NaiveGame(ReferenceGame):
         self.land[d] = 0
 
     def to_numpy(self) -> NaiveGame:
-        """Go on with a numpy board instead of lists; return the game itself."""
+        """Continue with a numpy board instead of lists; return the game itself."""
         self.owner = np.array(self.owner, np.uint8)  # type: ignore[assignment]
         return self
 
@@ -69,7 +69,7 @@ class Front:
 
 
 class NaiveEnv:
-    """One game with one-hot stacks for every agent, made anew in every step."""
+    """One game with one-hot stacks for every agent, made in every step."""
 
     def __init__(self, game: NaiveGame, frames: int = 4) -> None:
         self.game = game.to_numpy()

@@ -108,7 +108,7 @@ def to_rows(seen: Seen) -> dict[str, Tensor]:
 
 
 def score(player: Player, config: GameConfig, seats: list[str], games: int) -> Score:
-    """Return how ``player`` does in ``games`` games, the same for everybody."""
+    """Return how ``player`` does in ``games`` games, the same for all players."""
     env = territorial.make_vec(
         games,
         config=config,
@@ -283,7 +283,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def compare(trained: Trained, games: int) -> dict[str, Score]:
-    """Return how everybody does, by name; "trained" are the first two."""
+    """Return how all players do, by name; "trained" are the first two."""
     players = {
         f"{name}, {how}": player_of(policy, greedy=how == "greedy")
         for name, policy in (("trained", trained.after), ("untrained", trained.before))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Lets trainers play with masks here and there, the dead removed or kept, and writes down what came of it.
+"""Lets trainers play with masks here and there, eliminated agents removed or kept, and writes down what came
+of it.
 
     python benchmarks/envs/trainers_run.py torchrl           one trainer, where it is installed
     python benchmarks/envs/trainers_run.py tianshou --steps 256
 
-Each is run by its example, ``examples/with_*.py``, once for every place of masks and both fates of the dead.
-What is known of others stays in the file. ``territorial.testing.trainers`` says what to expect of each:
-tests/test_trainer_results.py holds one against the other.
+Each is run by its example, ``examples/with_*.py``, once for every place of masks and both values of
+`agent_death`. What is known of others stays in the file. ``territorial.testing.trainers`` says what to
+expect of each: tests/test_trainer_results.py holds one against the other.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def import_everything() -> int:
 
 
 def idle(ray: Any, runners: int) -> dict[str, int]:
-    """Return what this process, others in the place of runners, and Ray take before anything is built."""
+    """Return what this process, others instead of runners, and Ray take before anything is built."""
     import_everything()
     actor = ray.remote(_Idle)
     others = [actor.remote() for _ in range(runners)]

@@ -6,7 +6,7 @@ processes that play with all of them.
     python benchmarks/memory/snapshots_at_scale.py --snapshots 100 --processes 1 2
 
 Every process lets all snapshots act, one after the other, and keeps as many open as a runner does. Memory
-that the system can take back at any time, as it is in a file, is told from what it cannot: the sum over
+that the system can take back at any time, as it is in a file, is separated from what it cannot: the sum over
 processes of their anonymous and shared pages (``Pss_Anon``, ``Pss_Shmem`` in /proc, Linux) and of their
 tables of pages (``VmPTE``). The files of the snapshots are sparse, all zeros: they take memory as any other
 file does, a page for each page that is read, and no disk. The result is

@@ -7,7 +7,7 @@
 The preset "features": 12 players on 96 x 96 cells, a network over the vector of features. At the end the
 newest copy of the main agent and the untrained one play against every bot: two of their own seats, ten of
 one bot, whole games. The run is in runs/league-hour; the result is benchmarks/results/league_run.json; the
-plots of ``territorial league show`` are put into docs/images. It goes on with a run that was stopped.
+plots of ``territorial league show`` are put into docs/images. It resumes a run that was stopped.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 The network is an MLP 64-64 on the features of the tables, so that what is timed is the runners. They take
 turns, so that a busy machine slows both, and each begins its samples with new games, in which all seats
-live. Both have one thread; medians by the processor's time count, and those by the wall are beside them. The
+live. Both have one thread; medians by the processor's time count, and those by wall time are beside them. The
 result, with the machine and the versions, goes to benchmarks/results/rllib_sampling.json. Exit code 1 below
 the goal of 15 times.
 """

@@ -14,7 +14,7 @@ from territorial.cli import options
 from territorial.cli.machine import machine, versions
 
 Speed = tuple[float, float]
-"""Agent steps a second by the wall, and per second of this process."""
+"""Agent steps a second of wall time, and per second of this process."""
 
 
 def add_options(parser: argparse.ArgumentParser, games: int, rounds: int, result: Path) -> None:

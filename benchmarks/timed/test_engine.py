@@ -19,7 +19,7 @@ from territorial.reference import ReferenceGame
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
 TWIN_TICKS = 12
-"""Ticks that the slow twin plays: enough for everybody's first attack step."""
+"""Ticks that the reference plays: enough for every player's first attack step."""
 
 
 def full_swing(num_games: int, *, observe: bool = False) -> territorial.VecGame:

@@ -1,4 +1,4 @@
-"""Every rung of a ladder does what the slow twin does, on a board it has not been timed on."""
+"""Every rung of a ladder does what the reference does, on a board it has not been timed on."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Names of agents and of modules: a name says for ever which module acts, as RLlib's episodes remember it."""
+"""Names of agents and of modules: a name always says which module acts, as RLlib's episodes remember it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 MAIN, POOL = "main", "pool"
-"""The modules: the one that learns where nobody says otherwise, and the one that plays all frozen seats."""
+"""The modules: the one that learns by default, and the one that plays all frozen seats."""
 
 AGENT_PREFIX, FROZEN_PREFIX = "player_", "frozen_"
 

@@ -21,7 +21,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Step(NamedTuple):
-    """A step of E games with P seats. A game that had ended took no step and has begun anew."""
+    """A step of E games with P seats. A game that had ended took no step and was reset."""
 
     stepped: Bools
     """(E,) the games that took the step."""
@@ -40,7 +40,7 @@ class Step(NamedTuple):
     cut: Bools
     """(E,) games among these that were cut off by ``max_steps``."""
     begun: npt.NDArray[np.int64]
-    """The numbers of the games that have begun anew."""
+    """The numbers of the games that were reset."""
 
 
 class GameView(MultiAgentEnv):
@@ -91,7 +91,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     """E games of ``TerritorialMultiAgentEnv`` in one batch of the engine, played with arrays.
 
     Games, opponents and ends are those of E such environments with the same seeds. A game that ends is
-    shown as it ended; the next step begins it anew, while the others step.
+    shown as it ended; the next step resets it, while the others step.
 
     Args:
         env_config: as of ``TerritorialMultiAgentEnv``.
@@ -130,7 +130,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._house = HouseBots()
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> None:
-        """Begin all games anew; ``seed``: game k plays the first one of ``seed + k``, None: the next."""
+        """Reset all games; ``seed``: game k plays the first one of ``seed + k``, None: the next."""
         for k, view in enumerate(self.envs):
             if seed is not None:
                 view.seed_with(seed + k)

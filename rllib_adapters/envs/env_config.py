@@ -111,7 +111,7 @@ def _bot(given: Any) -> PythonBot:
 
 
 def _fields(config: GameConfig) -> dict[str, Any]:
-    """Return the fields of a config as values that JSON has; a mask of one's own is named alone."""
+    """Return the fields of a config as values that JSON has; a custom mask is named alone."""
     values = {spec.name: getattr(config, spec.name) for spec in dataclasses.fields(config)}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {**plain, "map": config.map_name, "rewards": dict(config.rewards)}

@@ -1,4 +1,4 @@
-"""The games of environments that are over, kept until somebody asks, and collected from all runners."""
+"""The games of environments that are over, kept until they are read, and collected from all runners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from territorial.evaluation.outcome import known_places, places_now
 from territorial.league import Outcome, Player
 
 MOST = 2_000
-"""Outcomes that an environment keeps; older ones are dropped, where nobody asks."""
+"""Outcomes that an environment keeps; older ones are dropped, where they are not read."""
 
 
 class Outcomes:
@@ -27,7 +27,7 @@ class Outcomes:
         """Keep how game ``k`` stands, which is over for its environment.
 
         Those who live are placed by land if it was cut, since that is what it came to; if it was left because
-        nobody learns from it any more, how they will come in is not known.
+        no module learns from it any more, their places are not known.
         """
         places = places_now(state, k) if is_cut else known_places(state, k)
         names = tuple(sys.intern(str(player)) for player in players)  # the same ones game after game

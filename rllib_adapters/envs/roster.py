@@ -41,7 +41,7 @@ class Roster:
         self._numbers = np.array([[numbers[name] for name in names] for names in self.modules])
 
     def module_numbers(self, who: Ints) -> Ints:
-        """Return int64 (..., P): places in ``module_names``; ``who``: (..., P) who learns, -1 for nobody."""
+        """Return int64 (..., P): places in ``module_names``; ``who``: (..., P) who learns, -1 for none."""
         return np.where(who >= 0, self._numbers[who, np.arange(who.shape[-1])], -1)
 
     def seats_by_module(self, who: Ints, acts: Bools) -> dict[str, Bools]:

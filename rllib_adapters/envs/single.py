@@ -32,10 +32,10 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     **Agents.** ``player_i`` plays seat i + 1 for ``trainable:main`` and learns, ``NAME:player_i`` does for
     any other ``trainable:NAME``. A bot plays within the engine and is not shown. A snapshot plays as
     ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from the table
-    ``league``. So an agent's name says for ever which module acts for it: ``agents.module_of`` is the
+    ``league``. So an agent's name always says which module acts for it: ``agents.module_of`` is the
     mapping function.
 
-    **Observations.** Flat dicts. The first four arrays are made anew for every step and are one object in
+    **Observations.** Flat dicts. The first four arrays are made for every step and are one object in
     the dicts of all agents:
 
     ================  ===========================  ======================================================
@@ -44,7 +44,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     ``observations``  uint8 (F, B, H, ceil(W/8))   the board and the frames before it, packed
     ``players``       float32 (P, C)               one row per seat
     ``borders``       float32 (K, P + 1, P + 1)    from player to owner, by owner codes
-    ``globals``       float32 (G,)                 what is the same for everybody
+    ``globals``       float32 (G,)                 what is the same for all agents
     ``seat``          int32 (1,)                   who looks, 1..P
     ``action_mask``   int8 (P + 12,)               1 for every legal target and fraction, in ego order
     ``opponent``      uint8 (128,)                 frozen seats alone: the snapshot's name in UTF-8
@@ -65,8 +65,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     Args:
         config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
-        league: a ``territorial.league.LeagueTable``, or its dict; whoever is a ``trainable`` there learns.
-        seats: in the place of a league, one entry per seat: "agent" or a bot; None: all agents.
+        league: a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns.
+        seats: instead of a league, one entry per seat: "agent" or a bot; None: all agents.
         bots: bots in Python (``territorial.bots.PythonBot``) that ``seats`` and the dict of a league may
             name; or texts ``module:Class`` for those that can be made without arguments.
         frames: F, the boards in a stack, 1 to 16.
@@ -130,7 +130,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         return self._observe(), {agent: {} for agent in self.agents}
 
     def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Play everybody's actions up to the next decision.
+        """Play all actions up to the next decision.
 
         Returns observations, rewards, terminateds, truncateds and infos of the agents that were alive;
         terminateds and truncateds have ``__all__``, too. ValueError for a missing or impossible action.
@@ -250,7 +250,7 @@ def spaces_of_agents(
 
 
 def check_new_league(options: EnvOptions, roles: Sequence[set[str]], league: LeagueTable) -> None:
-    """Raise ValueError if ``league`` may give a seat to somebody whom it cannot have by ``roles``."""
+    """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
     EnvOptions(config=options.config, league=league)
     for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
         if not new <= old:

@@ -72,7 +72,7 @@ class LeagueKeeper:
         return self.store
 
     def begin(self, algorithm: Algorithm) -> None:
-        """Put the first snapshots into the store, unless the run is gone on with."""
+        """Put the first snapshots into the store, unless the run is resumed."""
         for one in self.league.snapshots.values():
             if one.name in self.store:
                 found = self.store.manifest(one.name).metadata.get("run")
@@ -118,7 +118,7 @@ class LeagueKeeper:
     def clean(self, needed: set[str] | frozenset[str] = frozenset()) -> list[str]:
         """Remove from the store what neither the league nor ``needed`` has; return the names.
 
-        To be called when no checkpoint needs it any more; games under way play on with it.
+        To be called when no checkpoint needs it any more; games in progress play on with it.
         """
         starts = {f"{name}{START}" for name in self.league.steps}
         gone = [name for name in self.store.names() if name not in {*self.league.snapshots, *needed, *starts}]
@@ -131,7 +131,7 @@ class LeagueKeeper:
         return {"league": self.league.to_bytes(), "store": str(self.store.path)}
 
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
-        """Go on with the league of a state; snapshots that are in another store come from there."""
+        """Resume the league of a state; snapshots that are in another store come from there."""
         if state["league"] == self.league.to_bytes():
             return
         self.league = League.from_bytes(state["league"], self.league.config.python_bots)

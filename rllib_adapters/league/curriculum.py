@@ -22,13 +22,13 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
 
     ``changes``: entries of the ``env_config``: another ``config`` (map, players, decision interval, win
     share, any rule), ``seats`` or ``league``, ``end_when``, ``max_steps``. The algorithm, its runners and
-    its learners stay as they are; runners make their games anew, and those under way are not played on:
+    its learners stay as they are; runners make new games, and those in progress are not played on:
     what was sampled of them has been handed over, and counts. To change nothing but the players, call
-    ``configure.set_league``, which lets games under way end.
+    ``configure.set_league``, which lets games in progress end.
 
     Another number of players or another size of the board is for modules whose weights fit any, such as
     ``EncodeOnceModule``, and for tables without snapshots, which are made for one size. The new settings
-    are part of checkpoints, and runners that RLlib starts anew get them as well. Runners of an
+    are part of checkpoints, and runners that RLlib restarts get them as well. Runners of an
     evaluation follow, unless ``evaluation_config`` has an ``env_config`` of its own. Nothing happens if all
     is as it was. ValueError or TypeError for what cannot be, and nothing has changed.
     """
@@ -62,9 +62,9 @@ class Curriculum:
 
     Args:
         lesson: gets the result of every iteration; returns the keywords of :func:`set_env`, or None for no
-            change. It may return the same ones for ever: nothing happens then.
+            change. It may always return the same ones: nothing happens then.
 
-    Whoever has callbacks of their own calls ``set_env(algorithm, ...)`` there, in ``on_train_result``.
+    With custom callbacks, call ``set_env(algorithm, ...)`` there, in ``on_train_result``.
 
     """
 
@@ -118,7 +118,7 @@ def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> Non
 
 
 def play(runner: Any, env_config: Mapping[str, Any]) -> None:
-    """Have a runner make its games anew, and its modules look at them."""
+    """Have a runner make new games, and its modules look at them."""
     before = EnvOptions.from_config(runner.config.env_config).layout
     _remember(runner.config, env_config)
     if runner.env is not None:  # that of a driver whose runners are processes of their own has none

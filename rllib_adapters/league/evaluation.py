@@ -1,4 +1,4 @@
-"""Evaluating policies on a Ray cluster: ``territorial.evaluate`` with actors in the place of processes."""
+"""Evaluating policies on a Ray cluster: ``territorial.evaluate`` with actors instead of processes."""
 
 from __future__ import annotations
 

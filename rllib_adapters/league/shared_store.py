@@ -17,7 +17,7 @@ from territorial.league import Manifest, SnapshotStore, UnknownSnapshotError, We
 from territorial.snapshots.store import Packed
 
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
-"""Where machines keep what they have fetched, if nobody says otherwise."""
+"""Where machines keep what they have fetched, by default."""
 
 NAMESPACE = "territorial"
 """Of the names of Ray's actors."""
@@ -31,9 +31,9 @@ class SharedStore(SnapshotStore):
 
     The machine on which the first process opens it is its home: there it is the store in ``path``, to which
     snapshots are added. Pickled and opened on another machine, it is a store in ``cache`` there, which gets
-    a snapshot when somebody on that machine first needs it: one process fetches it through Ray's object
+    a snapshot when a process on that machine first needs it: one process fetches it through Ray's object
     store, the others wait and map the same file. What has been fetched stays for the next run; a snapshot
-    that is another one by now is fetched anew::
+    that has changed since is fetched again::
 
         ray.init(address="auto")
         config = configure(PPOConfig(), env_config, store=SharedStore("snapshots/"))
@@ -68,12 +68,12 @@ class SharedStore(SnapshotStore):
         return SharedStore(self._home_path / name, cache=self._cache)
 
     def manifest(self, name: str) -> Manifest:
-        """As ``SnapshotStore.manifest``; what is another one at home by now is fetched anew."""
+        """As ``SnapshotStore.manifest``; what has changed in the home store is fetched again."""
         self._forget_old(name)
         return super().manifest(name)
 
     def load(self, name: str, *, expect: Mapping[str, Any] | None = None, verify: bool = True) -> Weights:
-        """As ``SnapshotStore.load``; what is another one at home by now is fetched anew."""
+        """As ``SnapshotStore.load``; what has changed in the home store is fetched again."""
         self._forget_old(name)
         return super().load(name, expect=expect, verify=verify)
 

@@ -8,11 +8,11 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 
 
 def keep_batches_equal(algorithm: Any) -> None:
-    """Keep learners of an algorithm that wait for one another from waiting for ever.
+    """Keep learners of an algorithm that wait for one another from waiting without end.
 
     RLlib sends the parts of a batch to all learners but those that have enough of them waiting. Gradients are
-    means over all learners, so whoever got one part more waits for a partner who will not come. Here a batch
-    that one of them has no room for is dropped for all, and counted as RLlib counts it.
+    means over all learners, so a learner that got one part more waits for a partner that will not come. Here
+    a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
     """
     if isinstance(algorithm.config, IMPALAConfig) and algorithm.config.num_learners > 1:
         manager = algorithm.learner_group._worker_manager

@@ -19,7 +19,7 @@ class TerritorialPPOLearner(PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
-    for gradients would wait for the others for ever.
+    for gradients would wait for the others without end.
     """
 
     def build(self) -> None:

@@ -1,4 +1,4 @@
 """RLlib's old API stack: environment, model and policies that stay small; docs/old_api_stack.md is the guide.
 
-It is for whoever cannot leave the old stack yet: the new one shares frames and weights, which this cannot.
+It is for users who cannot leave the old stack yet: the new one shares frames and weights, which this cannot.
 """

@@ -22,7 +22,7 @@ DUMMY_ROWS = 2
 
 
 class LeanPPOPolicy(PPOTorchPolicy):
-    """PPO's policy without the dummy batch: it is made of two rows and let go of after its only use."""
+    """PPO's policy without the dummy batch: it is made of two rows and released after its only use."""
 
     def _get_dummy_batch_from_view_requirements(self, batch_size: int = 1) -> SampleBatch:
         return super()._get_dummy_batch_from_view_requirements(min(batch_size, DUMMY_ROWS))

@@ -1,4 +1,4 @@
-"""RLModules that read packed boards: a base class to build one's own network on, and a reference."""
+"""RLModules that read packed boards: a base class for custom networks, and a reference."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class FrameByFrameLearner(TerritorialPPOLearner):
 
 
 class RowsByFrame(ConnectorV2):
-    """The connector that puts the rows of a frame side by side, and the frames in an order drawn anew."""
+    """The connector that puts the rows of a frame side by side, and the frames in a new random order."""
 
     def __call__(self, *, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return ``batch``, of tensors by module, with its rows in another order."""

@@ -25,8 +25,8 @@ class FrozenPool(ModuleFrames, RLModule):
 
     It is a plain ``RLModule`` and no ``TorchRLModule``: it has no parameters, so that RLlib gives it no
     optimizer, and no state, so that nothing is synchronised or written into checkpoints. Snapshots are opened
-    when they first act, from memory-mapped files; a learner, where nobody acts, never opens one. What frozen
-    seats choose, they choose at random by their policy, in evaluations as well.
+    when they first act, from memory-mapped files; a learner, in which no module acts, never opens one. What
+    frozen seats choose, they choose at random by their policy, in evaluations as well.
 
     ``model_config``, which ``pool_settings`` makes, has ``layout`` and ``config`` as that of a
     ``BoardModule``, and:

@@ -51,7 +51,7 @@ class ModuleFrames:
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the rows' arrays with those of the frames, on one device; unchanged if they are whole.
 
-        Of a bank it is the frames of these rows alone, each once, and ``frame`` numbers them anew.
+        Of a bank it is the frames of these rows alone, each once, and ``frame`` numbers them from 0.
         """
         if FRAME not in seen:
             return seen

@@ -13,7 +13,7 @@ from rllib_adapters.observations.lazy_buffer import SharedObservations
 from rllib_adapters.observations.log import Record
 
 FRAME = "frame"
-"""The key of an observation that says which of the frames is its own, in the place of ``SHARED``."""
+"""The key of an observation that says which of the frames is its own, instead of ``SHARED``."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -1,4 +1,4 @@
-"""The observations of an agent's episode, which lie in a record until somebody looks at one of them."""
+"""The observations of an agent's episode, which lie in a record until one of them is read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SharedObservations(InfiniteLookbackBuffer):
 
     @property
     def is_made(self) -> bool:
-        """Whether somebody has looked at all of them, or changed them: the record is old then."""
+        """Whether all of them were read, or changed: the record is old then."""
         return self._made is not None
 
     @property

@@ -82,7 +82,7 @@ class Record:
         self._masks.append(observations.masks.copy())
 
     def resume(self, observations: Any) -> None:
-        """Go on from what is observed now, which somebody may have changed since the last moment.
+        """Resume from what is observed now, which may have changed since the last moment.
 
         ``VecGame.set_position`` and ``restore`` do that. What was seen at the last moment remains; the next
         board of such a game is taken as that of a new one.
@@ -95,7 +95,7 @@ class Record:
     def now(self, observations: Any) -> tuple[Frames, npt.NDArray[np.uint8]]:
         """Return what is to be acted on now: the arrays ``SHARED``, (E, ...) each, and the masks.
 
-        They are views of ``observations``, unless somebody has changed a game since, see ``resume``.
+        They are views of ``observations``, unless a game was changed since, see ``resume``.
         """
         if self._is_changed.any():
             games = np.arange(self.num_games)

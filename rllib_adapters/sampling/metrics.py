@@ -41,7 +41,7 @@ class Tally:
         self.clear_steps()
 
     def clear(self) -> None:
-        """Forget the games under way and those that are over."""
+        """Forget the games in progress and those that are over."""
         shape = self._env.learners.shape
         self._returns = np.zeros(shape)
         self._acted = np.zeros(shape, np.int64)
@@ -56,7 +56,7 @@ class Tally:
         self._frozen_steps = np.zeros(num_players, np.int64)
 
     def add(self, step: Step) -> None:
-        """Count a step; called before the games that it ended begin anew."""
+        """Count a step; called before the games that it ended are reset."""
         _, seats = np.nonzero(step.learners)
         np.add.at(self._steps, (self._env.who[step.learners], seats), 1)
         self._frozen_steps += step.frozen.sum(0)

@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
 @dataclass
 class Game:
-    """A game under way, as an episode of RLlib. Moments are numbers of observations in the rollout."""
+    """A game in progress, as an episode of RLlib. Moments are numbers of observations in the rollout."""
 
     agents: Mapping[int, str]
     """By seat, 0.., that learns."""
@@ -91,7 +91,7 @@ class Rollout:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, games under way as well."""
+        """Forget everything, games in progress as well."""
         self.games: list[Game | None] = [None] * len(self.views)
         self.ended: list[Ended] = []
         self._first = 0  # the moment at which this sample began
@@ -108,13 +108,13 @@ class Rollout:
         return self._record.end - 1 - self._origin
 
     def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
-        """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for nobody."""
+        """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for none."""
         seats, roster = np.flatnonzero(who >= 0).tolist(), self._roster
         agents = {i: roster.agents[who[i]][i] for i in seats}
         self.games[k] = Game(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
 
     def resume(self, observations: Any) -> None:
-        """Go on with a new sample from the observations of a ``VecGame``, see ``Record.resume``."""
+        """Continue with a new sample from the observations of a ``VecGame``, see ``Record.resume``."""
         self._record.resume(observations)
 
     def acts_on(self, observations: Any) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
@@ -153,7 +153,7 @@ class Rollout:
     # ---- episodes ---------------------------------------------------------------------------------
 
     def episodes(self, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
-        """Return the episodes of games that have ended, in that order, then those of games under way."""
+        """Return the episodes of games that have ended, in that order, then those of games in progress."""
         parts = _Parts(self._chosen, self._rewards, self._weights)
         made = [self._episode(parts, *ended) for ended in self.ended]
         if with_ongoing:

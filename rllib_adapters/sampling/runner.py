@@ -167,7 +167,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
     def _begin_all(self) -> None:
-        """Begin all games anew; those under way are forgotten."""
+        """Reset all games; those in progress are forgotten."""
         self.env.reset(seed=self._seed if self._needs_initial_reset else None)
         self._rollout.clear()
         self._tally.clear()
@@ -187,7 +187,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         return (steps if self.config.count_steps_by == "env_steps" else agent_steps) >= num_timesteps
 
     def _play(self, explore: bool, random_actions: bool, steps: int) -> Step:
-        """Let everybody act, and remember what came of it; ``steps``: made so far in this sample."""
+        """Let all seats act, and remember the results; ``steps``: made so far in this sample."""
         env, rollout = self.env, self._rollout
         actions = np.zeros((*env.learners.shape, 2), np.int64)
         if random_actions:
@@ -356,14 +356,14 @@ def _no_collection() -> Iterator[None]:
 
 
 def _tensor(array: npt.NDArray[Any]) -> Tensor:
-    """Return the same memory; PyTorch would warn of the engine's, which nobody is to write to."""
+    """Return the same memory; PyTorch would warn of the engine's, which must not be written to."""
     view = array.view()
     view.flags.writeable = True
     return torch.from_numpy(view)
 
 
 def _check_hooks(config: Any) -> None:
-    """Raise ValueError if somebody counts on what this runner does not do."""
+    """Raise ValueError if the configuration relies on what this runner does not do."""
     wanted = 'the batched runner does not call it: take configure(..., runner="stock")'
     for name in UNHEARD:
         classes = config.callbacks_class

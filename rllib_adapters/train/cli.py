@@ -1,4 +1,4 @@
-"""``territorial train``: a league, trained with RLlib, that can be stopped at any moment and gone on with."""
+"""``territorial train``: a league, trained with RLlib, that can be stopped at any moment and resumed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXAMPLES = """\
   territorial league show RUN                     ratings, and who is above whom
 """
 LIMITS = ("iterations", "minutes", "memory_mb")
-"""What may be another when a run is gone on with."""
+"""What may change when a run is resumed."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -144,7 +144,7 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
 
 
 def _options(path: Path, training: Training | None) -> Training | None:
-    """Return the options of the run; None where it cannot be gone on with, which is said later."""
+    """Return the options of the run; None where it cannot be resumed, which is reported later."""
     try:
         return training or Training.read(path)
     except (OSError, ValueError):

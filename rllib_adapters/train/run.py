@@ -1,4 +1,4 @@
-"""A league run in a folder: trained, logged, kept in checkpoints, gone on with."""
+"""A league run in a folder: trained, logged, kept in checkpoints, resumed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Run:
 
     Args:
         folder: of the run.
-        training: the options of a new one; None goes on with the one in the folder, from its newest complete
+        training: the options of a new one; None resumes the one in the folder, from its newest complete
             checkpoint.
         limits: further options that replace those in the folder: ``iterations``, ``minutes``, ``memory_mb``.
 
@@ -202,7 +202,7 @@ class Run:
     def _end_runners(self, found: Memory) -> None:
         """Kill the processes that play: one that grows would do so until the checkpoint is written.
 
-        Through Ray, which would start them anew, and at once, as Ray takes its time on a busy machine.
+        Through Ray, which would restart them, and at once, as Ray takes its time on a busy machine.
         """
         for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
             ray.kill(runner)

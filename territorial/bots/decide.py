@@ -1,7 +1,7 @@
 """How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
-free land, the third after it, the second as it is told. ``territorial.bots.settings`` has the columns.
+free land, the third after it, the second as its settings say. ``territorial.bots.settings`` has the columns.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class PythonBot(ABC):
-    """A bot to derive one's own from; an instance of it goes into ``seats`` like the name of any other.
+    """A bot to derive custom bots from; an instance of it goes into ``seats`` like the name of any other.
 
     ``name`` is what the bot is called, with a version by custom: ``"patient-1"``. ``interval`` is the ticks
     from one of its decisions to the next; the first is at a random phase of that clock, and all are at the
@@ -39,7 +39,7 @@ class PythonBot(ABC):
         """Return whom to attack and with how much, one entry for each of the N seats in ``view``.
 
         Targets are owner codes, 0 for neutral land, or HOLD_ALL (-1); amounts are 1024ths of the balance, 1
-        to 1024, and mean nothing where nobody is attacked. ``view.fraction`` makes them of troops.
+        to 1024, and mean nothing where no player is attacked. ``view.fraction`` makes them of troops.
         """
 
 

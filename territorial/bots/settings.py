@@ -1,4 +1,4 @@
-"""What a bot is told: whole numbers in columns, drawn for its seat when a game begins.
+"""The settings of a bot: whole numbers in columns, drawn for its seat when a game begins.
 
 A seat's settings are the first numbers of the bot's memory, so the kernel that decides reads one row and
 does not know styles. Columns are append-only: a column's number is the draw that a seat's value comes from.
@@ -27,7 +27,7 @@ FREE_SURPLUS = 5
 FREE_TOPS_UP = 6
 """1: sends at free land although a pool is there."""
 FREE_WAITS = 7
-"""1: attacks nobody while there is free land beside it."""
+"""1: attacks no player while there is free land beside it."""
 KIND = 8
 """0: decides by its moves. 1: any legal launch, holding nine times in ten."""
 LEADER_SHARE = 9

@@ -114,7 +114,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="hard-1",
         idea="a level: sends half, or all above 100 a cell if that is more, no more than needed at the weak",
-        beaten_by="It mostly attacks the nearest, however strong: let it lose its troops on you, then answer.",
+        beaten_by="It mostly attacks the nearest, however strong: let it break on you, then answer.",
         interval=100,
         free=FreeLand(send=500, surplus=100, tops_up=False),
         second=Move(

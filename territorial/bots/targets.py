@@ -175,7 +175,7 @@ def score(game: Game, p: int, q: int, memory: Any, by: int) -> tuple[int, int]:
 
 @njit
 def kill_price(game: Game, p: int, q: int) -> int:
-    """Return about what it takes to bring ``q`` down to a quarter, if nobody else interferes.
+    """Return about what it takes to bring ``q`` down to a quarter, if no other player interferes.
 
     Defence is 1.6 times the density, so the troops of q go with the 1.6th power of its land: at a quarter,
     nine tenths of them have fallen, each for two attackers, and three quarters of the land cost 2 a cell.

@@ -12,7 +12,7 @@ where the object named has such an ``add_parser``; that makes ``territorial trai
 only when none of the verbs here is asked for, so a heavy package does not slow these down.
 
 Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 1 could not be done (a full disk
-behind stdout included), 2 wrong arguments, 130 interrupted, 141 whoever read stdout has left.
+behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of stdout has closed it.
 """
 
 from __future__ import annotations

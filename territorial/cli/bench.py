@@ -14,8 +14,8 @@ What is measured, so that figures can be compared:
   Games that are over stand still and are not counted; towards the end of a batch fewer games share
   the cost of a call, which makes the last phase look slower than it is among whole games.
 - An environment step is one decision of all seats of one game, and the ticks up to the next.
-  Agent-steps are environment steps times seats, the dead included, as trainers count them; *living*
-  counts only seats alive when the step began.
+  Agent-steps are environment steps times seats, those of eliminated players included, as trainers count
+  them; *living* counts only seats alive when the step began.
 - Figures are medians over chunks (whole games) or batches (phases), with the lowest and highest.
 - Import and start are measured in fresh processes. The start is what a warm cache gives: from the
   call of Python to the end of the first step. ``--cold`` adds the same with an empty cache.
@@ -59,7 +59,7 @@ EXAMPLES = """\
   territorial bench --threads 2 --games 256
   territorial bench --observe                 everything that a policy may see included
   territorial bench --set decision_every=1    a decision every tick
-  territorial bench --cold                    compile anew, a minute more
+  territorial bench --cold                    compile again, a minute more
 """
 
 CHUNKS = 7
@@ -287,7 +287,7 @@ def _measure_phases(setting: Setting, seconds: float) -> tuple[dict[Phase, list[
 
 
 def _needs_more(done: int, elapsed: float, seconds: float) -> bool:
-    """Return whether to play another batch: a few at least, but not for ever if games are huge."""
+    """Return whether to play another batch: a few at least, but a bounded time if games are huge."""
     if done == 0:
         return True
     return elapsed < seconds if done >= MIN_BATCHES else elapsed < 3 * seconds

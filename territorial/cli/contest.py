@@ -36,7 +36,7 @@ from territorial.league import SnapshotError
 MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""
 MOST_BEATS = 12
-"""Players of whom it is printed who comes in before whom."""
+"""Players for which the matrix of placements is printed."""
 SHOW_EVERY = 2.0
 """Seconds between two lines of progress that stay, where there is no terminal."""
 
@@ -80,7 +80,7 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
                 **{**vars(parsed), "assignments": [*parsed.assignments, ("num_maps", MAPS)]}
             )
             return options.config_of(several)
-        except UsageError:  # a map of one's own is the only one
+        except UsageError:  # a custom map is the only one
             pass
     return options.config_of(parsed)
 
@@ -282,7 +282,7 @@ def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> li
 
 
 def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
-    """Return the standings, who comes in before whom, and the shape of the games as text."""
+    """Return the standings, the matrix of placements, and the shape of the games as text."""
     heads = ("seats", "mean place", "games won", "times fair", "rating")
     rows = [("player", *heads)]
     lines = tally.table()
@@ -302,7 +302,7 @@ def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
 
 
 def _beats_lines(tally: Tally, order: Sequence[str]) -> list[str]:
-    """Return how often a seat of one player comes in before one of another, if there are few of them."""
+    """Return how often a seat of one player is placed above one of another, if there are few of them."""
     if len(order) == 1:
         return []
     if len(order) > MOST_BEATS:
@@ -319,7 +319,7 @@ def _beats_lines(tally: Tally, order: Sequence[str]) -> list[str]:
 
 
 def _rating(player: str, ratings: Mapping[str, Rating] | None) -> str:
-    """Return a rating as text, a dash for who met nobody else."""
+    """Return a rating as text, a dash for a player that met no other."""
     if ratings is None:
         return ""
     rating = ratings.get(player)

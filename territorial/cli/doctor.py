@@ -1,4 +1,4 @@
-"""``territorial doctor``: looks for what trainers stumble over in an environment with all its wrappers."""
+"""``territorial doctor``: looks for what makes trainers fail on an environment with all its wrappers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ gymnasium.vector.VectorEnv, with the wrappers that a trainer will see. Exit code
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "look for what trainers stumble over in an environment of your own, wrappers included"
+    summary = "look for what makes trainers fail on an environment of your own, wrappers included"
     parser = options.new_parser(verbs, "doctor", summary, EXAMPLES)
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="what makes the environment")
     options.add_seed_option(parser, "seed of the episodes that are played")

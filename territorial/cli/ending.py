@@ -13,11 +13,11 @@ from territorial.cli.options import UsageError
 FAILED = 1
 WRONG = 2
 NO_READER = 141
-"""128 and the number of SIGPIPE, as shells have it: whoever read stdout, such as ``head``, has left."""
+"""128 and the number of SIGPIPE, as shells have it: the reader of stdout, such as ``head``, has closed it."""
 
 
 def exit_code_of(command: Callable[[], int], name: str) -> int:
-    """Do what a command does and return its exit code; what went wrong is told on stderr, after ``name``."""
+    """Do what a command does and return its exit code; errors are written to stderr, after ``name``."""
     try:
         give_back()
         if sys.stderr is None:
@@ -46,7 +46,7 @@ def _reason(error: OSError) -> tuple[str, int]:
 
 
 def _error_of_stdout(text: str = "") -> OSError | None:
-    """Write all that waits for stdout, and ``text``; return what hinders that, and let nobody try again."""
+    """Write all that waits for stdout, and ``text``; return what hinders that; prevent another attempt."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

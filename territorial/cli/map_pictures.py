@@ -33,7 +33,7 @@ class MapTile(NamedTuple):
     """A map with what is written below it."""
 
     whole: LandMask
-    """All land, what nobody can reach included."""
+    """All land, what cannot be reached included."""
     land: LandMask
     terrain: Terrain
     lines: tuple[str, ...]

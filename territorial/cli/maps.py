@@ -48,7 +48,7 @@ class Shown(NamedTuple):
     seed: int | None
     """None where the map does not depend on one."""
     whole: LandMask
-    """All land, what nobody can reach included."""
+    """All land, what cannot be reached included."""
     land: LandMask
     terrain: Terrain
 

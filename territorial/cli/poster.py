@@ -73,7 +73,7 @@ class Thinned(Generic[T]):
 
 
 class Album:
-    """What is kept of a game while it is played: some boards, and the land of everybody over time.
+    """What is kept of a game while it is played: some boards, and the land of all players over time.
 
     How long a game lasts is known only at its end, so boards are kept at even distances and thinned
     out; that costs some milliseconds a game.
@@ -135,7 +135,7 @@ def _tile(board: Frame, config: GameConfig, terrain: Terrain) -> Image:
 
 
 def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing]) -> Image:
-    """The title, the standings, and everybody's land over time below."""
+    """The title, the standings, and all players' land over time below."""
     panel = blank(height, _PANEL_WIDTH)
     config = title.config
     left, top = _LEFT, _GAP
@@ -174,7 +174,7 @@ def outcome_columns(row: Standing) -> list[tuple[int, str]]:
 
 
 def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:
-    """Say what the two colours are that are nobody's."""
+    """Say what the two colours without an owner are."""
     colors = owner_colors(0, terrain)
     for code, meaning in ((NEUTRAL, "free land"), (BLOCKED, terrain)):
         _draw_swatch(panel, top, left, colors[code])
@@ -214,7 +214,7 @@ def round_step(last: int, most: int) -> int:
 
 
 def _bands(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: int, width: int) -> Image:
-    """Bands as wide as everybody's share of the land, the winner at the bottom, free land on top."""
+    """Bands as wide as each player's share of the land, the winner at the bottom, free land on top."""
     order = [0, *(row.seat for row in reversed(standings))]
     tops = land[:, order].cumsum(axis=1) / land[0].sum()
     place = np.linspace(0, len(land) - 1, width)

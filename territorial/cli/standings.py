@@ -30,7 +30,7 @@ class Standing(NamedTuple):
 
 
 def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
-    """Return all seats of game 0, the first on top; while it goes on, the living by land, then by troops."""
+    """Return all seats of game 0, the first on top; in progress, living players by land, then troops."""
     state = game.state
     num_land = int(state.num_land[0])
     rows = [
@@ -50,7 +50,7 @@ def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
 
 
 def _place(game: VecGame, p: int) -> float:
-    """Return the place of seat ``p``; of the living in a game that goes on, what it would be now."""
+    """Return the place of seat ``p``; of a living player in a game in progress, what it would be now."""
     state = game.state
     if state.place2[0, p] > 0:
         return float(state.place2[0, p]) / 2

@@ -32,7 +32,7 @@ MAP_KINDS = tuple(KINDS)
 
 
 NOT_OF_THE_GAME = ("rewards",)
-"""Options that no game depends on: replays do without, and saved games go on with others."""
+"""Options that no game depends on: replays do without, and saved games are resumed with others."""
 
 LATER_OPTIONS = ("handicap",)
 """Options, off by default, that the first configs, and files that hold one, did not have."""
@@ -263,7 +263,7 @@ class GameConfig:
 
     @property
     def map_name(self) -> str:
-        """The map as a text; a mask of one's own is its 16 hex digits."""
+        """The map as a text; a custom mask is its 16 hex digits."""
         return text_of(self.map)
 
     @property

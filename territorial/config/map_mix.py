@@ -19,7 +19,7 @@ OneMap: TypeAlias = str | LandMask
 
 @dataclass(frozen=True, slots=True)
 class MapMix:
-    """Maps to draw from: names of maps and masks of one's own, each with a weight.
+    """Maps to draw from: names of maps and custom masks, each with a weight.
 
     ``MapMix(["lakes", "europe", mask])`` draws each as often as the others, ``MapMix({"lakes": 3,
     "islands:count=6": 1})`` the first three times as often. ``entries`` then holds (map, weight) pairs, at
@@ -61,7 +61,7 @@ def text_of(game_map: OneMap | MapMix) -> str:
 
 
 def entries_of(game_map: OneMap | MapMix) -> tuple[tuple[MapName | LandMask, int], ...]:
-    """Return all maps that a game may be played on with their weights, names taken apart."""
+    """Return all maps that a game may be played on with their weights, names parsed."""
     entries = game_map.entries if isinstance(game_map, MapMix) else ((game_map, 1),)
     return tuple((parse_map_name(one) if isinstance(one, str) else one, weight) for one, weight in entries)
 

@@ -1,7 +1,7 @@
 """The names of maps: kinds that are generated, with their options, and lands of the real world.
 
 A map is named by a text such as ``lakes``, ``islands:count=6,bridges=4`` or ``europe``. A
-:class:`MapName` is that text taken apart and checked; ``str`` puts it together again, always in the
+:class:`MapName` is that text parsed and checked; ``str`` puts it together again, always in the
 same way, so that equal maps have equal names. What the names mean is up to ``territorial.maps``.
 """
 
@@ -208,7 +208,7 @@ def check_symmetry(symmetry: str, height: int, width: int) -> None:
 
 
 def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str = "map") -> MapName:
-    """Return ``text`` taken apart; ValueError says what ``what`` must be, if it is none of ``names``."""
+    """Return ``text`` parsed; ValueError says what ``what`` must be, if it is none of ``names``."""
     name, _, rest = text.partition(":")
     if name.strip() not in names:
         meant = hint(name.strip(), names)

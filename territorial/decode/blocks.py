@@ -17,7 +17,7 @@ from territorial.observation.layout import MAX_FRAMES, ObsLayout
 KEY_FRAME = -1
 """The count of a key frame in a block, of a new game or not."""
 AGE_LIMIT = MAX_FRAMES - 1
-"""An age beyond which nobody asks."""
+"""An age that no lookup exceeds."""
 CUT = 128
 """Added to the age of a game that was not seen from its beginning."""
 

@@ -44,7 +44,7 @@ class FeatureDecoder(WritableArrays):
                                pool, log_pool and taken from that owner to the agent
     ========  ===============  ====================================================================
 
-    ``names`` lists all N features by name. What points from neutral land to somebody or from the agent to
+    ``names`` lists all N features by name. What points from neutral land to a player or from the agent to
     itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table.
 
     """
@@ -61,7 +61,7 @@ class FeatureDecoder(WritableArrays):
         self.scale: Floats = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
         self.reverse = np.array(REVERSE, np.int64)
-        """int64: the columns of borders that are told in both directions."""
+        """int64: the columns of borders that are given in both directions."""
         exact = per_number(scales(config), config) * per_number(limits(config), config)
         self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""

@@ -1,8 +1,8 @@
-"""The tape: what a step leaves of the games that are recorded, their launches and how they ended.
+"""The launch log: what a step leaves of the games that are recorded, their launches and how they ended.
 
-The kernels append every launch to the log of its game, whoever made it, and when a game ends, or is left,
-they copy its last position before another game may take its place. Whoever records (territorial.replay)
-empties the log before it is full. A batch without a recorder has a tape without room, on which
+The kernels append every launch to the log of its game, by bots and agents alike, and when a game ends, or is
+left, they copy its last position before another game may take its place. The recorder (territorial.replay)
+empties the log before it is full. A batch without a recorder has a log without room, on which
 nothing is written.
 """
 
@@ -33,7 +33,7 @@ class Tape(NamedTuple):
 
 
 def make_tape(recorded: npt.NDArray[np.bool_], num_players: int, height: int, width: int) -> Tape:
-    """Return the tape of a batch in which the games where ``recorded``, bool (E,), is True are recorded."""
+    """Return the launch log of a batch; ``recorded``, bool (E,): the games that are recorded."""
     count = int(recorded.sum())
     last = allocate_positions(count, num_players, height, width)
     return Tape(

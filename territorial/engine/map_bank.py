@@ -1,4 +1,4 @@
-"""Atlas: the maps of a batch of games in the form that the engine reads, and which game has which."""
+"""Map bank: the maps of a batch of games in the form that the engine reads, and which game has which."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Guests:
         return tuple(bot.name for bot in self._bots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guests:
-        """Return the guests of a copied batch: the same bots, as what they remember is in the games."""
+        """Return the Python bots of a copied batch: the same objects, as their memory is in the games."""
         copied = Guests()
         copied._bots = self._bots.copy()
         return copied

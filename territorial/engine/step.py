@@ -136,7 +136,7 @@ UNKNOWN_LENGTHS: dict[str, int] = {
 """Of the arrays of a batch how many axes, from the first on, a kernel for one size of board does not know.
 
 All other lengths follow from the size of the board and the number of players. Arrays not named here, of the
-map bank and the tape, are left as they are.
+map bank and the launch log, are left as they are.
 """
 
 
@@ -233,7 +233,7 @@ def reset_games(
     queues: Any,
     thread: int,
 ) -> None:
-    """Begin the games in ``queues`` anew; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
+    """Reset the games in ``queues``; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
     k = take(queues, thread)
     while k >= 0:
         game = game_of(state, k)

@@ -102,7 +102,7 @@ class Rewarding:
 def own_rewards(
     function: RewardFunction, previous: PreviousState, game: VecGame, info: dict[str, Any]
 ) -> npt.NDArray[np.float32]:
-    """Return what ``function`` gives, new float32 (E, P): nothing to the dead and in games that stand.
+    """Return what ``function`` gives, new float32 (E, P): 0 for eliminated players and in games that stand.
 
     ValueError unless it gives one finite number for every seat of every game; the step has been played then.
     """

@@ -12,7 +12,7 @@ from territorial.game.state import PLAYERS
 from territorial.jit.decorators import kernel
 
 COUNTS = ("alive", "land", "troops", "illegal", "raised", "bounced")
-"""Whole numbers of the state that are told as they are."""
+"""Whole numbers of the state that infos hold as they are."""
 
 INFO_NAMES = (*COUNTS, "place", "tick")
 """The names of all numbers: counts, ``place`` (0.0 until it is known) and ``tick`` of the game."""
@@ -21,7 +21,7 @@ _COLUMNS = np.array([PLAYERS[name] for name in (*COUNTS, "place2")])
 
 
 def agent_info(game: VecGame, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    """Return new arrays (E, A) of what ``seats``, 1..P (E, A), are told, by ``INFO_NAMES``.
+    """Return new arrays (E, A) of the infos of ``seats``, 1..P (E, A), by ``INFO_NAMES``.
 
     All are int64 but ``place``, float64.
     """

@@ -1,4 +1,4 @@
-"""The forms in which an environment hands out observations: their spaces, and the arrays of every step.
+"""The forms in which an environment returns observations: their spaces, and the arrays of every step.
 
 All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
 only. A mode is made once per environment and shows any seats of any games; what is the same for all agents of
@@ -34,7 +34,7 @@ class Mode(ABC):
     Args:
         game: whose observations are shown; its layout and config are those of all of them.
         pool_factor: cells a side of the squares of the mode "pooled".
-        zero_copy: True hands out views of the engine's buffers where the form allows it; they are
+        zero_copy: True returns views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
 
     """

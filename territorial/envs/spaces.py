@@ -48,7 +48,7 @@ class MultiDiscrete(spaces.MultiDiscrete):
 
 
 def shortened(space: AnySpace) -> AnySpace:
-    """Return ``space`` with a short text: bounds that differ are told as a range, not one by one."""
+    """Return ``space`` with a short text: bounds that differ are given as a range, not one by one."""
     if isinstance(space, spaces.Box):
         space.low_repr, space.high_repr = _range_of(space.low), _range_of(space.high)
     elif isinstance(space, spaces.MultiDiscrete):

@@ -1,4 +1,4 @@
-"""What ``zero_copy`` hands out: read-only views of the engine's memory, made once and not in every step."""
+"""What ``zero_copy`` returns: read-only views of the engine's memory, made once and not in every step."""
 
 from __future__ import annotations
 

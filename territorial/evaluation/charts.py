@@ -24,7 +24,7 @@ _DPI = 110
 def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    Where nobody has a rating, that plot is left out. ImportError without the extra "league".
+    Where no player has a rating, that plot is left out. ImportError without the extra "league".
     """
     plt = check_matplotlib()
     folder.mkdir(parents=True, exist_ok=True)

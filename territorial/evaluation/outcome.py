@@ -34,7 +34,8 @@ def known_places(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
 def places_now(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
     """Return (P,), the places that the seats of game ``k`` have if it ends as it stands.
 
-    As at the end of a game the living are placed by land, then by troops; equals share the mean of theirs.
+    As at the end of a game living players are placed by land, then by troops; equals share the mean of
+    theirs.
     """
     places = known_places(state, k)
     lives = np.isnan(places)

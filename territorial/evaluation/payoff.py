@@ -1,4 +1,4 @@
-"""Who comes in above whom, who wins, and by how many places: from the places of games of many seats."""
+"""Which player is placed above which, who wins, and by how many places, from games of many seats."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PayoffMatrix:
         return tuple(self._index)
 
     def add(self, name: str) -> None:
-        """Take up a player, who has met nobody yet; nothing happens if it is there."""
+        """Take up a player, which has met no other yet; nothing happens if it is there."""
         if name in self._index:
             return
         self._index[name] = n = len(self._index)

@@ -213,7 +213,7 @@ class _Watch:
             self._look_at_land()
 
     def _look_at_land(self) -> None:
-        """Note everybody's land; games that go on are all at the same tick."""
+        """Note all players' land; games in progress are all at the same tick."""
         self.ticks.append(int(self._tick.max()))
         for k in np.flatnonzero(self._over == 0):
             self.looks[k].append(tuple(self._land[k, 1:].tolist()))

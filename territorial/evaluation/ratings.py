@@ -59,7 +59,7 @@ class Ratings:
         self._ratings[other] = self[name]
 
     def remove(self, name: str) -> None:
-        """Forget a player, who begins anew if seen again."""
+        """Forget a player, which starts from scratch if seen again."""
         self._ratings.pop(name, None)
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -75,7 +75,7 @@ class Ratings:
 
 
 def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
-    """Return the ratings of all who met somebody else in these games, as fixed players have them.
+    """Return the ratings of all who met another player in these games, as fixed players have them.
 
     Games are taken in an order drawn from a fixed seed, as the last ones move a rating a little more. Between
     1.96 sigma to both sides lies what as many other games would say, 95 times of 100, or more often where a

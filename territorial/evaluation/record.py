@@ -1,4 +1,4 @@
-"""What is kept of a game of a contest: who played, how it came out, and everybody's land on the way."""
+"""What is kept of a game of a contest: the players, how it ended, and all players' land on the way."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GameRecord:
     ticks: tuple[int, ...]
     """When land was looked at: at tick 0, every LAND_EVERY ticks while the game went on, and at its end."""
     land: tuple[tuple[int, ...], ...]
-    """Everybody's cells at each of these ticks."""
+    """All players' cells at each of these ticks."""
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""

@@ -1,4 +1,4 @@
-"""The file of a contest's results: JSON lines that only grow, so that a contest can be gone on with."""
+"""The file of a contest's results: JSON lines that only grow, so that a contest can be resumed."""
 
 from __future__ import annotations
 

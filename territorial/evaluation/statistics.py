@@ -20,7 +20,7 @@ INTERVAL = (2.5, 97.5)
 Z = 1.96
 """Standard errors to both sides that are as much."""
 FEW = 30
-"""With fewer games, games drawn anew are too much alike to say how far others would differ."""
+"""With fewer games, resampled games are too much alike to say how far others would differ."""
 
 
 class Estimate(NamedTuple):
@@ -68,7 +68,7 @@ class Tally:
         """Return how every player did, by mean place.
 
         Intervals of wins are Wilson's, of as many trials as there are games, however many seats a player has:
-        seats of one game are no evidence of their own. Those of places are of games drawn anew, from
+        seats of one game are no evidence of their own. Those of places are of resampled games, from
         ``seed``; with fewer than FEW games, as wide as those of any places there are can be.
         """
         best = self.places == self.places.min(axis=1, keepdims=True)
@@ -91,7 +91,7 @@ class Tally:
         return sorted(lines, key=lambda line: line.place.value)
 
     def beats(self) -> Floats:
-        """Return (N, N), how often a seat of i comes in before one of j; NaN if they never met.
+        """Return (N, N), how often a seat of i is placed above one of j; NaN if they never met.
 
         Equal places count half.
         """

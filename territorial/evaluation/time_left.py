@@ -9,7 +9,7 @@ _MOST_DAYS = 999
 
 
 def time_left(done: int, missing: int, seconds: float) -> str:
-    """Return such as "5 h left" for ``missing``, if ``done`` took ``seconds``; "" while nobody knows."""
+    """Return such as "5 h left" for ``missing``, if ``done`` took ``seconds``; "" while it is unknown."""
     if done <= 0 or seconds <= 0:
         return ""
     left = seconds / done * missing

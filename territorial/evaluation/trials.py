@@ -47,7 +47,7 @@ class Acting(Protocol):
         """Return what chooses the actions in games that begin now; ``seed`` is of all it draws."""
 
     def stop(self) -> None:
-        """Let go of what takes memory, until the next start."""
+        """Release what takes memory, until the next start."""
 
 
 Policy = str | PythonBot | Acting

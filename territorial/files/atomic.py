@@ -51,7 +51,7 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _draft_name(name: str) -> str:
-    """Return a name that nobody else uses, and that no pattern such as ``*.png`` finds."""
+    """Return a name that nothing else uses, and that no pattern such as ``*.png`` finds."""
     return f".{name[:_KEPT_OF_NAME]}.{os.getpid()}-{threading.get_ident()}-{next(_numbers)}.draft"
 
 

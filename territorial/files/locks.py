@@ -12,7 +12,7 @@ if sys.platform == "win32":
     import msvcrt
 
     _PLACE = 2**30
-    """The byte that is locked, behind all content: what is locked, nobody may read or write."""
+    """The byte that is locked, behind all content: what is locked, no other process may read or write."""
 
     def _lock(file: int, *, wait: bool) -> None:
         os.lseek(file, _PLACE, os.SEEK_SET)

@@ -159,7 +159,7 @@ def read(file: IO[bytes]) -> Tensors:
     """Return the tensors of an open file as read-only views of its pages, which are not read yet.
 
     All processes that do so share one copy of the file in the memory of the machine. The views stay
-    valid when the file is closed and, on Linux and macOS, when it is removed; nobody may write to it or
+    valid when the file is closed and, on Linux and macOS, when it is removed; no code may write to it or
     shorten it meanwhile. Raises FormatError if it is not in the format.
     """
     size = file.seek(0, 2)

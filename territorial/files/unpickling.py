@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return ``array``, or a copy of it if it lies in memory of somebody else that cannot be written to.
+    """Return ``array``, or a copy of it if it lies in memory of another object that cannot be written to.
 
     From protocol 5 on, numpy unpickles arrays without a copy, and buffers out of band belong to the sender.
     """

@@ -1,14 +1,14 @@
-"""Front sizes of all pairs, kept current at every capture, for a tenth of what counting them anew costs.
+"""Front sizes of all pairs, kept current at every capture, for a tenth of what counting them again costs.
 
 ``game.fronts[p, t]`` is the number of cells of owner t beside cells of player p; neutral land has no
 fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver``, only this changes:
 
 - The taker now also touches the cells beside F that it did not touch before.
 - The giver no longer touches the cells beside F that it touched through F alone.
-- Whoever touches a cell of F touched the giver there and touches the taker now.
+- A player that touches a cell of F touched the giver there and touches the taker now.
 
 All of it lies in the *zone*, the blocks with cells of F or beside F, and concerns only those who border
-the giver. While it is counted, F is nobody's: the giver has lost it and the taker not got it yet.
+the giver. While it is counted, F has no owner: the giver has lost it and the taker not got it yet.
 """
 
 from __future__ import annotations

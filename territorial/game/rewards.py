@@ -107,7 +107,7 @@ def survival(game: Game, work: Work, out: Any) -> None:
 
 @njit
 def taken(game: Game, work: Work, out: Any) -> None:
-    """The cells taken, whoever had them, as a share of all land; what is lost again does not count."""
+    """The cells taken, from any owner, as a share of all land; what is lost again does not count."""
     for p in range(1, len(out)):
         out[p] = (sum_of_row(game.taken, p) - work.before[TAKEN_BEFORE, p]) / game.clock[NUM_LAND]
 
@@ -116,7 +116,7 @@ def taken(game: Game, work: Work, out: Any) -> None:
 def kills(game: Game, work: Work, out: Any) -> None:
     """The players that died in this step, each credited to who took most of its cells in this game.
 
-    Several that took equally many share the credit; nobody has it where nobody took any.
+    Several that took equally many share the credit; no player has it where none took any.
     """
     fill(out, 0.0)
     for dead in range(1, len(out)):

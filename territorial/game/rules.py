@@ -5,7 +5,7 @@ both stop at a cap that grows with the land. A player launches troops against a 
 land; they form a pool that stays in the field. Every few ticks a player with pools takes a step: each
 pool tries to take the whole border with its target in one go, paying for the cells and their
 defence; a pool that cannot afford it spends what it has on the defenders, and a pool too small to
-try comes home. Whoever shrinks to a quarter of the largest size dies, and the land becomes free.
+try comes home. A player that shrinks to a quarter of the largest size dies, and the land becomes free.
 The game ends with one player left, with one player on nearly all land, or with time.
 
 ``territorial.reference`` is the same in slow plain Python and wins every argument; docs/rules.md is
@@ -100,7 +100,7 @@ def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> No
     """Player ``p`` sends ``fraction`` 1024ths of the balance against ``target``, for a tax.
 
     Too little is raised to what a first layer needs; what is not legal is counted and does nothing.
-    Nobody has a front with himself or with the dead, nor have the dead any, so need is 0 there.
+    There is no front with oneself, nor with or of an eliminated player, so need is 0 there.
     """
     need = need_for(game.fronts[p, target], game.pools[p, target], params)
     troops = game.troops[p]
@@ -156,7 +156,7 @@ def pay_income(game: Game, params: Params) -> None:
 
 @njit
 def step_all_due(game: Game, params: Params, work: Work) -> None:
-    """All players whose time has come step one after another, in an order drawn anew every tick."""
+    """All players whose time has come step one after another, in an order drawn every tick."""
     count = find_due(game, work)
     if count > 1:
         sort_by_key(work.due, work.keys, count)
@@ -311,7 +311,7 @@ def mark_the_dying(game: Game, params: Params) -> int:
 
 @njit
 def follow_peaks(game: Game, params: Params) -> None:
-    """Peaks of the living rise with the land at once and fall towards it slowly.
+    """Peaks of living players rise with the land at once and fall towards it slowly.
 
     They fall by a thousandth of the distance, at least by one cell, a tick. With land >= peak the fall
     is 1 as well (the shifted product is not positive then), and the larger term is the land: so one
@@ -389,7 +389,7 @@ def end_the_game(game: Game, params: Params) -> None:
 
 @njit
 def place_the_living(game: Game) -> None:
-    """The living are placed by land, then by troops; equals share the mean of their places."""
+    """Living players are placed by land, then by troops; equals share the mean of their places."""
     for p in range(1, len(game.alive)):
         if game.alive[p] != 0:
             game.place2[p] = rank_doubled(game, p)
@@ -397,7 +397,7 @@ def place_the_living(game: Game) -> None:
 
 @njit
 def rank_doubled(game: Game, p: int) -> int:
-    """Return twice the place that ``p`` has among the living by land, then by troops."""
+    """Return twice the place that ``p`` has among living players by land, then by troops."""
     better, equal = 0, 0
     for q in range(np.uint64(1), np.uint64(len(game.alive))):
         more_land, more_troops = game.land[q] - game.land[p], game.troops[q] - game.troops[p]
@@ -431,7 +431,7 @@ def set_due(game: Game, p: int) -> None:
 
 @njit
 def has_pools(game: Game, p: int) -> bool:
-    """Return whether ``p`` has any troops in the field (the dead have none)."""
+    """Return whether ``p`` has any troops in the field (eliminated players have none)."""
     union = ZERO
     for word in range(game.active.shape[1]):
         union |= game.active[p, word]

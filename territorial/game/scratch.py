@@ -1,4 +1,4 @@
-"""Scratch memory: what the kernels of one thread write to and nobody reads after the call."""
+"""Scratch memory: what the kernels of one thread write to and nothing reads after the call."""
 
 from __future__ import annotations
 

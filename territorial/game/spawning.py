@@ -1,4 +1,4 @@
-"""Setting up a game: the map, twelve cells for every seat, and the numbers everybody starts with."""
+"""Setting up a game: the map, twelve cells for every seat, and the numbers all players start with."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
 
 @njit
 def start_numbers(game: Game, params: Params) -> None:
-    """Everybody is alive with the starting troops and the land of a spawn, and nothing has happened."""
+    """All players are alive with the starting troops and the land of a spawn, and nothing has happened."""
     for p in range(len(game.alive)):
         is_seat = int64(p != NEUTRAL)
         game.alive[p] = is_seat
@@ -129,7 +129,7 @@ def start_numbers(game: Game, params: Params) -> None:
 
 @njit
 def place_spawns(game: Game, params: Params, anchors: Any) -> None:
-    """Every seat gets a spawn; the places are found first and then handed out at random.
+    """Every seat gets a spawn; the places are found first and then assigned at random.
 
     If the random places leave no room for the last of them, all are packed in reading order instead
     (that they fit so is checked when the maps are made).

@@ -30,7 +30,7 @@ class MaskableVecEnv(VecEnv):
         num_games: E.
         keywords: those of :func:`~territorial.make_vec` but ``autoreset``, ``agent_death`` and
             ``action_mask``, which are fixed; ``obs`` is "features" unless given.
-            Few bots and ``end_when="no_agents"`` waste least on the dead.
+            Few bots and ``end_when="no_agents"`` waste least on eliminated agents.
 
     """
 

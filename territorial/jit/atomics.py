@@ -1,7 +1,7 @@
 """Numbers that several threads change: operations that no other thread comes between.
 
 All are on the first entry of an int64 array. What a thread wrote before one of them (``load`` apart) is seen
-by whoever finds its result there.
+by the code that finds its result there.
 """
 
 from __future__ import annotations

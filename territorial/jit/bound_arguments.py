@@ -1,4 +1,4 @@
-"""Arguments that a kernel gets with every call, taken apart once instead of every time.
+"""Arguments that a kernel gets with every call, unboxed once instead of every time.
 
 To call a kernel, numba looks up the memory, the shape and the strides of every array that it is given. For
 the hundred arrays of a step that takes 2 microseconds a call, ten times as long as the call itself. ``Held``
@@ -27,8 +27,8 @@ Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 class Held(Generic[Arguments]):
     """``arguments``, a named tuple of numbers, arrays and named tuples of such, for kernels.
 
-    What is taken apart are the arrays, not what is in them: that may change, and is shared. Numbers are
-    copied. Not for another process: make it anew there.
+    What is unboxed are the arrays, not what is in them: that may change, and is shared. Numbers are
+    copied. Not for another process: make a new one there.
 
     ``hold`` is a kernel (arguments, memory) that calls ``keep`` with them. It stands beside the class of the
     arguments, as numba keeps with a compiled kernel where the classes of its arguments are.

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and how: what cannot be loaded, for whatever reason, is compiled anew."""
+"""Where compiled kernels are kept, and how: what cannot be loaded, for whatever reason, is compiled again."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _usable_cache() -> Path:
 def _private_cache() -> Path:
     """Return a new folder, removed at exit; one that is not there if none can be made.
 
-    What lies in it is unpickled, so it must be a folder that nobody else could have made.
+    What lies in it is unpickled, so it must be a folder that no other user could have made.
     """
     try:
         private = Path(tempfile.mkdtemp(prefix="territorial-env-"))

@@ -11,15 +11,16 @@ called and comes when all work is done is not waited for. Each thread has a *pos
     ASLEEP      the thread waits for a job: a call has to give it one
     WATCHING    the thread spins, or will without being given a job
     CALLED      the thread has not begun yet
-    WORKING     the thread is at work
+    WORKING     the thread is running
 
 The caller makes the post CALLED, and takes the call back (WATCHING) from a thread that comes too late; all
 other changes are the thread's own.
 
 **Interrupts.** A KeyboardInterrupt can be raised in the caller wherever it calls something, also in the
 middle of starting a thread or of cleaning up. So a call notes that it has begun before it hands anything out,
-and that it is done when nobody works any more. After a call that was interrupted between the two, ``retire``
-stops the threads. It can itself be interrupted and called again; when it is done, no thread is left.
+and that it is done when no thread works any more. After a call that was interrupted between the two,
+``retire`` stops the threads. It can itself be interrupted and called again; when it is done, no thread is
+left.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class Crew:
     def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
-        A thread that watches goes on with what it has. So kernel and arguments must be good for the same as
+        A thread that watches continues with what it has. So kernel and arguments must be good for the same as
         those of the last time, unless there was a ``retire`` between.
         """
         queues, posts = self.queues, self.posts
@@ -176,11 +177,11 @@ class Crew:
     def retire(self) -> None:
         """Stop the threads, once each has finished the game that it is at; the next call starts new ones.
 
-        Raises RuntimeError if one of them is still at work after PATIENCE seconds.
+        Raises RuntimeError if one of them is still running after PATIENCE seconds.
         """
         self.is_interrupted = True
         self.queues[:, NEXT] = self.queues[:, END]  # there is nothing left to take
-        are_working(self.posts, 0)  # nobody who has not begun will
+        are_working(self.posts, 0)  # no thread that has not begun will
         if self._threads is not None:
             self._threads.stop()
         self._threads = None
@@ -262,7 +263,7 @@ class Threads:
 
 
 def _serve(jobs: SimpleQueue[Any], owner: Any, ready: list[None], gone: list[None]) -> None:
-    """Do jobs until there is None, or ``owner``: nobody is left who could ask for more."""
+    """Do jobs until there is None, or ``owner``: no caller is left that could ask for more."""
     ready.append(None)
     while (job := jobs.get()) is not None and job is not owner:
         job()
@@ -313,5 +314,5 @@ def turns_in_linger() -> int:
 
 @kernel
 def wait(post: Any, turns: int) -> None:
-    """Watch a post to which nobody is called."""
+    """Watch a slot for which no call is made."""
     watch(post, turns)

@@ -59,7 +59,7 @@ class League:
 
     A trainer asks :meth:`table` or :meth:`draw` who plays, tells :meth:`record` how games came out, counts
     its steps with :meth:`advance`, and when a gate is open (:meth:`gate`) calls :meth:`freeze` and keeps the
-    weights under the name that it gets. Everybody is a text such as ``trainable:main``,
+    weights under the name that it gets. Every player is a text such as ``trainable:main``,
     ``snapshot:main-3`` or ``bot:banker``.
 
     With the same config and the same calls, everything is the same. :meth:`save` and :meth:`load` keep all
@@ -92,7 +92,7 @@ class League:
     def __init__(self, config: LeagueConfig, *, rated: bool = True) -> None:
         self.config = config
         self.payoff = PayoffMatrix()
-        """By the texts of players, snapshots that were given up not among them."""
+        """By the texts of players, evicted snapshots not among them."""
         self.ratings = Ratings() if rated else None
         self.snapshots: dict[str, Snapshot] = {}
         """By name, in the order in which they were frozen."""
@@ -144,7 +144,7 @@ class League:
     def candidates(self, learner: str, among: Sequence[str]) -> tuple[list[str], Candidates]:
         """Return all in the pools ``among`` whom a learner may meet, and what is known of them.
 
-        Where nobody is there yet, as before the first snapshot was frozen: main agents as they are now.
+        Where there is none yet, as before the first snapshot was frozen: main agents as they are now.
         """
         me = f"trainable:{self._known(learner).name}"
         names = list(dict.fromkeys(name for pool in among for name in self.pool(pool)))
@@ -186,7 +186,7 @@ class League:
     def record(self, players: Sequence[str | Player], places: Sequence[float]) -> None:
         """Count a game: who sat where, and the places of the seats, NaN for who lived when it was left.
 
-        ValueError for players who are not in the league; who has been given up since the game began is
+        ValueError for players who are not in the league; what has been evicted since the game began is
         passed over.
         """
         texts = [named(str(player)) for player in players]
@@ -250,7 +250,7 @@ class League:
     def freeze(self, learner: str) -> Frozen:
         """Take a copy of ``learner`` up as a snapshot; it enters with the learner's rating.
 
-        Where the league is full, snapshots are given up for it, see ``LeagueConfig.eviction``.
+        Where the league is full, snapshots are evicted for it, see ``LeagueConfig.eviction``.
         """
         one, name = self._known(learner), self.next_name(learner)
         self._count[learner] += 1
@@ -380,7 +380,7 @@ class League:
         return self._learners[learner]
 
     def _check_player(self, text: str) -> None:
-        """Raise ValueError for somebody who has never been in the league."""
+        """Raise ValueError for a player that has never been in the league."""
         player = self._player(text)
         if player.kind == "trainable":
             self._known(player.name)

@@ -19,7 +19,7 @@ POOLS = ("mains", "learners", "main_snapshots", "exploiter_snapshots", "snapshot
 MOST_POOLS = 32
 
 FLOOR = 0.01
-"""Nobody's weight is below this part of the mean, so that what seems to be known is tried again."""
+"""No candidate's weight is below this part of the mean, so that what seems to be known is tried again."""
 
 
 class Candidates(NamedTuple):
@@ -85,7 +85,7 @@ def _self_play(candidates: Candidates, spec: Opponents) -> Floats:
 
 
 def _uniform(candidates: Candidates, spec: Opponents) -> Floats:
-    """Everybody alike."""
+    """All candidates alike."""
     return np.ones(len(candidates.above))
 
 
@@ -95,7 +95,7 @@ def _pfsp(candidates: Candidates, spec: Opponents) -> Floats:
 
 
 def _near(candidates: Candidates, spec: Opponents) -> Floats:
-    """Those whose ratings are near one's own."""
+    """Those whose ratings are near the learner's own."""
     distance = (candidates.ratings - candidates.own_rating) / spec.scale
     nearest = np.abs(distance).min(initial=np.inf)
     return np.asarray(np.exp(-0.5 * (distance**2 - nearest**2)))

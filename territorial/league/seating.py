@@ -195,7 +195,7 @@ class LeagueTable:
 
 
 def _with_bots(players: Any, known: Mapping[str, PythonBot]) -> Any:
-    """Return players with bots in Python in the place of their names."""
+    """Return players with bots in Python instead of their names."""
     if not isinstance(players, Mapping):
         return players
     return {known.get(name, name): weight for name, weight in players.items()}

@@ -23,7 +23,7 @@ from territorial.maps.noise import random_words
 from territorial.maps.regions import Indices, check_connected
 
 MAX_ATTEMPTS = 16
-"""Maps that are generated for one game until one has room for everybody; the last resort is open land."""
+"""Maps that are generated for one game until one has room for all spawns; the last resort is open land."""
 
 # What STREAM_MAP is asked for, as the tick of H: which of the maps, and the seed of a map of a game's own.
 _WHICH, _OWN_SEED = 0, 1
@@ -58,7 +58,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
     """Return the bank of maps of ``config``: its own map, or ``num_maps`` generated ones.
 
     Map i is generated from seed (map_seed + i) mod 2**64. Of a MapMix, these are the maps of its first entry,
-    then those of the second ... Raises ValueError if a map of one's own is not one 4-connected region, if the
+    then those of the second ... Raises ValueError if a custom map is not one 4-connected region, if the
     spawns of all players do not fit on every map, or if ``num_maps`` is 0.
     """
     _check_config(config)
@@ -73,7 +73,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
 def map_of(config: GameConfig, seed: int) -> LandMask:
     """Return the map that the game with this seed, 0 to 2**64 - 1, is played on, in whatever batch.
 
-    Raises ValueError if a map of one's own is not one 4-connected region, or has no room for all spawns.
+    Raises ValueError if a custom map is not one 4-connected region, or has no room for all spawns.
     """
     _check_config(config)
     return ground_of(config, whole_number("seed", seed, 0, LARGEST_SEED)).land
@@ -105,7 +105,7 @@ def check_own_maps(config: GameConfig) -> None:
 
 
 def _first_with_room(config: GameConfig, one: MapName | LandMask, seed: int) -> Ground | None:
-    """Return the first map with room for everybody of those that the game's seed gives, or None."""
+    """Return the first map with room for all spawns of those that the game's seed gives, or None."""
     for attempt in range(MAX_ATTEMPTS):
         map_seed = (config.map_seed + _draw(seed, _OWN_SEED, attempt)) % 2**64
         ground = _ground(config, one, map_seed)

@@ -44,7 +44,7 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
 
     ``kind`` is a name with options or without, such as "lakes" or "islands:count=6,symmetry=mirror"; see
     ``map_names.KINDS``. The land is one 4-connected region; ``connected=False`` leaves the islands of an
-    archipelago that nobody can reach. Raises ValueError for an unknown kind or option, or a size or seed
+    archipelago that cannot be reached. Raises ValueError for an unknown kind or option, or a size or seed
     out of range, and TypeError for other types.
     """
     if not isinstance(kind, str):

@@ -25,7 +25,7 @@ _FOLDER = Path(__file__).parent / "lands"
 def land(name: str, height: int = LAND_SIDE, width: int = LAND_SIDE, *, connected: bool = True) -> LandMask:
     """Return a land of the real world, such as "europe", or "world:bridges=3"; see ``map_names.LANDS``.
 
-    As nobody has boats, its land is the largest 4-connected region, and what bridges join to it;
+    As there are no boats, its land is the largest 4-connected region, and what bridges join to it;
     ``connected=False`` gives all of it, bridges or not. Sizes other than 256 x 256 are made from that:
     a cell is land if half of it is. Raises ValueError for an unknown name or option, or a size out of range.
     """

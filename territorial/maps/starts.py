@@ -1,4 +1,4 @@
-"""Starting positions that are as symmetric as their map, for comparisons in which nobody starts better.
+"""Starting positions that are as symmetric as their map, for comparisons in which no seat starts better.
 
 The rules place spawns at random, so on a symmetric map, too, some seats start better than others. A
 symmetric start is a position of the game, laid out by ``VecGame.set_position``, and no change of the rules.

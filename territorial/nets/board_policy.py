@@ -1,4 +1,4 @@
-"""A policy over packed observations: decoding, a trunk of one's own, and heads for actions and values."""
+"""A policy over packed observations: decoding, a custom trunk, and heads for actions and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is legal, and actions drawn of it, on the processor: one pass in the place of a dozen operations."""
+"""What is legal, and actions drawn of it, on the processor: one pass instead of a dozen operations."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class EncodeOncePolicy(Policy):
         return self.encode(*tables), games, seats
 
     def _targets(self, encoded: Encoded, own: Tensor, games: Tensor, seats: Tensor) -> Tensor:
-        """Return (N, P + 1): the scores of neutral land and of all seats in ego order, one's own first."""
+        """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first."""
         players = self.layout.num_players
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
         owners = functional.pad(others + 1, (1, 0))
@@ -252,7 +252,7 @@ class SeatAttention(nn.Module):
         self.thinks = _mlp(width, 2 * width, width)
 
     def forward(self, seats: Tensor, pairs: Tensor, alive: Tensor) -> Tensor:
-        """Return (E, P, width) of seats; the dead are not attended to but by themselves.
+        """Return (E, P, width) of seats; eliminated seats are attended to by themselves alone.
 
         ``pairs``: (E, P, P, pair). ``alive``: bool (E, P).
         """

@@ -23,8 +23,8 @@ OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
 MAX_OPEN = 128
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
 MAX_MAPPED = 256 * 2**20
-"""Bytes of open snapshots whose pages a process keeps tables of: half a MB that nobody else can have. One of
-5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
+"""Bytes of open snapshots whose pages a process keeps tables of: half a MB that no other process can have.
+One of 5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
 
 
 def manifest_of(
@@ -111,7 +111,7 @@ class FrozenPolicies:
         return actions
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
-        """Have the snapshots ``playing`` open, and let go of all that are neither these nor ``others``.
+        """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
 
         What is removed from the store afterwards can play on if it is among ``playing``. Raises the
         errors of :meth:`act`.
@@ -134,7 +134,7 @@ class FrozenPolicies:
         self._verified |= other._verified
 
     def close(self) -> None:
-        """Let go of all snapshots."""
+        """Release all snapshots."""
         self._open.clear()
         self._mapped.clear()
         self._networks.clear()

@@ -61,7 +61,7 @@ class SnapshotPolicy:
         return act
 
     def stop(self) -> None:
-        """Let go of the weights; the network without weights stays for the next snapshot."""
+        """Release the weights; the network without weights stays for the next snapshot."""
         table = _tables.get(str(self.store.path))
         if table is not None:
             table[1].policies.keep([], ())

@@ -205,7 +205,7 @@ def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: 
 
 @njit
 def observe_globals(game: Game, params: Params, out: Any) -> None:
-    """Write the numbers that are the same for everybody; ``out``: float32 (columns,)."""
+    """Write the numbers that are the same for all seats; ``out``: float32 (columns,)."""
     now = game.clock[TICK]
     living = 0
     for p in range(np.uint64(1), np.uint64(len(game.alive))):
@@ -318,7 +318,7 @@ def was_dead(game: Game, p: int, players: Any) -> bool:
 
 @njit
 def sum_pools(game: Game, sums: Any) -> None:
-    """Write the troops that everybody has in the field, and those of others against him: int64 (2, P+1)."""
+    """Write the troops that each player has in the field, and those of others against it: int64 (2, P+1)."""
     for p in range(np.uint64(len(game.troops))):
         sums[0, p] = sums[1, p] = 0
     for p in range(1, len(game.troops)):
@@ -333,7 +333,7 @@ def sum_pools(game: Game, sums: Any) -> None:
 
 @njit
 def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
-    """Return the interest rate of ``p`` in basis points if it were paid now; 0 for the dead."""
+    """Return the interest rate of ``p`` in basis points if it were paid now; 0 for eliminated players."""
     land = game.land[p]
     if game.alive[p] == 0 or land <= 0:
         return 0

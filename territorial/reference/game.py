@@ -145,7 +145,7 @@ class ReferenceGame:
         self.ledger["tax"][p] += tax
 
     def is_legal(self, p: int, t: int) -> bool:
-        """The living may attack neutral land or others alive, if they touch and can afford it."""
+        """Living players may attack neutral land or others alive, if they touch and can afford it."""
         if p not in self.seats or not self.alive[p]:
             return False
         if t == p or not (t == NEUTRAL or (t in self.seats and self.alive[t])):
@@ -167,21 +167,21 @@ class ReferenceGame:
         ]
 
     def pay_interest(self) -> None:
-        """The living are paid interest on their balance; pools earn nothing."""
+        """Living players are paid interest on their balance; pools earn nothing."""
         for p in self.living():
             gain = formulas.interest_gain(self.config, self.tick, self.troops[p], self.land[p], self.num_land)
             self.troops[p] += gain
             self.ledger["interest"][p] += gain
 
     def pay_income(self) -> None:
-        """The living are paid for every cell they own."""
+        """Living players are paid for every cell they own."""
         for p in self.living():
             gain = formulas.income_gain(self.config, self.troops[p], self.land[p])
             self.troops[p] += gain
             self.ledger["income"][p] += gain
 
     def due_players(self) -> list[int]:
-        """The living with a pool who have waited long enough step, in an order drawn each tick."""
+        """Living players with a pool that have waited long enough step, in an order drawn each tick."""
         due = [p for p in self.living() if self.tick >= self.next_step[p] and any(self.pools[p])]
         return sorted(due, key=self.order_key)
 
@@ -273,7 +273,7 @@ class ReferenceGame:
         self.ledger["capped"][p] += refund - paid
 
     def fallen_players(self) -> list[int]:
-        """Whoever is down to a quarter of the peak dies this tick (nobody, with deaths off)."""
+        """A player down to a quarter of the peak dies this tick (none does, with deaths off)."""
         if not self.config.deaths:
             return []
         return [p for p in self.living() if formulas.is_fallen(self.config, self.land[p], self.peak[p])]
@@ -301,7 +301,7 @@ class ReferenceGame:
                 self.is_fresh[q][d] = False
 
     def is_finished(self) -> bool:
-        """The game ends with one player left, 90 % of the land in one hand, or by the clock."""
+        """The game ends with one player left, 90 % of the land in one hand, or by the time limit."""
         if len(self.living()) <= 1:
             return True
         if 100 * max(self.land[1:]) >= self.config.win_percent * self.num_land:
@@ -311,14 +311,14 @@ class ReferenceGame:
     # ------------------------------------------------------------------ results
 
     def placements(self) -> list[float]:
-        """The living place by land, then troops; then the dead, later is better; ties share."""
+        """Living players place by land, then troops; then eliminated ones, later is better; ties share."""
         if not self.over:
             raise ValueError("the game is not over; place_of_dead(p) places a dead player before that")
         ranks = [self._rank(p) for p in self.seats]
         return [_shared_place(rank, ranks) for rank in ranks]
 
     def place_of_dead(self, p: int) -> float:
-        """All who live or died later place above the dead p, whatever comes: known at the death."""
+        """All who live or died later place above the eliminated p, whatever comes: known at the death."""
         if self.alive[p]:
             raise ValueError(f"seat {p} is alive; only the place of the dead is known before the end")
         return _shared_place(self._rank(p), [self._rank(q) for q in self.seats])

@@ -67,7 +67,7 @@ def best_drawn_anchor(
 
 
 def packed_anchors(config: GameConfig, land: LandMask) -> list[Cell]:
-    """Fill the map in reading order, for maps so tight that spreading leaves somebody out."""
+    """Fill the map in reading order, for maps so tight that spreading leaves a seat out."""
     free = free_cells(land)
     anchors: list[Cell] = []
     for _ in range(config.num_players):

@@ -37,7 +37,7 @@ class Drawer(Protocol[Drawn]):
         """Return or show what the game looks like."""
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
 
 
 def make_drawer(
@@ -72,7 +72,7 @@ class Drawers:
         return draw_game(self._of_game[k][1], game, k)
 
     def close(self, k: int | None = None) -> None:
-        """Let go of what draws game ``k``, or any."""
+        """Release what draws game ``k``, or any."""
         for i in [i for i in self._of_game if k in (None, i)]:
             self._of_game.pop(i)[1].close()
 

@@ -1,4 +1,4 @@
-"""Showing a game to whoever sits there: in a window, or on the terminal where there is no display."""
+"""Showing a game to the user: in a window, or on the terminal where there is no display."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class _Terminal:
         self._stream.flush()
 
     def _fit(self) -> None:
-        """Begin anew on a terminal of another size."""
+        """Begin again on a terminal of another size."""
         size = shutil.get_terminal_size()
         if size == self._size:
             return

@@ -26,7 +26,7 @@ REQUEST_SECONDS = 10
 REQUEST_BYTES = 2**14
 """A request that is longer is refused; browsers send about 1 KB."""
 SECONDS_WITHOUT_PROGRESS = 30
-"""After these a client that has not taken PIECE_BYTES is given up."""
+"""After these a client that has not taken PIECE_BYTES is disconnected."""
 PIECE_BYTES = 2**16
 
 _HEADERS = {
@@ -86,7 +86,7 @@ class PageServer(ThreadingMixIn, TCPServer):
     Requests must name this very server in their Host header, or the pages of other sites could read
     what is served here once their name is made to lead here (DNS rebinding): a server on a
     loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
-    nobody can make lead elsewhere. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
+    no other site can redirect. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
     """
 
     allow_reuse_address = os.name != "nt"  # there it would share the port with whoever has it

@@ -27,7 +27,7 @@ class Frame(NamedTuple):
     alive: npt.NDArray[np.bool_]
     """(P,)"""
     death_tick: npt.NDArray[np.int64] | None = None
-    """(P,) when the dead died; of the living it says nothing. None: at the first frame without them."""
+    """(P,) when eliminated players died; no meaning for others. None: at the first frame without them."""
 
 
 class FrameSource(Protocol):
@@ -51,7 +51,7 @@ class FrameSource(Protocol):
 
     @property
     def num_ticks(self) -> int | None:
-        """Ticks from beginning to end; None while nobody knows."""
+        """Ticks from beginning to end; None while it is unknown."""
 
     def frames(self, every: int = ...) -> Iterator[Frame]:
         """Yield the game from its first tick on, ``every`` so many ticks, and as it ends."""

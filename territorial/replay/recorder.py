@@ -249,7 +249,7 @@ class Recorder:
         """Move what is logged of game ``k`` to its reel and return that; None if it is over or not recorded.
 
         Where Ctrl-C came in between a step and the recorder, the game may have been replaced, or its log
-        have run over: such a game is given up.
+        have run over: such a game is dropped.
         """
         reel, slot = self._reels.get(k), self._tape.slots[k]
         if reel is None or reel.replay is not None:

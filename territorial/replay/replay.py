@@ -1,4 +1,4 @@
-"""Replay: one game as all that is needed to play it again: the setting, the seed, everybody's launches."""
+"""Replay: one game as all that is needed to play it again: the setting, the seed, all launches."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Replay:
 
         It is the same VecGame every time, moved to where it is wanted: to play on, take :meth:`game`.
         Positions are kept on the way, so that going back and forth is quick. One thread at a time; a
-        ``Player`` of one's own is independent of this one.
+        new ``Player`` is independent of this one.
         """
         return self._player.seek(tick)
 

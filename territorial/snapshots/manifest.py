@@ -29,7 +29,7 @@ class Manifest:
     """The description of one snapshot; all of it can be written as JSON.
 
     Args:
-        architecture: the name under which whoever builds the network knows it.
+        architecture: the name by which the code that builds the network knows it.
         observation: the form of observations that it reads, such as "packed" or "features".
         action_format: the form of its actions, such as "discrete" or "multi_discrete".
         height: rows of the map it was trained on, in cells; 16 to 1024.

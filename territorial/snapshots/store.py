@@ -61,7 +61,7 @@ class Packed(NamedTuple):
 class Weights(Mapping[str, npt.NDArray[Any]]):
     """The tensors of a snapshot by name: read-only arrays that alias the file, shared by all processes.
 
-    ``torch.from_numpy`` takes them without a copy (and warns that nobody must write to them: the system
+    ``torch.from_numpy`` takes them without a copy (and warns that no code must write to them: the system
     ends a process that does). A tensor of a dtype which numpy lacks is shown as whole numbers of the
     same width; ``dtypes`` has its real one: ``torch.from_numpy(a).view(torch.bfloat16)`` where it is
     "BF16".
@@ -108,7 +108,7 @@ class SnapshotStore:
 
     Any number of processes may use one store at once. A snapshot appears complete or not at all, also
     when a process or the machine is stopped half way, and never changes; another may have its name once it
-    is removed. Whoever has it loaded then keeps it. Nothing in its files is ever executed or unpickled.
+    is removed. A process that has it loaded keeps it. Nothing in its files is ever executed or unpickled.
 
     A store can be pickled: the other side opens the same folder. Where that is another machine, give it
     ``fetch``, which all its processes together call once for each snapshot that they come to need.
@@ -187,7 +187,7 @@ class SnapshotStore:
             self._commit(folder, name)
 
     def remove(self, name: str) -> None:
-        """Remove a snapshot; whoever has it loaded keeps it.
+        """Remove a snapshot; a process that has it loaded keeps it.
 
         Raises UnknownSnapshotError if it is not here. Windows refuses while a process has it loaded:
         PermissionError, and it stays.

@@ -250,7 +250,7 @@ def find_bad_masks(setting: Setting) -> str | None:
 
 
 def find_illegal_launches(setting: Setting) -> str | None:
-    """Whoever obeys the masks that are shown never does what is not legal, by the game's own count."""
+    """A policy that obeys the masks that are shown never does what is not legal, by the game's own count."""
     stack = setting.stack()
     has_masks = has_counts = False
     for count, (_, step) in enumerate(setting.episode(stack)):
@@ -289,7 +289,7 @@ def find_spoiled_dead(setting: Setting) -> str | None:
 
 
 def find_changing_infos(setting: Setting) -> str | None:
-    """Infos have the same keys for everybody at every time, and numbers or arrays in them."""
+    """Infos have the same keys for all agents at every time, and numbers or arrays in them."""
     stack = setting.stack()
     first: set[Any] | None = None
     for count, (_, step) in enumerate(setting.episode(stack)):

@@ -69,7 +69,7 @@ def land_counts(game: VecGame, k: int) -> str:
 
 
 def nothing_is_negative(game: VecGame, k: int) -> str:
-    """No troops and no pools below zero, and nobody has a pool against itself."""
+    """No troops and no pools below zero, and no player has a pool against itself."""
     state = game.state
     if (state.troops[k] < 0).any() or (state.pools[k] < 0).any():
         return "troops or pools below zero"
@@ -79,7 +79,7 @@ def nothing_is_negative(game: VecGame, k: int) -> str:
 
 
 def the_dead_have_nothing(game: VecGame, k: int) -> str:
-    """The dead own no land and no troops, nobody has a pool against them, and their death has a tick."""
+    """Eliminated players own no land and no troops, no pool is against them, and their death has a tick."""
     state = game.state
     is_dead = state.alive[k] == 0
     is_dead[0] = False
@@ -94,7 +94,7 @@ def the_dead_have_nothing(game: VecGame, k: int) -> str:
 
 
 def the_living_are_large_enough(game: VecGame, k: int) -> str:
-    """Nobody lives that has shrunk to a quarter of its largest land, if there are deaths."""
+    """No player lives that has shrunk to a quarter of its largest land, if there are deaths."""
     state, config = game.state, game.config
     if not config.deaths:
         return "" if state.alive[k, 1:].all() else "somebody died though deaths are off"

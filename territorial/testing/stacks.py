@@ -52,7 +52,7 @@ class Stack(ABC):
         """Play the actions of all ``agents``."""
 
     def begin(self, seed: int | None = None) -> Step:
-        """Begin an episode; return what ``reset`` shows as a step that nobody acted in."""
+        """Begin an episode; return what ``reset`` shows as a step without actions."""
         observations, infos = self.reset(seed)
         return Step(observations, {}, {}, {}, infos)
 
@@ -131,7 +131,7 @@ class SingleStack(Stack):
 
 
 class VectorStack(Stack):
-    """A Gymnasium ``VectorEnv``: its sub-environments are agents 0, 1 ... that begin anew unasked."""
+    """A Gymnasium ``VectorEnv``: its sub-environments are agents 0, 1 ... that reset by themselves."""
 
     kind = "Gymnasium, vector"
 

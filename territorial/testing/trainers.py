@@ -103,7 +103,7 @@ TRAINERS = (
 
 
 def traits_of(stack: Stack, play: Iterable[Step]) -> dict[str, str]:
-    """Return what an episode shows of a stack. Where nobody dies, nothing is known of ``agent_death``."""
+    """Return what an episode shows of a stack. Where no agent dies, nothing is known of ``agent_death``."""
     places: set[str] = set()
     deaths: set[str] = set()
     listed: list[Any] = []
@@ -121,7 +121,7 @@ def _has_mask(told: Any) -> bool:
 
 
 def _deaths(before: list[Any], after: list[Any], step: Step) -> set[str]:
-    """Return what became of agents that died while others played on."""
+    """Return what happened to agents that died while others played on."""
     kept = {"keep" for agent in after if _is_dead(step.infos.get(agent))}
     return {"remove"} if after and set(before) - set(after) else kept
 

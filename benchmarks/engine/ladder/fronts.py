@@ -3,7 +3,7 @@
 
     python benchmarks/engine/ladder/fronts.py
 
-Every rung is the whole function, is checked against the slow twin for all pairs of a board in full swing, and
+Every rung is the whole function, is checked against the reference for all pairs of a board in full swing, and
 is timed on the same pairs. What a rung is there to show stands in its docstring.
 """
 
@@ -99,7 +99,7 @@ RUNGS: tuple[Callable[[Position, int, int], int], ...] = (by_masks, by_cells, by
 
 
 def position_of(config: territorial.GameConfig, steps: int) -> tuple[Position, ReferenceGame]:
-    """Return a position after so many steps of bots, and the twin in the same."""
+    """Return a position after so many steps of bots, and the reference in the same."""
     seats = [territorial.LINEUPS["mixed-1"].seats[i % 32] for i in range(config.num_players)]
     game = territorial.VecGame(config, 1, seats=seats, observe=False, autoreset="disabled")
     game.reset(seeds=[0])

@@ -4,7 +4,7 @@
     python benchmarks/engine/ladder/packing.py
 
 Every rung is the whole way of a stack from one step to the next, but for the list of changed cells. It is
-checked against the packer of the slow twin, step after step of a game, and timed over the same steps. What a
+checked against the packer of the reference, step after step of a game, and timed over the same steps. What a
 rung is there to show stands in its docstring.
 """
 
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What the rung that works from entries is given; taken apart beforehand, as the engine does it."""
+    """What the rung that works from entries is given; split beforehand, as the engine does it."""
 
     boards: npt.NDArray[np.uint64]
     history: npt.NDArray[np.uint64]
@@ -299,7 +299,7 @@ def seen(stack: Stack, layout: ObsLayout) -> bytes:
 
 
 def expected(layout: ObsLayout, boards: Any) -> bytes:
-    """Return the stack after the last of ``boards`` as the slow twin packs it."""
+    """Return the stack after the last of ``boards`` as the reference packs it."""
     newest = boards[-FRAMES:]
     return pack_planes(layout, [np.where(b == layout.blocked_code, BLOCKED, b).tolist() for b in newest])
 
