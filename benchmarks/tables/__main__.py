@@ -621,8 +621,8 @@ def boards_once() -> str:
         f"{found['times_as_fast']:.1f} times as fast by CPU time, "
         f"{found['times_as_fast_by_the_wall']:.1f} by wall time. The games: {found['height']} x "
         f"{found['width']}, {found['agents']} agents, stacks of {found['frames']}, "
-        f"{found['games']} games in one process. Network: {found['network']}. Medians on {found['machine']['cpu']}, Ray {found['versions']['ray']} "
-        "(`benchmarks/rllib/rllib_boards.py`)."
+        f"{found['games']} games in one process. Network: {found['network']}. Medians on "
+        f"{found['machine']['cpu']}, Ray {found['versions']['ray']} (`benchmarks/rllib/rllib_boards.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
 
