@@ -67,12 +67,12 @@ class GameConfig:
         height: rows of the map, in cells; 16 to 1024; default 256.
         width: columns of the map, in cells; 16 to 1024; default 256.
         num_players: seats of the game, P; 2 to 250; default 32.
-        map: a kind of map (open, lakes, mountains, islands, continents, maze, archipelago) or a land such as
-            europe, both with options if wanted, as in islands:count=6; a LandMask of one's own, or a MapMix;
-            `territorial maps` lists all; default "lakes".
+        map: a kind of map (open, lakes, mountains, islands, continents, maze, archipelago), or a land such as
+            europe. Both take options, as in islands:count=6. It may also be a LandMask or a MapMix.
+            `territorial maps` lists all names; default "lakes".
         map_seed: seed of the first generated map; 0 to 2**64 - 1; default 0.
-        num_maps: generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0 makes a
-            new map for every game; 0 to 1024; default 1.
+        num_maps: generated maps, of which each game draws one; their seeds are map_seed, map_seed + 1 and so
+            on. 0 makes a new map for every game; 0 to 1024; default 1.
         decision_every: ticks from one decision to the next; 1 to 1000; default 10.
         max_ticks: the game ends after this many ticks; 1 to 10000000; default 10000.
         starting_troops: troops of every seat at the start; 1 to 1000000; default 512.
@@ -98,8 +98,8 @@ class GameConfig:
             to 100; default 2.
         income_every: ticks from one income payment to the next; 1 to 10000; default 100.
         income_per_cell: troops per cell paid as income; 0 to 1000; default 1.
-        cadence_land: three land sizes, in cells, at which attack steps become one tick more frequent; whole
-            numbers from 1 to 1048576 that rise; default (1000, 10000, 60000).
+        cadence_land: three rising land sizes, in cells. At each of them attack steps become one tick more
+            frequent; whole numbers from 1 to 1048576; default (1000, 10000, 60000).
         min_layers: an attack with less than this many troops per cell ends; 1 to 100; default 3.
         neutral_cost: troops spent per neutral cell; 0 to 100; default 2.
         attack_cost: troops spent per enemy cell before its defence; 0 to 100; default 2.
@@ -111,8 +111,8 @@ class GameConfig:
             1000.
         win_percent: percentage of the land at which its owner ends the game; 1 to 100; default 90.
         handicap: bots of the lower levels start with fewer troops than others; default False.
-        rewards: parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5
-            (docs/rewards.md); the parts are land, placement, survival, taken, kills, land_zero_sum,
+        rewards: parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. See
+            docs/rewards.md. The parts are land, placement, survival, taken, kills, land_zero_sum,
             placement_zero_sum, survival_zero_sum, taken_zero_sum, kills_zero_sum; default (("land", 1.0),
             ("placement", 1.0)).
 
@@ -141,9 +141,8 @@ class GameConfig:
     map: str | LandMask | MapMix = field(
         default="lakes",
         metadata={
-            "help": f"a kind of map ({', '.join(MAP_KINDS)}) or a land such as europe, both with options if "
-            "wanted, as in islands:count=6; a LandMask of one's own, or a MapMix; `territorial maps` "
-            "lists all"
+            "help": f"a kind of map ({', '.join(MAP_KINDS)}), or a land such as europe. Both take options, "
+            "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial maps` lists all names"
         },
     )
     map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
@@ -151,8 +150,8 @@ class GameConfig:
         1,
         0,
         1024,
-        "generated maps (seeds map_seed, map_seed + 1 ...), of which each game draws one; 0 makes a new map "
-        "for every game",
+        "generated maps, of which each game draws one; their seeds are map_seed, map_seed + 1 and so on. 0 "
+        "makes a new map for every game",
     )
     decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
     max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
@@ -193,8 +192,8 @@ class GameConfig:
     cadence_land: tuple[int, ...] = field(
         default=(1_000, 10_000, 60_000),
         metadata={
-            "help": "three land sizes, in cells, at which attack steps become one tick more frequent; whole "
-            f"numbers from 1 to {MAX_SIDE**2} that rise"
+            "help": "three rising land sizes, in cells. At each of them attack steps become one tick more "
+            f"frequent; whole numbers from 1 to {MAX_SIDE**2}"
         },
     )
     min_layers: int = _option(3, 1, 100, "an attack with less than this many troops per cell ends")
@@ -216,8 +215,8 @@ class GameConfig:
     rewards: Weights = field(
         default=DEFAULT,
         metadata={
-            "help": "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5 "
-            f"(docs/rewards.md); the parts are {', '.join(NAMES)}"
+            "help": "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. "
+            f"See docs/rewards.md. The parts are {', '.join(NAMES)}"
         },
     )
 

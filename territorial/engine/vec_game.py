@@ -215,15 +215,15 @@ class VecGame:
         seed: seed of the batch; game k plays its episode e with seed H(seed, 2, k, e); 0 to 2**64 - 1,
             default 0.
         num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
-        seats: one entry per seat, for all games: "agent", "external" (acts like an agent, and ``end_when``
-            does not count it), the name of a bot, or a bot in Python (``territorial.bots.PythonBot``);
-            default None: all seats are agents.
-        autoreset: "same_step": a new game takes the place of one that ended, within the same step;
-            "disabled": a game that ended stays as it is; default "same_step".
+        seats: one entry per seat, for all games: "agent", "external", the name of a bot, or a bot in Python
+            (``territorial.bots.PythonBot``). "external" acts like an agent, and ``end_when`` does not count
+            it. Default None: all seats are agents.
+        autoreset: "same_step": a new game takes the place of one that ended, within the same step.
+            "disabled": a game that ended stays as it is. Default "same_step".
         end_when: "game": a game is played to its end; "no_agents": a game is also replaced when no seat
             called "agent" is alive; default "game".
         observe: False: observations are not kept up to date, for play without policies; default True.
-        frames: F, boards in an observation, the newest and those of the steps before it; 0 leaves out boards
+        frames: F, boards in an observation: the newest and those of the steps before it. 0 leaves out boards
             and deltas; 0 to 16, default 1.
         maps: one map per game, a name or a ``LandMask``, instead of the map of ``config``; default None:
             games draw from the map of ``config``.

@@ -40,8 +40,8 @@ class EnvOptions:
     """How an environment shows a game and takes actions.
 
     Args:
-        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
-            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
             docs/observation.md; default "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
@@ -57,15 +57,15 @@ class EnvOptions:
         max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
-            are added to those of the config; see docs/rewards.md; default None: no others.
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
+            added to those of the config. See docs/rewards.md; default None: no others.
 
     """
 
     obs: str = _option(
         "packed",
-        'form of observations: "packed" (bit planes of the board, and tables), "features" (one vector '
-        'without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see '
+        'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
+        'the board; "pooled": planes of low resolution; "onehot": one plane per owner. See '
         "docs/observation.md",
     )
     frames: int = _option(
@@ -102,8 +102,8 @@ class EnvOptions:
     reward_fn: RewardFunction | None = field(
         default=None,
         metadata={
-            "help": "a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose "
-            "rewards are added to those of the config; see docs/rewards.md",
+            "help": "a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards "
+            "are added to those of the config. See docs/rewards.md",
             "none": "no others",
         },
     )

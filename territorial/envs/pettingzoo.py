@@ -77,8 +77,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ============  =================================  ==================================================
 
     **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
-    ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k: 1 is neutral land, 2 the
-    agent itself (never legal), 3.. the other players in the order in which it sees them. With
+    ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k. Target 1 is neutral land, 2 is
+    the agent itself (never legal), 3.. are the other players in the order in which it sees them. With
     ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and
     k = 0 holds. Every living agent must act. An action that the mask forbids holds, and is counted in the
     info. Actions of the dead and of agents that have left the game are ignored; anything else raises
@@ -88,11 +88,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     (10 * (P + 1) + 1,). Of two parts there are two masks, a tuple of int8 (P + 2,) and (10,), which is what
     ``action_space(agent).sample(mask)`` takes. ``action_masks()`` has them all as flat arrays.
 
-    **Rewards.** The change of the agent's share of all land in this step; and once, when it dies or the
-    game ends, 1 - 2 * (place - 1) / (P - 1): 1 for the first place, -1 for the last, zero in sum over all
-    players. Equal players share the mean of their places. The reward of a step lies between -2 and 2.
-    ``rewards`` of the config weighs these and other parts differently, ``territorial.config.rewards`` lists
-    them; ``reward_fn`` adds a function of one's own.
+    **Rewards.** The change of the agent's share of all land in this step. When the agent dies or the game
+    ends, the value of its place is added once: 1 - 2 * (place - 1) / (P - 1). That is 1 for the first place,
+    -1 for the last, and zero in sum over all players. Equal players share the mean of their places. The
+    reward of a step lies between -2 and 2. ``rewards`` of the config weighs these and other parts
+    differently, ``territorial.config.rewards`` lists them; ``reward_fn`` adds a function of one's own.
 
     **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
     512 troops (``starting_troops``). ``reset(seed=s)`` begins the first game of seed s;
@@ -102,15 +102,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
     whichever is first; it is then no longer in ``agents``. With ``agent_death="keep"`` all agents stay to the
-    end of the game and are terminated together: the dead look on, may do nothing but hold, and get no
-    rewards but that of their last step. After ``max_cycles`` steps all agents
+    end of the game and are terminated together. Agents that were eliminated still observe, may only hold,
+    and get no rewards after that of their last step. After ``max_cycles`` steps all agents
     left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
     ``RuntimeError``, and returns empty dicts for no actions; the game may go on among bots, but nobody looks.
 
-    **Infos.** Numbers, the same for every agent at every time: ``alive`` 0 or 1, ``land`` cells, ``troops``
-    at home, ``illegal``, ``raised`` and ``bounced`` launches so far, ``place`` (0.0 until it is known),
-    ``tick``; the parts of the reward, ``reward_land`` and ``reward_placement`` unless others are chosen; and
-    ``action_mask`` where the option puts it there.
+    **Infos.** The same keys for every agent at every time, with numbers: ``alive`` 0 or 1, ``land`` in cells,
+    ``troops`` at home, ``place`` (0.0 until it is known) and ``tick``. ``illegal``, ``raised`` and
+    ``bounced`` count launches so far. The parts of the reward are there as well: ``reward_land`` and
+    ``reward_placement`` unless others are chosen. ``action_mask`` is there where the option says so.
 
     **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
     scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
@@ -122,8 +122,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
-        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
-            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
             docs/observation.md; default "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
@@ -139,10 +139,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
-            are added to those of the config; see docs/rewards.md; default None: no others.
-        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
-            in colour, 80 characters wide; "human" shows the game in a window, or as text on the terminal
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
+            added to those of the config. See docs/rewards.md; default None: no others.
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
+            in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
             second. Default None: ``render`` is an error.
 
@@ -467,8 +467,8 @@ def parallel_env(
         num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
-        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
-            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
             docs/observation.md; default "packed".
         agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
             docs/agent_life.md; default "remove".
@@ -477,8 +477,8 @@ def parallel_env(
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             default "discrete".
         max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
-        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
-            in colour, 80 characters wide; "human" shows the game in a window, or as text on the terminal
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
+            in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
             second. Default None: ``render`` is an error.
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
@@ -488,8 +488,8 @@ def parallel_env(
             for that form only; default False.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
-            are added to those of the config; see docs/rewards.md; default None: no others.
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
+            added to those of the config. See docs/rewards.md; default None: no others.
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
             fields that are given change those of ``config``.

@@ -85,24 +85,24 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``: then the arrays of "packed" are read-only views
-    of the engine's memory, and so is the info of agents, but ``place``, where all seats are agents; masks in
+    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
+    of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
     observations have memory of their own that stays where it is. All of these show what is new after the next
     step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
         config: rules, size and map of all games; default None: those of ``GameConfig()``.
-        seats: one entry per seat: "agent", the name of a bot, or a bot in Python; or a list of E such lists,
-            one a game, with equally many agents; default None: all seats are agents.
+        seats: one entry per seat: "agent", the name of a bot, or a bot in Python. Or a list of E such lists,
+            one per game, with equally many agents. Default None: all seats are agents.
         maps: a list of E maps, names or ``LandMask`` objects, one a game; default None: games draw from the
             map of the config.
         autoreset: when the next game takes the place of one that has ended: "same_step", "next_step" or
             "disabled" (only ``reset_game`` begins it); default "same_step".
         num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
         options: the options that all environments have in common; default None: those of ``EnvOptions()``.
-        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
-            text; "human" shows game 0 in every step; default None: ``render`` is an error.
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text; "human" shows game 0 in every step. Default None: ``render`` is an error.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
@@ -495,22 +495,22 @@ def make_vec(
         height: rows of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
         width: columns of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
         num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
-        seats: one entry per seat: "agent", the name of a bot, or a bot in Python; or a list of E such lists,
-            one a game, with equally many agents; default None: all seats are agents.
+        seats: one entry per seat: "agent", the name of a bot, or a bot in Python. Or a list of E such lists,
+            one per game, with equally many agents. Default None: all seats are agents.
         maps: a list of E maps, names or ``LandMask`` objects, one a game; default None: games draw from the
             map of the config.
         autoreset: when the next game takes the place of one that has ended: "same_step", "next_step" or
             "disabled" (only ``reset_game`` begins it); default "same_step".
         num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
-        render_mode: what ``render`` does: "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
-            text; "human" shows game 0 in every step; default None: ``render`` is an error.
+        render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
+            text; "human" shows game 0 in every step. Default None: ``render`` is an error.
         config: rules, size and map of all games; default None: those of ``GameConfig()``.
         keywords: options of environments, listed below, and other fields of :class:`~territorial.GameConfig`,
             such as ``decision_every=1``. All fields that are given change those of ``config``.
 
     Keyword Args:
-        obs: form of observations: "packed" (bit planes of the board, and tables), "features" (one vector
-            without the board), "pooled" (planes of low resolution) or "onehot" (one plane per owner); see
+        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
             docs/observation.md; default "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
@@ -526,8 +526,8 @@ def make_vec(
         max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players, whose rewards
-            are added to those of the config; see docs/rewards.md; default None: no others.
+        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
+            added to those of the config. See docs/rewards.md; default None: no others.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.

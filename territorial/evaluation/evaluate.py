@@ -133,19 +133,22 @@ def evaluate(
     """Return how policies do in settings, ``episodes`` games a pair.
 
     Game k of every policy in a setting has the seed ``seed`` + k and the same seats, so that policies can be
-    compared game by game. No trainer is built: a process plays a batch of games of one pair after the other,
-    with no more in memory than its networks, whose weights are mapped from the files of their store.
+    compared game by game. No trainer is built: a process plays a batch of games of one pair after the other.
+    It has only their networks in memory, whose weights are mapped from the files of their store.
 
     Args:
-        policies: by names that are not those of bots: bots (names, ``module:Class`` or objects), or networks
-            such as ``territorial.nets.players.SnapshotPolicy``; or a list of those that have a ``name``.
+        policies: policies by their names, which are not those of bots. A policy is a bot (name,
+            ``module:Class`` or object), or a network such as ``territorial.nets.players.SnapshotPolicy``. A
+            list of policies that have a ``name`` does as well.
         configs: settings by name.
         episodes: games per pair of a policy and a setting; at least 1.
         pairs: which pairs to play, (policy, setting) each; default None: all.
         seed: seed of the first game; default 0.
-        out: a file to keep every game in as a line of JSON. If it is there, only what it lacks is played:
-            games of the same policies, settings and seed; others may have been added; default None: no file.
-        processes: number of processes that play; 1 plays in this process; default None: one per core.
+        out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
+            played; it must be of the same policies, settings and seed, and may have others. Default None: no
+            file.
+        processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
+            core.
         play: a function that plays portions, such as on a cluster; default None: processes of this machine.
         progress: True: a line on stderr says how many games have been played; default True.
 

@@ -57,13 +57,13 @@ class Payoff(NamedTuple):
 class PayoffMatrix:
     """For every two players, how often one is placed above the other in the games in which both sit.
 
-    A game counts once for a pair, however many seats the two have in it: as the share of the pairs of their
-    seats in which the first is above, equal places a half. With 32 seats a player as good as all others
-    wins one game in 32, and is above each of them in one of two.
+    A game counts once for a pair, however many seats the two have in it. It counts as the share of the pairs
+    of their seats in which the first is above; equal places count a half. With 32 seats a player as good as
+    all others wins one game in 32, and is above each of them in one of two.
 
     Args:
-        capacity: players that are remembered; beyond that, those are forgotten who have not played for
-            longest, so that memory has a bound however many come and go; default None: all.
+        capacity: players that are remembered. Beyond that, those are forgotten who have not played for
+            longest, so that memory is bounded. Default None: all are remembered.
 
     """
 

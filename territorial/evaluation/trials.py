@@ -60,11 +60,11 @@ class Setting:
 
     Args:
         config: rules, size and maps.
-        seats: one entry a seat: "agent" where the policy plays, a bot's name, or the name of another of the
-            policies; default None: one seat for the policy, bots of the line-up "mixed-1" at the others.
-        max_steps: decisions after which a game is left; those who live then are placed by land, then by
-            troops; default None: never.
-        rotate: True: everybody moves on by one seat from game to game; default True.
+        seats: one entry per seat: "agent" where the policy plays, the name of a bot, or the name of another
+            policy. Default None: one seat for the policy, and bots of the line-up "mixed-1" at the others.
+        max_steps: decisions after which a game is left. Players who live then are placed by land, then by
+            troops; at least 1, default None: never.
+        rotate: True: all players move on by one seat from game to game; default True.
 
     A game is left, too, when all seats of the policy are out.
 

@@ -31,11 +31,12 @@ class Gate:
     """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
 
     Args:
-        beats: the probability to be above that it must reach against everybody in ``against``; default 0.6.
+        beats: probability to be placed above that it must reach against everybody in ``against``; 0 to 1,
+            default 0.6.
         against: pools of the league, see ``matchmaking.POOLS``; default ("snapshots",).
-        min_games: games with somebody before the probability counts; default 20.
-        coverage: the part of those in ``against`` that it must have met so often; default 1.0.
-        min_steps: steps since the last copy before which the gate stays shut; default 1.
+        min_games: games with a player before the probability counts; at least 1, default 20.
+        coverage: share of those in ``against`` that it must have met so often; 0 to 1, default 1.0.
+        min_steps: steps since the last copy before which the gate stays shut; at least 0, default 1.
         max_steps: steps after which it opens whatever the games say; default None: never.
 
     Steps are what ``League.advance`` counts, such as iterations.
@@ -66,12 +67,12 @@ class Learner:
 
     Args:
         name: letters, digits, ``-`` and ``_``.
-        role: "main" plays to be the best of the league; "main_exploiter" looks for weaknesses of the main
-            agents; "league_exploiter" for weaknesses that all have; default "main".
-        seats: seats of a game that it learns from; default 1.
+        role: "main" plays to be the best of the league. "main_exploiter" looks for weaknesses of the main
+            agents, "league_exploiter" for weaknesses that all have. Default "main".
+        seats: seats of a game that it learns from; 1 to 250, default 1.
         opponents: who sits at the others; default ().
         gate: when a copy of it is frozen; default ``Gate()``.
-        reset_chance: how likely it begins anew, from the weights that it had at first, once a copy is frozen;
+        reset_chance: probability that it goes back to its first weights when a copy is frozen; 0 to 1,
             default 0.0.
 
     """
@@ -103,20 +104,20 @@ class LeagueConfig:
     """The rules of a league.
 
     Args:
-        num_players: seats of a game.
+        num_players: seats of a game; 2 to 250.
         learners: who learns; at least one has the role "main".
         bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``); default ().
         python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names;
             default ().
-        games: "own": every game is one learner's, and its seats are those of that learner alone; "shared":
-            all learners and all their opponents sit in every game; default "own".
-        capacity: snapshots that are kept, at most 2,000; beyond that one is given up for each that comes;
+        games: "own": every game is one learner's, and its seats are those of that learner alone. "shared":
+            all learners and all their opponents sit in every game. Default "own".
+        capacity: snapshots that are kept, at most 2,000. Beyond that, one is given up for each that comes;
             default 1000.
-        eviction: which: the "oldest", the "weakest" by rating, or one of the two most "similar", by whom they
-            beat. The newest of every learner stays; default "similar".
-        fading: what the earlier games of a learner count for after one more, as it changes: 0.99 is a memory
-            of some 100 games; default 0.99.
-        seed: of all that is drawn; default 0.
+        eviction: which snapshot is given up: the "oldest", the "weakest" by rating, or one of the two most
+            "similar", by whom they beat. The newest of every learner stays; default "similar".
+        fading: what the earlier games of a learner count for after one more, as the learner changes. 0.99 is
+            a memory of some 100 games; above 0, at most 1, default 0.99.
+        seed: seed of all that is drawn; 0 to 2**64 - 1, default 0.
 
     """
 

@@ -57,10 +57,10 @@ class Frozen(NamedTuple):
 class League:
     """Main agents, exploiters, their frozen copies and bots, and what is known of who beats whom.
 
-    A trainer asks :meth:`table` or :meth:`draw` who plays, tells :meth:`record` how games came out, counts
-    its steps with :meth:`advance`, and when a gate is open (:meth:`gate`) calls :meth:`freeze` and keeps the
-    weights under the name that it gets. Every player is a text such as ``trainable:main``,
-    ``snapshot:main-3`` or ``bot:banker``.
+    A trainer asks :meth:`table` or :meth:`draw` who plays, reports results to :meth:`record`, and counts its
+    steps with :meth:`advance`. When a gate is open (:meth:`gate`), it calls :meth:`freeze` and stores the
+    weights under the name that it gets. A player is a text such as ``trainable:main``, ``snapshot:main-3`` or
+    ``bot:banker``.
 
     With the same config and the same calls, everything is the same. :meth:`save` and :meth:`load` keep all
     of it.

@@ -56,8 +56,8 @@ class _Reel:
 class Recorder:
     """Records the games of a batch while they are played, by ``step``, ``tick`` or ``play``.
 
-    Every game that is played gives one replay: when it is over, or when it is left before its end
-    (``is_over`` is False then) because a new one takes its place or the recorder is closed. A game that
+    Every game that is played gives one replay: when it is over, or when it is left before its end, as a new
+    one takes its place or the recorder is closed. ``is_over`` is False then. A game that
     ``set_position`` or ``restore`` put elsewhere does not follow from its seed any more and gives none.
     What is written into ``state`` by hand goes unnoticed; ``Replay.verify`` finds out.
 
@@ -68,16 +68,16 @@ class Recorder:
     Args:
         game: the batch; of a PettingZoo environment it is ``env.game``. Games at tick 0, and all that begin
             later, are recorded.
-        to: a folder that gets one file per replay, named by seed and digest, or a function that is called
-            with the number of the game in the batch and the replay. If that fails, the error comes out of the
-            call that ended the game, and the replay is given out again with the next one; default None: only
-            ``replay`` gives them.
+        to: a folder that gets one file per replay, named by seed and digest. Or a function, called with the
+            number of the game in the batch and the replay. If it fails, the error is raised by the call that
+            ended the game, and the replay is given again with the next one. Default None: only ``replay``
+            gives them.
         games: which games of the batch; default None: all.
-        names: what the seats are called in the replays, or a function that is asked for it when game k
-            begins, such as for the opponents that a league has drawn; default None: bots by their names,
-            agents ``player_i``.
-        checkpoint_every: ticks from one digest to the next; the last one is always that of the end; default
-            5000.
+        names: what the seats are called in the replays. Or a function of k that returns it when game k
+            begins, such as for opponents that a league has drawn. Default None: bots have their names, agents
+            are ``player_i``.
+        checkpoint_every: ticks from one digest to the next; the last digest is always that of the end; at
+            least 1, default 5000.
 
     Raises:
         ValueError: if the batch has a recorder already, and for a value out of range.

@@ -1,5 +1,6 @@
 """What ``rllib_adapters`` offers by its own name: without Ray until it is asked for, and described."""
 
+import dataclasses
 import doctest
 import inspect
 import pickle
@@ -12,6 +13,8 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 import rllib_adapters
+from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules import board
 from tests.docstrings import section
 
@@ -81,3 +84,10 @@ def test_the_example_of_configure_runs():
     told = []
     assert doctest.DocTestRunner().run(example, out=told.append).failed == 0, "".join(told)
     assert example.examples
+
+
+def test_the_environment_lists_every_entry_of_an_env_config():
+    listed = [entry for entry, _ in section(TerritorialMultiAgentEnv.__doc__, "Args")]
+    assert listed == [spec.name for spec in dataclasses.fields(EnvOptions)]
+    named = dict(section(rllib_adapters.configure.configure.__doc__, "Args"))["env_config"]
+    assert [entry for entry in listed if f"``{entry}``" not in named] == []
