@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import Field, fields
 from typing import Any
 
 from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.config import MAP_KINDS, GameConfig
+from territorial.config import MAP_KINDS, GameConfig, describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import is_compiled
+from territorial.envs.options import EnvOptions
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import OBS_VERSION
@@ -58,6 +60,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "jit_enabled": JIT_ENABLED,
         "config": options.config_values(config),
         "config_digest": config.hexdigest,
+        "env_options": {spec.name: spec.default for spec in fields(EnvOptions)},
         "bots": {name: bots.make(name).idea for name in bots.NAMES},
         "line_ups": {name: list(lineup.seats) for name, lineup in LINEUPS.items()},
         "map_kinds": list(MAP_KINDS),
@@ -76,6 +79,7 @@ def _text(result: Mapping[str, Any]) -> str:
         "machine": result["machine"],
         "compiled code": {result["cache_dir"]: compiled},
         f"config {result['config_digest']}": _describe_config(result["config"]),
+        "options of environments": _describe_options(),
         "bots": result["bots"],
         "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
         "maps": {"kinds": ", ".join(result["map_kinds"]), "lands": ", ".join(result["lands"])},
@@ -90,6 +94,14 @@ def _lines(rows: Mapping[str, Any]) -> str:
 
 def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"{value!s:<24} {options.describe_field(name)}" for name, value in config.items()}
+
+
+def _describe_options() -> dict[str, str]:
+    return {spec.name: f"{spec.default!s:<24} {describe(spec)}{_none(spec)}" for spec in fields(EnvOptions)}
+
+
+def _none(spec: Field[Any]) -> str:
+    return f"; None: {spec.metadata['none']}" if spec.default is None else ""
 
 
 def _count(seats: list[str]) -> str:
