@@ -16,8 +16,7 @@ from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
 from territorial.engine.vec_game import VecGame, compile_steps, seed_of_episode
 from territorial.league import LeagueTable, Player
-
-Bools = npt.NDArray[np.bool_]
+from territorial.typing import Bools
 
 
 class Step(NamedTuple):

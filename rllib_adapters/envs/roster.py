@@ -6,12 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rllib_adapters.envs.agent_names import frozen_name, learner_name
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
+from territorial.typing import Bools, Ints
 
 
 class Roster:

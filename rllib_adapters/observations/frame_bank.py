@@ -11,11 +11,10 @@ import numpy.typing as npt
 from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.observations.lazy_buffer import SharedObservations
 from rllib_adapters.observations.log import Record
+from territorial.typing import Arrays
 
 FRAME = "frame"
 """The key of an observation that says which of the frames is its own, instead of ``SHARED``."""
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 class FrameBank:

@@ -13,12 +13,12 @@ from rllib_adapters.observations.masked_actions import Legal
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
 from territorial.observation.layout import NEW_GAME, ObsLayout
+from territorial.typing import Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
 KEY_EVERY = 256
 """Steps from one key frame to the next: a sample has one, and looking back is still quick."""
 
-Ints = npt.NDArray[np.int64]
 Frames = dict[str, npt.NDArray[Any]]
 
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode.tables import mask_bits
 from territorial.nets.choice_kernels import draw_choices, write_legal
-
-Ints = npt.NDArray[np.int64]
+from territorial.typing import Ints
 
 
 class Legal:

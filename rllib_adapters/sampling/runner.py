@@ -41,8 +41,7 @@ from rllib_adapters.sampling.metrics import Tally
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
-
-Bools = npt.NDArray[np.bool_]
+from territorial.typing import Bools
 
 BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""

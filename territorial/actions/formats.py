@@ -14,8 +14,8 @@ from territorial.actions.masks import update_masks, write_masks
 from territorial.config.validation import index_of
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.unpickling import WritableArrays
+from territorial.typing import Ints
 
-Ints = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
 
 

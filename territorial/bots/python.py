@@ -18,9 +18,7 @@ from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
 from territorial.game.state import State, view
-
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from territorial.typing import Bools, Ints
 
 
 class PythonBot(ABC):
@@ -51,7 +49,7 @@ class View:
     All are copies, int64 unless said otherwise.
     """
 
-    def __init__(self, blocks: State, config: GameConfig, games: Numbers, seats: Numbers) -> None:
+    def __init__(self, blocks: State, config: GameConfig, games: Ints, seats: Ints) -> None:
         self._blocks = blocks
         self.config = config
         """The rules of all games."""
@@ -67,69 +65,69 @@ class View:
         return array[self.rows, self.seats]
 
     @cached_property
-    def ticks(self) -> Numbers:
+    def ticks(self) -> Ints:
         """(N,) the tick of each game."""
         return self._of_game("tick")
 
     @cached_property
-    def num_land(self) -> Numbers:
+    def num_land(self) -> Ints:
         """(N,) land cells of each map."""
         return self._of_game("num_land")
 
     @cached_property
-    def troops(self) -> Numbers:
+    def troops(self) -> Ints:
         """(N, P+1) troops at home."""
         return self._of_game("troops")
 
     @cached_property
-    def land(self) -> Numbers:
+    def land(self) -> Ints:
         """(N, P+1) cells owned; column 0 is neutral land."""
         return self._of_game("land")
 
     @cached_property
-    def peak(self) -> Numbers:
+    def peak(self) -> Ints:
         """(N, P+1) the largest land so far, sinking slowly."""
         return self._of_game("peak")
 
     @cached_property
-    def alive(self) -> Flags:
+    def alive(self) -> Bools:
         """(N, P+1) bool."""
         return self._of_game("alive") != 0
 
     @cached_property
-    def fronts(self) -> Numbers:
+    def fronts(self) -> Ints:
         """(N, P+1) cells of each owner beside own cells."""
         return self._from_here("fronts")
 
     @cached_property
-    def sent(self) -> Numbers:
+    def sent(self) -> Ints:
         """(N, P+1) own pools in the field against each owner."""
         return self._from_here("pools")
 
     @cached_property
-    def attacks(self) -> Numbers:
+    def attacks(self) -> Ints:
         """(N, P+1) pools of each owner against this seat."""
         return self._to_here("pools")
 
     @cached_property
-    def taken(self) -> Numbers:
+    def taken(self) -> Ints:
         """(N, P+1) cells that this seat has taken from each owner so far."""
         return self._from_here("taken")
 
     @cached_property
-    def lost(self) -> Numbers:
+    def lost(self) -> Ints:
         """(N, P+1) cells that each owner has taken from this seat so far."""
         return self._to_here("taken")
 
     @cached_property
-    def needs(self) -> Numbers:
+    def needs(self) -> Ints:
         """(N, P+1) what a launch at each owner needs, 0 where there is no front."""
         config, sizes = self.config, self.fronts
         layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
         return np.where(sizes > 0, np.maximum(1, layers - self.sent), 0)
 
     @cached_property
-    def legal(self) -> Flags:
+    def legal(self) -> Bools:
         """(N, P+1) bool, whom a launch is legal against."""
         affordable = self.own(self.troops)[:, None] // self.config.need_divisor
         return (self.needs > 0) & (self.needs <= affordable)
@@ -148,7 +146,7 @@ class View:
         if "memory" in self.__dict__:
             view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:] = self.memory
 
-    def fraction(self, amounts: npt.ArrayLike) -> Numbers:
+    def fraction(self, amounts: npt.ArrayLike) -> Ints:
         """Return (N,) the 1024ths of the balance that are at least ``amounts`` troops, 1 to 1024."""
         troops = np.maximum(1, self.own(self.troops))
         whole = np.asarray(amounts, np.int64)
@@ -162,8 +160,8 @@ class View:
         return _mix(_mix(z ^ self.ticks.astype(np.uint64)) ^ number)
 
     def least(
-        self, over: npt.NDArray[Any], under: npt.NDArray[Any] | int = 1, among: Flags | None = None
-    ) -> Numbers:
+        self, over: npt.NDArray[Any], under: npt.NDArray[Any] | int = 1, among: Bools | None = None
+    ) -> Ints:
         """Return (N,) the player with the least ``over`` / ``under``, or HOLD_ALL if there is none.
 
         ``over`` and ``under`` are whole numbers (N, P+1), ``among`` bool (N, P+1) who can be chosen; None:
@@ -184,10 +182,10 @@ class View:
     def _of_game(self, name: str) -> npt.NDArray[Any]:
         return view(self._blocks, name)[self.games]
 
-    def _from_here(self, name: str) -> Numbers:
+    def _from_here(self, name: str) -> Ints:
         return view(self._blocks, name)[self.games, self.seats]
 
-    def _to_here(self, name: str) -> Numbers:
+    def _to_here(self, name: str) -> Ints:
         return view(self._blocks, name)[self.games, :, self.seats]
 
 

@@ -7,16 +7,14 @@ Nothing is checked here. Results are written as the bits of their numbers, whate
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.decode import kernels
 from territorial.observation.layout import ObsLayout
-
-Array = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
+from territorial.typing import Array, Ints
 
 
 class Entries(NamedTuple):

@@ -20,8 +20,7 @@ from territorial.decode.layout import (
 )
 from territorial.files.unpickling import WritableArrays
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS
-
-Floats = npt.NDArray[np.float32]
+from territorial.typing import Floats32
 
 
 class FeatureDecoder(WritableArrays):
@@ -58,18 +57,18 @@ class FeatureDecoder(WritableArrays):
         self.names = feature_names(config)
         self.index = _gather_index(players, np.array(list(chosen), np.intp))
         """intp (A, N): where in ``state`` each feature of each seat decoded for lies."""
-        self.scale: Floats = per_number(scales(config), config).astype(np.float32)
+        self.scale: Floats32 = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
         self.reverse = np.array(REVERSE, np.int64)
         """int64: the columns of borders that are given in both directions."""
         exact = per_number(scales(config), config) * per_number(limits(config), config)
-        self.state_high: Floats = (exact * (1 + ROUNDING)).astype(np.float32)
+        self.state_high: Floats32 = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
         # Every seat's vector has the same columns in the same places.
         of_one = _gather_index(players, np.ones(1, np.intp))[0]
-        self.feature_scale: Floats = self.scale[of_one]
+        self.feature_scale: Floats32 = self.scale[of_one]
         """float32 (N,): the factors of the features."""
-        self.high: Floats = self.state_high[of_one]
+        self.high: Floats32 = self.state_high[of_one]
         """float32 (N,): what the features cannot exceed; the least of all is 0."""
 
     @property
@@ -77,7 +76,7 @@ class FeatureDecoder(WritableArrays):
         """N, the length of a feature vector."""
         return len(self.names)
 
-    def state(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
+    def state(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
         """Return a new float32 (..., S): the tables end to end and scaled, in absolute seat order.
 
         Arguments: as for calling the decoder. ``layout.state_names`` lists the numbers.
@@ -87,13 +86,13 @@ class FeatureDecoder(WritableArrays):
         flat *= self.scale
         return flat
 
-    def __call__(self, players: Floats, borders: Floats, globals_: Floats) -> Floats:
+    def __call__(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
         """Return a new float32 (..., A, N): the feature vectors of all seats decoded for.
 
         ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
         (..., columns): one game, or a batch of games as ``VecGame`` returns it.
         """
-        features: Floats = self.state(players, borders, globals_).take(self.index, axis=-1)
+        features: Floats32 = self.state(players, borders, globals_).take(self.index, axis=-1)
         return features
 
 

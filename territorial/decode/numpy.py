@@ -14,9 +14,7 @@ from territorial.decode.boards import Entries, Fields
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
-
-Array = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
+from territorial.typing import Array, Ints
 
 ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
 FRACTION_DTYPES = ("float16", "float32")

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from territorial.config.validation import whole_number
 from territorial.jit.decorators import kernel, njit
-
-Floats = npt.NDArray[np.float32]
+from territorial.typing import Floats32
 
 
 class Changes(NamedTuple):
@@ -62,7 +61,7 @@ class TableStore:
         """Bytes of what is stored."""
         return sum(array.nbytes for step in self._steps for array in step)
 
-    def append(self, rows: Floats) -> int:
+    def append(self, rows: Floats32) -> int:
         """Store float32 (E, S), the rows of all games at the next step, and return its number."""
         shape = self.num_games, self.num_numbers
         if not isinstance(rows, np.ndarray) or rows.dtype != np.float32 or rows.shape != shape:
@@ -92,7 +91,7 @@ class TableStore:
             store._newest = self._newest.copy()
         return store
 
-    def rows(self, games: npt.ArrayLike, times: npt.ArrayLike) -> Floats:
+    def rows(self, games: npt.ArrayLike, times: npt.ArrayLike) -> Floats32:
         """Return a new float32 (n, S): the rows of ``games`` (n,) at the steps ``times`` (n,), in any order.
 
         IndexError for games and steps that are not there.

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.bots.python import Flags, Numbers, PythonBot, View
+from territorial.bots.python import PythonBot, View
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import SEAT_NAMES, check_guest
 from territorial.game.state import State, view
+from territorial.typing import Bools, Ints
 
 
 class Guests:
@@ -58,16 +59,16 @@ class Guests:
                 seen.keep_memory()
 
 
-def _whose_turn(blocks: State, config: GameConfig) -> Flags:
+def _whose_turn(blocks: State, config: GameConfig) -> Bools:
     """Return bool (E, P+1), the seats whose bot decides in this step."""
     tick, over = view(blocks, "tick"), view(blocks, "over")
     decides = (over == 0) & (tick % config.decision_every == 0)
     is_awake = (view(blocks, "wake") <= tick[:, None]) & (view(blocks, "alive") != 0)
-    is_turn: Flags = is_awake & decides[:, None]
+    is_turn: Bools = is_awake & decides[:, None]
     return is_turn
 
 
-def _checked(bot: PythonBot, seen: View, decision: Any) -> Numbers:
+def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
     """Return (N, 2) targets and 1024ths; ValueError names the bot and the seat for what cannot be."""
     what = f"decide() of {bot.name} returned"
     if not isinstance(decision, tuple) or len(decision) != 2:

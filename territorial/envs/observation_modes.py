@@ -19,12 +19,12 @@ from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine.vec_game import VecGame
-from territorial.envs.spaces import Arrays, from_zero_to
+from territorial.envs.spaces import from_zero_to
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
 from territorial.observation.tables import Observations
+from territorial.typing import Arrays, Ints
 
 Keys = dict[str, spaces.Space[Any]]
-Ints = npt.NDArray[np.int64]
 
 
 class Mode(ABC):

@@ -21,9 +21,10 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info
 from territorial.envs.options import EnvOptions, agent_seats, check_choice, config_from
-from territorial.envs.spaces import Arrays, Observation, from_zero_to, observation_of, space_of
+from territorial.envs.spaces import Observation, from_zero_to, observation_of, space_of
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES, Drawers
+from territorial.typing import Arrays
 
 AgentID = str
 Info = dict[str, Any]

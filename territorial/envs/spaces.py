@@ -10,10 +10,11 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
+from territorial.typing import Arrays
+
 ONLY_KEY = "observation"
 """The key of an observation that may be the only one."""
 
-Arrays = dict[str, npt.NDArray[Any]]
 Observation = Arrays | npt.NDArray[Any]
 """What an agent sees: arrays by their keys, or the array itself where there is one only."""
 

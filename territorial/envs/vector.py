@@ -20,11 +20,12 @@ from territorial.engine.vec_game import Snapshot, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
-from territorial.envs.spaces import Arrays, Observation, observation_of, space_of
+from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
 from territorial.game.state import SEATS, State
 from territorial.render import RENDER_MODES, Drawers
+from territorial.typing import Arrays
 
 AUTORESETS = ("same_step", "next_step", "disabled")
 Info = dict[str, Any]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from territorial.engine.vec_game import VecGame
 from territorial.envs.infos import COUNTS, agent_info
-from territorial.envs.spaces import Arrays
+from territorial.typing import Arrays
 
 
 class EngineViews:

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.evaluation.ratings import Rating
 from territorial.evaluation.statistics import Line, Tally
 from territorial.files.atomic import draft_of
-
-Floats = npt.NDArray[np.float64]
+from territorial.typing import Floats
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
 """The plots there are; each is written to a file of its name, .png."""

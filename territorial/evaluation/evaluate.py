@@ -30,8 +30,8 @@ from territorial.files.bounded import open_file, whole_lines
 from territorial.files.cores import usable_cores
 from territorial.files.strict_json import Bounds, parse_object
 from territorial.files.writable import check_file
+from territorial.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Play = Callable[[Tryout, Sequence[Portion]], Iterator[list[TrialRecord]]]
 
 FORMAT = "territorial evaluation, version 1"

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import MAX_PLAYERS
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from territorial.typing import Floats, Ints
 
 PRIOR = 2.0
 """Games, half of them won, that every pair is taken to have played: what is not known is even."""
@@ -71,8 +69,8 @@ class PayoffMatrix:
         self.capacity = None if capacity is None else whole_number("capacity", capacity, 2, 10**5)
         self._index: dict[str, int] = {}
         self._sums: Floats = np.zeros((len(SUMS), 0, 0))
-        self._counts: Counts = np.zeros((len(COUNTS), 0, 0), np.int64)
-        self._last: Counts = np.zeros(0, np.int64)  # the number of the game in which each played last
+        self._counts: Ints = np.zeros((len(COUNTS), 0, 0), np.int64)
+        self._last: Ints = np.zeros(0, np.int64)  # the number of the game in which each played last
         self._num_games = 0
 
     @property
@@ -169,11 +167,11 @@ class PayoffMatrix:
         unsure: Floats = chances * (1 - chances) / (met + PRIOR + 1)
         return unsure
 
-    def games(self, first: str, others: Sequence[str]) -> Counts:
+    def games(self, first: str, others: Sequence[str]) -> Ints:
         """Return (N,), the games in which ``first`` met each other."""
         return self._row(self._counts[_GAMES], first, others)
 
-    def matrix(self, names: Sequence[str] | None = None) -> tuple[Floats, Counts]:
+    def matrix(self, names: Sequence[str] | None = None) -> tuple[Floats, Ints]:
         """Return (N, N) how often i was above j, NaN where they never met, and (N, N) the games that says."""
         rows = np.array([self._index[name] for name in (self.names if names is None else names)], np.int64)
         block = rows[:, None], rows
@@ -277,7 +275,7 @@ def _require(
         raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
 
 
-def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[Floats, Counts]:
+def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[Floats, Ints]:
     """Return (4, N, N) what a game adds to ``SUMS``, and (N, N) the pairs of seats that it decided.
 
     Who lived when the game was left is above all others, at the mean of the places that are left.

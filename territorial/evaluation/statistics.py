@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.evaluation.record import GameRecord
-
-Floats = npt.NDArray[np.float64]
+from territorial.typing import Floats
 
 RESAMPLES = 1000
 INTERVAL = (2.5, 97.5)

@@ -21,10 +21,9 @@ from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import python_bot
 from territorial.files.strict_json import check_fields
 from territorial.observation.layout import ObsLayout
+from territorial.typing import Bools, Ints
 
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Act = Callable[[VecGame, Numbers, Numbers], npt.ArrayLike]
+Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
 
 DEFAULT_FIELD = "mixed-1"
@@ -268,7 +267,7 @@ class _Trial:
             self._leave(agents)
         return [self._record(k, np.flatnonzero(agents[k]), returns[k]) for k in range(len(names))]
 
-    def _actions(self, acts: Mapping[str, tuple[Act, Flags]], shape: tuple[int, ...]) -> Numbers:
+    def _actions(self, acts: Mapping[str, tuple[Act, Bools]], shape: tuple[int, ...]) -> Ints:
         state = self._game.state
         lives = (state.alive[:, 1:] != 0) & (state.over == 0)[:, None]
         actions = np.zeros((*shape, 2), np.int64)
@@ -278,7 +277,7 @@ class _Trial:
                 actions[games, seats] = act(self._game, games, seats + 1)
         return actions
 
-    def _leave(self, agents: Flags) -> None:
+    def _leave(self, agents: Bools) -> None:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
         state, limit = self._game.state, self._setting.max_steps
         is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
@@ -286,7 +285,7 @@ class _Trial:
         for k in np.flatnonzero((state.over == 0) & (is_idle | is_late)):
             self._game.stop_game(int(k))
 
-    def _record(self, k: int, seats: Numbers, returns: npt.NDArray[np.float64]) -> TrialRecord:
+    def _record(self, k: int, seats: Ints, returns: npt.NDArray[np.float64]) -> TrialRecord:
         state = self._game.state
         places = places_now(state, k)
         land = state.land[k, 1:] / state.num_land[k]

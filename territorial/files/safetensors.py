@@ -25,8 +25,7 @@ import numpy.typing as npt
 from territorial.config.validation import shown
 from territorial.files.mapped import mapped
 from territorial.files.strict_json import Bounds, check_size, parse_object
-
-Array = npt.NDArray[Any]
+from territorial.typing import Array
 
 NUMPY_DTYPES: Mapping[str, str] = {
     "BOOL": "|b1",

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from territorial.bots import short
-from territorial.evaluation.charts import Floats, check_matplotlib, draw_shares
+from territorial.evaluation.charts import check_matplotlib, draw_shares
 from territorial.evaluation.ratings import Ratings
 from territorial.files.atomic import draft_of
 from territorial.league.league import League
+from territorial.typing import Floats
 
 NAMES = ("ratings", "above", "payoff")
 """The plots there are; each is written to a file of its name, .png."""

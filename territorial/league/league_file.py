@@ -18,13 +18,11 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.validation import shown
 from territorial.evaluation.payoff import Table, layout
 from territorial.files.strict_json import Bounds, parse_object
-
-Array = npt.NDArray[Any]
+from territorial.typing import Array
 
 ABOUT = "about"
 TABLES = tuple(layout(0))

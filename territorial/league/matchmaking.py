@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from territorial.config.validation import checked_list, finite_number, whole_number
 from territorial.constants import MAX_PLAYERS
-
-Floats = npt.NDArray[np.float64]
+from territorial.typing import Floats
 
 POOLS = ("mains", "learners", "main_snapshots", "exploiter_snapshots", "snapshots", "bots")
 """The groups that candidates come from: those who learn, as they are now; frozen ones; bots."""

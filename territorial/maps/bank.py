@@ -20,7 +20,8 @@ from territorial.maps.capacity import capacity
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.noise import random_words
-from territorial.maps.regions import Indices, check_connected
+from territorial.maps.regions import check_connected
+from territorial.typing import Ints
 
 MAX_ATTEMPTS = 16
 """Maps that are generated for one game until one has room for all spawns; the last resort is open land."""
@@ -40,13 +41,13 @@ class Bank(NamedTuple):
     """The maps of a configuration with ``num_maps`` from 1."""
 
     grounds: list[Ground]
-    picks: Indices
+    picks: Ints
     """Numbers of grounds, each as often as its weight asks for; a game draws one of these."""
 
 
 def make_bank(config: GameConfig) -> Bank:
     """Return all maps of ``config`` and how games draw them; see :func:`make_maps` for errors."""
-    grounds, picks = list[Ground](), list[Indices]()
+    grounds, picks = list[Ground](), list[Ints]()
     for one, weight in entries_of(config.map):
         variants = config.num_maps if _is_generated(one) else 1
         picks.append(np.tile(len(grounds) + np.arange(config.num_maps) % variants, weight))

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial.maps.noise import layer_words
-from territorial.maps.regions import Indices, Land, label_regions
+from territorial.maps.regions import Land, label_regions
+from territorial.typing import Ints
 
 _NOBODY = -1
 
@@ -20,9 +21,9 @@ _NOBODY = -1
 class Bridges(NamedTuple):
     """Places where bridges can stand, at most one for each pair of regions; arrays of one length."""
 
-    regions: Indices  # (N, 2) labels, the smaller first
-    ends: Indices  # (N, 2) flat indices of the land cells that it joins
-    random: Indices  # (N,) for ordering them at random
+    regions: Ints  # (N, 2) labels, the smaller first
+    ends: Ints  # (N, 2) flat indices of the land cells that it joins
+    random: Ints  # (N,) for ordering them at random
 
 
 def join(land: Land, width: int, loops: int, seed: int, layer: int, *, at_random: bool = False) -> Land:
@@ -50,7 +51,7 @@ def plan_bridges(
     return [(int(start), int(end)) for start, end in bridges.ends[order[chosen]]]
 
 
-def _chosen(pairs: Indices, num_regions: int, loops: int) -> list[int]:
+def _chosen(pairs: Ints, num_regions: int, loops: int) -> list[int]:
     """Return the numbers of the bridges to build: a spanning tree of ``pairs``, then ``loops`` per cent."""
     root = list(range(num_regions + 1))
 
@@ -68,7 +69,7 @@ def _chosen(pairs: Indices, num_regions: int, loops: int) -> list[int]:
     return tree + others[: len(others) * loops // 100]
 
 
-def _possible_bridges(land: Land, labels: Indices, seed: int, layer: int) -> Bridges:
+def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> Bridges:
     """Return the shortest bridge between any two regions whose areas meet; of equals one at random."""
     coast = _nearest_coast(land)
     owner = labels.ravel()[coast]
@@ -87,7 +88,7 @@ def _possible_bridges(land: Land, labels: Indices, seed: int, layer: int) -> Bri
     return Bridges(pairs[best], ends[best], random[best])
 
 
-def _order(bridges: Bridges, map_width: int, at_random: bool) -> Indices:
+def _order(bridges: Bridges, map_width: int, at_random: bool) -> Ints:
     """Return the numbers of the bridges, those to be built first in front."""
     keys = [*bridges.regions.T[::-1], bridges.random]
     if not at_random:
@@ -95,13 +96,13 @@ def _order(bridges: Bridges, map_width: int, at_random: bool) -> Indices:
     return np.lexsort(keys)
 
 
-def _squared_lengths(ends: Indices, map_width: int) -> Indices:
+def _squared_lengths(ends: Ints, map_width: int) -> Ints:
     rows, columns = np.divmod(ends, map_width)
-    squares: Indices = np.diff(rows)[:, 0] ** 2 + np.diff(columns)[:, 0] ** 2
+    squares: Ints = np.diff(rows)[:, 0] ** 2 + np.diff(columns)[:, 0] ** 2
     return squares
 
 
-def _nearest_coast(land: Land) -> Indices:
+def _nearest_coast(land: Land) -> Ints:
     """For every cell, flat: the land cell from which it is reached first, itself on land.
 
     Growth alternates between four and eight neighbours, which is nearly round. All steps are worked
@@ -127,7 +128,7 @@ def _nearest_coast(land: Land) -> Indices:
     return source.reshape(height + 2, stride)[1:-1, 1:-1].ravel()
 
 
-def _meeting_cells(owner: Indices) -> tuple[Indices, Indices]:
+def _meeting_cells(owner: Ints) -> tuple[Ints, Ints]:
     """Return all pairs of neighbouring cells, flat, that belong to different regions."""
     cells = np.arange(owner.size).reshape(owner.shape)
     beside, below = owner[:, 1:] != owner[:, :-1], owner[1:] != owner[:-1]

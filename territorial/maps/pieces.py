@@ -12,7 +12,8 @@ import numpy as np
 
 from territorial.constants import MAX_SIDE
 from territorial.maps.noise import NOISE_UNIT, Heights, fractal_noise, layer_words
-from territorial.maps.regions import Indices, Land
+from territorial.maps.regions import Land
+from territorial.typing import Ints
 
 UNIT = 16
 """Coordinates and distances are in 16ths of a cell."""
@@ -31,7 +32,7 @@ def spacing_of(height: int, width: int, count: int) -> int:
 class Pieces(NamedTuple):
     """A map of H x W cells that was cut into N pieces."""
 
-    owner: Indices
+    owner: Ints
     """(H, W) number of the piece that a cell is part of; a piece whose borders wind much may fall apart."""
     nearest: Heights
     """(H, W) squared distance to the centre of that piece."""
@@ -92,7 +93,7 @@ def from_edge(pieces: Pieces) -> Heights:
     return edge
 
 
-def walls(owner: Indices, thickness: int) -> Land:
+def walls(owner: Ints, thickness: int) -> Land:
     """Return where walls of about ``thickness`` cells stand, along all borders of pieces."""
     wall = np.zeros(owner.shape, np.bool_)
     wall[:, 1:] |= owner[:, 1:] != owner[:, :-1]

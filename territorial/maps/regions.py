@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.land_mask import LandMask, check_is_mask
+from territorial.typing import Ints
 
 Land = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 
-def label_regions(land: Land) -> Indices:
+def label_regions(land: Land) -> Ints:
     """Return (height, width) int64 labels: 0 on blocked cells, regions 1, 2 ... in reading order.
 
     The order of the regions is that of their first cells, row by row.
@@ -34,7 +34,7 @@ def label_regions(land: Land) -> Indices:
     return labels.reshape(height, width + 1)[:, :width]
 
 
-def _touching_runs(starts: Indices, ends: Indices, stride: int) -> tuple[Indices, Indices]:
+def _touching_runs(starts: Ints, ends: Ints, stride: int) -> tuple[Ints, Ints]:
     """All pairs (run, run in the next row that shares a column with it)."""
     low = np.searchsorted(ends, starts + stride, side="right")
     high = np.searchsorted(starts, ends + stride, side="left")
@@ -44,7 +44,7 @@ def _touching_runs(starts: Indices, ends: Indices, stride: int) -> tuple[Indices
     return upper, low[upper] + rank_in_group
 
 
-def _join(size: int, a: Indices, b: Indices) -> Indices:
+def _join(size: int, a: Ints, b: Ints) -> Ints:
     """Return for each of ``size`` nodes the smallest node that the edges (a, b) connect it with.
 
     Every round hangs the larger root of each edge below its smallest neighbour and flattens the

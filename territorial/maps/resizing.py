@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from territorial.maps.regions import Indices, Land
+from territorial.maps.regions import Land
+from territorial.typing import Ints
 
 
 def resized(cells: Land, height: int, width: int) -> Land:
@@ -16,12 +17,12 @@ def resized(cells: Land, height: int, width: int) -> Land:
     return is_land
 
 
-def _overlaps(new: int, old: int) -> Indices:
+def _overlaps(new: int, old: int) -> Ints:
     """Return how much of each of ``old`` parts of a line each of ``new`` parts covers, int64 (new, old).
 
     The unit is 1 / (new * old) of the line, so a new part is ``old`` units long.
     """
     first, begin = np.arange(new)[:, None] * old, np.arange(old)[None, :] * new
-    overlap: Indices
+    overlap: Ints
     overlap = np.clip(np.minimum(first + old, begin + new) - np.maximum(first, begin), 0, None)
     return overlap

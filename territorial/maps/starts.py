@@ -22,8 +22,9 @@ from territorial.constants import (
 )
 from territorial.maps.capacity import SPAWN_SHAPE, anchors_on
 from territorial.maps.noise import random_words
-from territorial.maps.regions import Indices, Land
+from territorial.maps.regions import Land
 from territorial.maps.symmetry import images, is_symmetric
+from territorial.typing import Ints
 
 _SPACING_PERCENT = 70
 """Of sqrt(land cells / players), as ``GameConfig.spawn_spacing_percent`` is by default."""
@@ -58,9 +59,9 @@ def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int =
     return owner.reshape(mask.height, mask.width)
 
 
-def _spread(mask: LandMask, all_images: Indices, num_groups: int, seed: int) -> list[Indices]:
+def _spread(mask: LandMask, all_images: Ints, num_groups: int, seed: int) -> list[Ints]:
     """Return spawns, int64 (12,) flat cells each: the images of the first, those of the second ..."""
-    free, spawns = mask.to_array(), list[Indices]()
+    free, spawns = mask.to_array(), list[Ints]()
     enough = _SPACING_PERCENT**2 * mask.num_land // (10_000 * num_groups * len(all_images))
     for group in range(num_groups):
         chosen = _best_candidate(free, all_images, spawns, enough, seed, group)
@@ -75,8 +76,8 @@ def _spread(mask: LandMask, all_images: Indices, num_groups: int, seed: int) -> 
 
 
 def _best_candidate(
-    free: Land, all_images: Indices, spawns: list[Indices], enough: int, seed: int, group: int
-) -> Indices | None:
+    free: Land, all_images: Ints, spawns: list[Ints], enough: int, seed: int, group: int
+) -> Ints | None:
     """Return the images, int64 (images, 12), of the first spawn that is far enough from ``spawns``.
 
     If none of several candidates is, the most distant of them; if these do not fit, the first that does.
@@ -104,17 +105,17 @@ def _best_candidate(
     return best
 
 
-def _spawn_at(anchor: int, width: int) -> Indices:
+def _spawn_at(anchor: int, width: int) -> Ints:
     """Return the 12 cells, flat, of the spawn that has ``anchor`` for its upper left corner."""
     return np.array([anchor + r * width + c for r, c in SPAWN_SHAPE], np.int64)
 
 
-def _is_apart(candidate: Indices) -> bool:
+def _is_apart(candidate: Ints) -> bool:
     """Return whether no cell is part of two images."""
     return np.unique(candidate).size == candidate.size
 
 
-def _squared_distance(spawns: list[Indices], spawn: Indices, width: int) -> int:
+def _squared_distance(spawns: list[Ints], spawn: Ints, width: int) -> int:
     """Return the least squared distance from the middle of ``spawn`` to those of ``spawns``."""
     # Sums over the 12 cells of a spawn are 12 times its middle.
     rows, columns = (

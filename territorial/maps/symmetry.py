@@ -12,13 +12,14 @@ from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import MAX_BRIDGE_WIDTH, check_symmetry
 from territorial.config.validation import whole_number
 from territorial.maps.bridges import draw_line, plan_bridges
-from territorial.maps.regions import Indices, Land, drop_small, label_regions
+from territorial.maps.regions import Land, drop_small, label_regions
+from territorial.typing import Ints
 
 _SMALLEST_SHARE = 16
 """Regions below 1 / this of the largest are blocked, all others joined."""
 
 
-def images(symmetry: str, height: int, width: int) -> list[Indices]:
+def images(symmetry: str, height: int, width: int) -> list[Ints]:
     """Return the images of a map under a symmetry, int64 (H * W,) each; ValueError if it cannot have it."""
     check_symmetry(symmetry, height, width)
     cells = np.arange(height * width).reshape(height, width)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -21,8 +20,7 @@ from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.reference_net import ReferenceTrunk
 from territorial.nets.rows import rows_of
 from territorial.observation.layout import ObsLayout
-
-Numbers = npt.NDArray[np.int64]
+from territorial.typing import Ints
 
 ARCHITECTURES: Mapping[str, MakeTrunk] = MappingProxyType({"ReferenceModule": ReferenceTrunk})
 """Makers of trunks that are always known, by the names that manifests have for them."""
@@ -54,14 +52,14 @@ class SeatedSnapshots:
         self.policies = FrozenPolicies(store, layout, config, {**ARCHITECTURES, **trunks})
         self._decoder = Decoder(layout)
 
-    def act(self, game: VecGame, games: Numbers, seats: Numbers, names: Sequence[str]) -> Numbers:
+    def act(self, game: VecGame, games: Ints, seats: Ints, names: Sequence[str]) -> Ints:
         """Return the actions (N, 2) of the ``seats``, 1..P, of ``games``, (N,) each, which ``names`` play.
 
         Raises the errors of ``FrozenPolicies.act``.
         """
         rows = rows_of(game.observations, self._decoder, games, seats)
         with _one_thread():
-            actions: Numbers = self.policies.act(names, rows, _numbers(game, games, seats)).numpy()
+            actions: Ints = self.policies.act(names, rows, _numbers(game, games, seats)).numpy()
         return actions
 
 
@@ -73,7 +71,7 @@ def frames_of(store: SnapshotStore, snapshots: Sequence[str]) -> int:
     return max(frames.values())
 
 
-def _numbers(game: VecGame, games: Numbers, seats: Numbers) -> Tensor:
+def _numbers(game: VecGame, games: Ints, seats: Ints) -> Tensor:
     """Return float64 (N, 2) from 0 to below 1: what the seats draw at this decision."""
     view = View(game.blocks, game.config, games, seats)
     words = np.stack([view.draw(index) for index in DRAWS], axis=1)

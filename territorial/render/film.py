@@ -18,6 +18,7 @@ from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
 from territorial.replay import Frame
+from territorial.typing import Ints
 
 FILM_VERSION = 2
 LARGEST_TROOPS = 2**52 - 1
@@ -25,8 +26,6 @@ LARGEST_TROOPS = 2**52 - 1
 
 MOST_FRAMES = 2000
 """About as many as a game is shown in, unless asked for otherwise."""
-
-Numbers = npt.NDArray[np.int64]
 
 
 def usual_distance(config: GameConfig) -> int:
@@ -138,7 +137,7 @@ class FilmWriter:
             raise ValueError("the film has no frame; it needs one at least")
         return self._deflate.compress(_block(b"")) + self._deflate.flush()
 
-    def _deaths(self, frame: Frame, alive: npt.NDArray[np.bool_]) -> Numbers:
+    def _deaths(self, frame: Frame, alive: npt.NDArray[np.bool_]) -> Ints:
         """Return (N, 2), the seats that died or came to life, and how many ticks ago they died."""
         seats = np.flatnonzero(alive != self._alive)
         if self._num_frames == 0 and frame.death_tick is not None:
@@ -171,7 +170,7 @@ class FilmWriter:
                 f"{frame.troops.max()}; they must be from 0 to {LARGEST_TROOPS}"
             )
 
-    def _checked_land(self, frame: Frame, changed: Numbers, codes: npt.NDArray[np.uint8]) -> Numbers:
+    def _checked_land(self, frame: Frame, changed: Ints, codes: npt.NDArray[np.uint8]) -> Ints:
         """Return the cells of all owner codes, (256,), from those before and what has changed."""
         if not self._is_code[codes].all():
             wrong = codes[~self._is_code[codes]][0]
@@ -180,7 +179,7 @@ class FilmWriter:
                 f"{self._num_players}, or {BLOCKED}"
             )
         lost = np.bincount(self._owner.ravel()[changed], minlength=256)
-        land: Numbers = self._land + np.bincount(codes, minlength=256) - lost
+        land: Ints = self._land + np.bincount(codes, minlength=256) - lost
         is_wrong = land[1 : self._num_players + 1] != frame.land
         if is_wrong.any():
             seat = int(is_wrong.argmax()) + 1
@@ -191,16 +190,16 @@ class FilmWriter:
         return land
 
 
-def _told(frame: Frame, seats: Numbers) -> Numbers:
+def _told(frame: Frame, seats: Ints) -> Ints:
     """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died."""
     return np.stack([seats + 1, _ticks_dead(frame, seats)], axis=1)
 
 
-def _ticks_dead(frame: Frame, seats: Numbers) -> Numbers:
+def _ticks_dead(frame: Frame, seats: Ints) -> Ints:
     """Return how many ticks before ``frame`` those of ``seats``, from 0, have died; 0 of who lives."""
     if frame.death_tick is None:
         return np.zeros(len(seats), np.int64)
-    ages: Numbers = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])
+    ages: Ints = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])
     if (ages < 0).any() or (ages > frame.tick).any():
         seat = int(seats[(ages < 0) | (ages > frame.tick)][0])
         raise ValueError(
@@ -218,7 +217,7 @@ def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[byte
     yield writer.close()
 
 
-def _runs(cells: Numbers, codes: npt.NDArray[np.uint8], width: int) -> Numbers:
+def _runs(cells: Ints, codes: npt.NDArray[np.uint8], width: int) -> Ints:
     """The numbers that say that ``cells``, rising, now have the owners ``codes``."""
     goes_on = (np.diff(cells) == 1) & (codes[1:] == codes[:-1]) & (cells[1:] % width != 0)
     starts = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(cells)])
@@ -236,7 +235,7 @@ def _block(content: bytes) -> bytes:
     return _varints(np.array([len(content)])) + content
 
 
-def _unsigned(numbers: Numbers) -> Numbers:
+def _unsigned(numbers: Ints) -> Ints:
     """Map 0, -1, 1, -2 ... to 0, 1, 2, 3 ..., so that small numbers of either sign stay small."""
     return (numbers << 1) ^ (numbers >> 63)
 
@@ -244,7 +243,7 @@ def _unsigned(numbers: Numbers) -> Numbers:
 _SHIFTS = np.arange(0, 63, 7)
 
 
-def _varints(numbers: Numbers) -> bytes:
+def _varints(numbers: Ints) -> bytes:
     """The LEB128 bytes of ``numbers``, which are not negative."""
     groups = numbers[:, None] >> _SHIFTS
     has_more = np.zeros(groups.shape, np.bool_)

@@ -16,6 +16,7 @@ from territorial.render.board import Image, Owners
 from territorial.render.figures import short
 from territorial.render.palette import Colors, is_light
 from territorial.render.text import SMALLEST, Color, capital_height, draw_text, text_width
+from territorial.typing import Ints
 
 SIZES = (36, 28, 22, 17, 14, SMALLEST)
 """Of letters, in pixels: few, so that a label does not change its own with every picture."""
@@ -31,7 +32,6 @@ RIM = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Where else a label is written, in white, that stands on whatever is there."""
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 
-Numbers = npt.NDArray[np.int64]
 Rooms = npt.NDArray[np.float32]
 
 
@@ -41,9 +41,9 @@ Rooms = npt.NDArray[np.float32]
 class Places(NamedTuple):
     """Where there is room on the land of owner codes 0..P; arrays (P + 1,), in cells of the board."""
 
-    row: Numbers
+    row: Ints
     """-1 for those without land."""
-    column: Numbers
+    column: Ints
     across: Rooms
     """Land of the owner to the left or to the right, whichever is less."""
     along: Rooms
@@ -78,7 +78,7 @@ def find_places(owner: Owners, num_players: int, last: Places | None = None) -> 
     return places
 
 
-def _find_others(owner: Owners, places: Places, codes: Numbers) -> None:
+def _find_others(owner: Owners, places: Places, codes: Ints) -> None:
     """Fill in the places of owner codes that have land only between what was looked at."""
     first = np.full(256, -1)
     flat = owner.ravel()[::-1]
@@ -111,7 +111,7 @@ def _round_about(across: Rooms, along: Rooms) -> Rooms:
     return least
 
 
-def _best(seen: Owners, room: Rooms) -> Numbers:
+def _best(seen: Owners, room: Rooms) -> Ints:
     """Return (256,) the cell of most room and not far from the middle for each owner code, -1 for none."""
     codes = seen.ravel()
     cells = np.maximum(np.bincount(codes, minlength=256), 1)
@@ -127,7 +127,7 @@ def _best(seen: Owners, room: Rooms) -> Numbers:
     return np.where(best == best.dtype.type(np.iinfo(np.int64).min), -1, best & (1 << bits) - 1)
 
 
-def _stay(seen: Owners, room: Rooms, best: Numbers, last: Places, step: int) -> Numbers:
+def _stay(seen: Owners, room: Rooms, best: Ints, last: Places, step: int) -> Ints:
     """Return ``best``, or the cell of ``last`` where that still belongs to the same and has enough room."""
     row, column = np.maximum(last.row, 0) // step, last.column // step
     is_same = (last.row >= 0) & (seen[row, column] == np.arange(len(best)))
@@ -143,7 +143,7 @@ def draw_labels(
     places: Places,
     scale: int,
     colors: Colors,
-    troops: Numbers,
+    troops: Ints,
     names: Sequence[str] | None = None,
 ) -> None:
     """Write seats with their troops on the picture of a board, at ``places``, as large as fits.

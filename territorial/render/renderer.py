@@ -14,8 +14,7 @@ from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
 from territorial.render.labels import Places, draw_labels, find_places
 from territorial.render.palette import player_colors
 from territorial.render.panel import beside, panel_size, standings_panel
-
-Numbers = npt.NDArray[np.int64]
+from territorial.typing import Ints
 
 PICTURE_SIDE = 768
 """Pixels that the longer side of a board is brought up to unless a scale is given."""
@@ -103,7 +102,7 @@ class Renderer:
     def close(self) -> None:
         """Nothing: pictures need no closing."""
 
-    def _per_seat(self, name: str, values: npt.ArrayLike) -> Numbers:
+    def _per_seat(self, name: str, values: npt.ArrayLike) -> Ints:
         array = np.asarray(values, np.int64)
         if array.shape != (self._num_players,):
             raise ValueError(

@@ -11,8 +11,7 @@ from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import NUM_GAINS
-
-Ints = npt.NDArray[np.int64]
+from territorial.typing import Ints
 
 
 class InvariantError(AssertionError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from territorial.typing import Floats
 
 # What people without one kind of cones see, as linear RGB from linear RGB: G. M. Machado, M. M. Oliveira and
 # L. A. F. Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.

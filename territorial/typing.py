@@ -1,0 +1,16 @@
+"""Types of arrays that many modules name: see numpy.typing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+"""Arrays by name, such as an observation."""
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
