@@ -57,11 +57,11 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
     """
     if memory[KIND] == LAUNCHES_AT_RANDOM:
         return launch_at_random(game, params, p)
-    launch = best_launch(game, params, p, memory)
-    memory[LAUNCHES] += launch[0] != HOLD_ALL
+    target, fraction = best_launch(game, params, p, memory)
+    memory[LAUNCHES] += target != HOLD_ALL
     if memory[FORGIVES] > 0:
         forgive(game, p, memory)
-    return launch
+    return target, fraction
 
 
 @njit

@@ -233,17 +233,22 @@ def copy_deltas(
     return next_cell
 
 
+SLOT, GAME, OLDEST, NEWEST = range(4)
+"""The columns of what ``rebuild`` is asked for."""
+
+
 @kernel
 def rebuild(counts: Any, places: Any, keys: Any, cells: Any, codes: Any, wanted: Any, out: Any) -> None:
     """Bring stacks up to the end of a block, or to their newest frames where those lie in it.
 
-    ``wanted``: int64 (n, 4): place in ``out``, game, and the steps of the stack's oldest frame and of its
-    newest, counted from the begin of the block; sorted by game, then newest step. Where the oldest is below
-    0, the blocks before have been here already.
+    ``wanted``: int64 (n, 4), columns SLOT, GAME, OLDEST, NEWEST: place in ``out``, game, and the steps of the
+    stack's oldest frame and of its newest, counted from the begin of the block; sorted by game, then newest
+    step. Where the oldest is below 0, the blocks before have been here already.
     ``out``: uint8 (any, F, B, H * ceil(W/8)): entry 0 is the board so far, the others begin as zeros.
     """
     for i in range(len(wanted)):
-        slot, game, oldest, newest = wanted[i, 0], wanted[i, 1], wanted[i, 2], wanted[i, 3]
+        slot, game = wanted[i, SLOT], wanted[i, GAME]
+        oldest, newest = wanted[i, OLDEST], wanted[i, NEWEST]
         board = out[slot, 0]
         step = 0
         if oldest >= 0:
@@ -274,12 +279,12 @@ def begin_stack(counts: Any, places: Any, keys: Any, wanted: Any, i: int, out: A
     Taken is what leaves least to do: the key frame, or the stack before, if it is of the same game: its
     newest board, or, as that may be too new, the board that its XORs lead back to.
     """
-    slot, game, oldest = wanted[i, 0], wanted[i, 1], wanted[i, 2]
+    slot, game, oldest = wanted[i, SLOT], wanted[i, GAME], wanted[i, OLDEST]
     key = oldest
     while counts[key, game] != KEY_FRAME:
         key -= 1
-    if i > 0 and wanted[i - 1, 1] == game:
-        before, newest = wanted[i - 1, 0], wanted[i - 1, 3]
+    if i > 0 and wanted[i - 1, GAME] == game:
+        before, newest = wanted[i - 1, SLOT], wanted[i - 1, NEWEST]
         reached = min(newest, len(counts) - 1)
         if abs(reached - oldest) <= oldest - key:
             assign(out[slot, 0], out[before, 0])

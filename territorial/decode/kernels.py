@@ -189,6 +189,10 @@ def write_semantic(
                         out[n, 4 * frames + 1, r, c] = one if attacked[n, code] else zero
 
 
+OWN, FREE, OTHERS, BLOCKED_CELLS = range(4)
+"""The planes that ``write_kinds`` fills."""
+
+
 @njit
 def write_kinds(boards: Boards, f: int, seat: Any, one: Any, zero: Any, out: Any) -> None:
     """Fill ``out``, (4, H, W): own, neutral, others', blocked cells of a frame."""
@@ -197,10 +201,10 @@ def write_kinds(boards: Boards, f: int, seat: Any, one: Any, zero: Any, out: Any
     for r in range(np.uint64(out.shape[1])):
         for c in range(np.uint64(out.shape[2])):
             code = codes[f, r, c]
-            out[0, r, c] = one if code == seat else zero
-            out[1, r, c] = one if code == neutral else zero
-            out[2, r, c] = one if code != seat and code != neutral and code < blocked else zero
-            out[3, r, c] = one if code >= blocked else zero
+            out[OWN, r, c] = one if code == seat else zero
+            out[FREE, r, c] = one if code == neutral else zero
+            out[OTHERS, r, c] = one if code != seat and code != neutral and code < blocked else zero
+            out[BLOCKED_CELLS, r, c] = one if code >= blocked else zero
 
 
 @kernel

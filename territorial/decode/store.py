@@ -15,7 +15,11 @@ from territorial.config.validation import whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
+    GAME,
     KEY_FRAME,
+    NEWEST,
+    OLDEST,
+    SLOT,
     Block,
     Delta,
     Sizes,
@@ -236,12 +240,14 @@ class FrameStore:
         block = np.repeat(oldest_block + pieces - np.cumsum(pieces), pieces) + np.arange(len(slot))
         order = np.lexsort((times[slot], games[slot], block))
         slot, block = slot[order], block[order]
-        wanted = np.stack([slot, games[slot], oldest[slot], times[slot]], axis=1)
+        wanted = np.empty((len(slot), 4), np.int64)
+        wanted[:, SLOT], wanted[:, GAME] = slot, games[slot]
+        wanted[:, OLDEST], wanted[:, NEWEST] = oldest[slot], times[slot]
         bounds = np.flatnonzero(np.diff(block, prepend=-1, append=len(blocks)))
         for first, end in pairwise(bounds.tolist()):
             part = blocks[block[first]]
             steps = part.used.steps
-            wanted[first:end, 2:] -= part.begin
+            wanted[first:end, [OLDEST, NEWEST]] -= part.begin
             rebuild(
                 part.counts[:steps],
                 part.places[:steps],

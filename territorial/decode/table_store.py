@@ -100,7 +100,8 @@ class TableStore:
         _check("games", at, 0, self.num_games)
         _check("times", when, self.first, self.end)
         order = np.lexsort((when, at))
-        wanted = np.stack([order, at[order], when[order] - self.first], axis=1)
+        wanted = np.empty((len(order), 3), np.int64)
+        wanted[:, SLOT], wanted[:, GAME], wanted[:, STEP] = order, at[order], when[order] - self.first
         rows = np.empty((len(at), self.num_numbers), np.uint32)
         if len(rows):
             self._joined = self._joined or _end_to_end(self._steps)
@@ -167,20 +168,24 @@ def list_changes(rows: Any, newest: Any, ends: Any, index: Any, bits: Any) -> in
     return count
 
 
+SLOT, GAME, STEP = range(3)
+"""The columns of what ``rebuild_rows`` is asked for."""
+
+
 @kernel
 def rebuild_rows(ends: Any, index: Any, bits: Any, wanted: Any, out: Any) -> None:
     """Write rows of games into ``out`` (n, S).
 
-    ``wanted``: int64 (n, 3): place in ``out``, game and step; sorted by game, then step. A row goes on from
-    the one before, if that is of the same game.
+    ``wanted``: int64 (n, 3), columns SLOT, GAME, STEP: place in ``out``, game and step; sorted by game, then
+    step. A row goes on from the one before, if that is of the same game.
     """
     for i in range(len(wanted)):
-        slot, game, time = wanted[i, 0], wanted[i, 1], wanted[i, 2]
+        slot, game, time = wanted[i, SLOT], wanted[i, GAME], wanted[i, STEP]
         first = 0
-        if i > 0 and wanted[i - 1, 1] == game:
+        if i > 0 and wanted[i - 1, GAME] == game:
             for j in range(out.shape[1]):
-                out[slot, j] = out[wanted[i - 1, 0], j]
-            first = wanted[i - 1, 2] + 1
+                out[slot, j] = out[wanted[i - 1, SLOT], j]
+            first = wanted[i - 1, STEP] + 1
         else:
             for j in range(out.shape[1]):
                 out[slot, j] = 0

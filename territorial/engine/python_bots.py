@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.bots.python import PythonBot, View
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
@@ -82,7 +83,7 @@ def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
                 f"({len(table)},)"
             )
         table[:, column] = array
-    targets, fractions = table.T
+    targets, fractions = table[:, WHAT], table[:, HOW_MUCH]
     players = seen.config.num_players
     is_wrong = (targets < HOLD_ALL) | (targets > players)
     is_wrong |= (targets != HOLD_ALL) & ((fractions < 1) | (fractions > FRACTION_UNIT))

@@ -52,11 +52,11 @@ class CellSet(NamedTuple):
 
 
 class BlockList(NamedTuple):
-    """The first ``count`` of the blocks in two arrays, with room for all R blocks of a map and one more."""
+    """The first ``length`` of the blocks in two arrays, with room for all R blocks of a map and one more."""
 
     places: npt.NDArray[np.int64]  # (R + 1,)
     numbers: npt.NDArray[np.int64]  # (R + 1,)
-    count: int
+    length: int
 
 
 class Box(NamedTuple):
@@ -144,9 +144,9 @@ def empty(blocks: Any) -> None:
 
 
 @njit
-def with_count(blocks: BlockList, count: int) -> BlockList:
-    """Return the list of the first ``count`` blocks in the arrays of ``blocks``."""
-    return BlockList(blocks.places, blocks.numbers, count)
+def with_length(blocks: BlockList, length: int) -> BlockList:
+    """Return the list of the first ``length`` blocks in the arrays of ``blocks``."""
+    return BlockList(blocks.places, blocks.numbers, length)
 
 
 @njit
@@ -209,7 +209,7 @@ def find_front(own: CellSet, cells: CellSet, front: CellSet, blocks: BlockList) 
                 found ^= rest & (~rest + ONE) if is_empty else ZERO
                 rest &= rest - ONE
             front.blocks[s, group] = found
-    return with_count(blocks, count)
+    return with_length(blocks, count)
 
 
 @njit
@@ -258,13 +258,13 @@ def lose_front(cells: CellSet, front: CellSet, zone: Any, all_blocks: Any, liste
             add_zone(zone, all_blocks, s, group + 1, below >> TOP_BIT)
             add_zone(zone, all_blocks, s - 1, group, left)
             add_zone(zone, all_blocks, s + 1, group, right)
-    count = listed.count
+    count = listed.length
     for s in range(len(cells.words)):
         for group in range(front.blocks.shape[1]):
             blocks = zone[s, group] & ~front.blocks[s, group]
             zone[s, group] = ZERO
-            count = list_word(CellSet(cells.words, zone), s, group, blocks, with_count(listed, count))
-    return with_count(listed, count)
+            count = list_word(CellSet(cells.words, zone), s, group, blocks, with_length(listed, count))
+    return with_length(listed, count)
 
 
 @njit
@@ -277,7 +277,7 @@ def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> Non
 @njit
 def gain_front(cells: CellSet, front: CellSet, listed: BlockList) -> None:
     """Add ``front``, whose blocks are ``listed``, to ``cells``; its words are zero afterwards."""
-    for i in range(listed.count):
+    for i in range(listed.length):
         place = listed.places[i]
         put(cells.words, place, eight(cells.words, place) | eight(front.words, place))
         put(front.words, place, no_cells())
@@ -291,14 +291,14 @@ def list_blocks(cells: CellSet, blocks: BlockList) -> BlockList:
     count = 0
     for s in range(cells.blocks.shape[0]):
         for group in range(cells.blocks.shape[1]):
-            count = list_word(cells, s, group, cells.blocks[s, group], with_count(blocks, count))
-    return with_count(blocks, count)
+            count = list_word(cells, s, group, cells.blocks[s, group], with_length(blocks, count))
+    return with_length(blocks, count)
 
 
 @njit
 def list_word(cells: CellSet, s: int, group: int, blocks: Any, listed: BlockList) -> int:
     """Append ``blocks``, a word (s, group) of a set like that of ``cells``; return how many there are."""
-    count = listed.count
+    count = listed.length
     while blocks != ZERO:
         put_at(listed.places, count, place_of(cells.words, s, group, blocks))
         put_at(listed.numbers, count, number_of(cells.blocks, s, group, blocks))
@@ -339,7 +339,7 @@ def copy_cells(source: CellSet, words: Any) -> None:
 def has_any(sets: Any, listed: BlockList) -> bool:
     """Return whether any of the blocks ``listed`` is in a set of blocks, uint64 (S, groups)."""
     found = ZERO
-    for i in range(listed.count):
+    for i in range(listed.length):
         found |= at(sets, listed.numbers[i] >> 6) >> np.uint64(listed.numbers[i] & 63)
     return found & ONE != ZERO
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from territorial.game.board import STRIP_BITS, BlockList, CellSet
-from territorial.game.scratch import CODE_BITS, Work
+from territorial.game.scratch import CODE_BITS, LOG_BLOCK, LOG_NUMBER, LOG_STRIP, Work
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, eight, no_cells, put, put_at
 
@@ -22,7 +22,7 @@ def note_changes(work: Work, cells: CellSet, blocks: BlockList, old: int, new: i
     """Note that ``cells``, which lie in ``blocks``, go from owner ``old`` to ``new``."""
     if work.log_entries.size == 0:
         return
-    for i in range(blocks.count):
+    for i in range(blocks.length):
         entry = entry_of_block(work, blocks.numbers[i])
         note_block(work, entry, eight(cells.words, blocks.places[i]), old, new)
 
@@ -44,8 +44,8 @@ def note_where(work: Work, entry: int, number: int) -> None:
     """Write down the number, the strip and the block of an entry."""
     groups, word = work.zone.shape[1], number >> 6
     s = word // groups if groups > 1 else word
-    work.log_blocks[entry, 0], work.log_blocks[entry, 1] = number, s
-    work.log_blocks[entry, 2] = STRIP_BITS * (word - s * groups) + (number & 63)
+    work.log_blocks[entry, LOG_NUMBER], work.log_blocks[entry, LOG_STRIP] = number, s
+    work.log_blocks[entry, LOG_BLOCK] = STRIP_BITS * (word - s * groups) + (number & 63)
 
 
 @njit
@@ -75,7 +75,7 @@ def place_in_log(entry: int, b: int) -> int:
 def forget_entries(work: Work) -> None:
     """Empty the log but for what changed, plane by plane."""
     for entry in range(work.log_length[0]):
-        put_at(work.log_entries, work.log_blocks[entry, 0], 0)
+        put_at(work.log_entries, work.log_blocks[entry, LOG_NUMBER], 0)
         work.log_bits[entry] = ZERO
         for word in range(work.log_takers.shape[1]):
             work.log_takers[entry, word] = ZERO

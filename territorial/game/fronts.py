@@ -27,7 +27,7 @@ from territorial.game.board import (
     gain_front,
     has_any,
     lose_front,
-    with_count,
+    with_length,
 )
 from territorial.game.change_log import note_changes
 from territorial.game.scratch import Work
@@ -63,7 +63,7 @@ def take_front(game: Game, work: Work, own: CellSet, taker: int, giver: int, siz
     zone = lose_front(cells, work.front, work.zone, work.all_blocks, blocks)
     capture = Capture(taker, giver, size, blocks)
     others = follow_both(game, work, capture, zone)
-    if others.count > 0:
+    if others.length > 0:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
@@ -85,7 +85,7 @@ def follow_both(game: Game, work: Work, capture: Capture, zone: BlockList) -> Bl
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
     count = 0
-    for i in range(zone.count):
+    for i in range(zone.length):
         place = zone.places[i]
         taken, takers, givers = eight(front, place), eight(own, place), eight(given, place)
         near = beside(front, place)
@@ -101,7 +101,7 @@ def follow_both(game: Game, work: Work, capture: Capture, zone: BlockList) -> Bl
     add(game, taker, giver, total(newly_touched) - capture.size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
-    return with_count(others, count)
+    return with_length(others, count)
 
 
 @njit
@@ -109,12 +109,12 @@ def follow_neighbour(game: Game, work: Work, capture: Capture, others: BlockList
     """Change the fronts between ``q``, who borders the giver, and the two sides of a capture."""
     taker, giver = capture.taker, capture.giver
     own, found = game.planes[q], no_cells()
-    for i in range(others.count):
+    for i in range(others.length):
         found |= eight(own, others.places[i]) & eight(work.near, EIGHT * i)
     if rows_in(found) == ZERO:
         return
     gained, lost = no_cells(), no_cells()
-    for i in range(others.count):
+    for i in range(others.length):
         place = others.places[i]
         cells = eight(own, place) & eight(work.near, EIGHT * i)
         gained = with_counts(gained, cells & ~beside(game.planes[taker], place))
@@ -133,7 +133,7 @@ def follow_neighbour(game: Game, work: Work, capture: Capture, others: BlockList
 def touches_of(game: Game, work: Work, blocks: BlockList, q: int) -> int:
     """Return how many cells of the front, which lies in ``blocks``, have a neighbour owned by ``q``."""
     own, touches = game.planes[q], no_cells()
-    for i in range(blocks.count):
+    for i in range(blocks.length):
         place = blocks.places[i]
         touches = with_counts(touches, beside(own, place) & eight(work.front.words, place))
     return total(touches)

@@ -27,6 +27,12 @@ from territorial.jit.simd import EIGHT
 
 CODE_BITS = 8
 """Bits of the largest owner code."""
+LOG_NUMBER, LOG_STRIP, LOG_BLOCK = range(3)
+"""Columns of ``Work.log_blocks``."""
+POOLS_OUT, POOLS_IN = range(2)
+"""Rows of ``Work.sums``: the troops that a player has in the field, and those of others against it."""
+ANCHOR_ROW, ANCHOR_COLUMN, ANCHOR_SEAT = range(3)
+"""Columns of ``Work.anchors``: the upper left corner of a spawn, and whose it is."""
 
 
 class Work(NamedTuple):
@@ -45,7 +51,7 @@ class Work(NamedTuple):
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
     log_length: npt.NDArray[np.int64]  # (1,) how many entries it has
-    log_blocks: npt.NDArray[np.int64]  # (R, 3) number, strip and block of each
+    log_blocks: npt.NDArray[np.int64]  # (R, 3) LOG_NUMBER ... of each
     log_bits: npt.NDArray[np.uint64]  # (R,) the bits of codes that changed there
     log_takers: npt.NDArray[np.uint64]  # (R, K) who took cells there
     log_changes: npt.NDArray[np.uint64]  # (R, 8, 8) XOR of old and new codes: bit of the code, row
@@ -65,8 +71,8 @@ class Work(NamedTuple):
     reward_weights: npt.NDArray[np.float64]  # (K,)
     reward_parts: npt.NDArray[np.float64]  # (K, P+1)
     longest: npt.NDArray[np.int64]  # (1,) max_ticks
-    sums: npt.NDArray[np.int64]  # (2, P+1) pools out and in
-    anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: row, column, seat
+    sums: npt.NDArray[np.int64]  # (2, P+1) POOLS_OUT, POOLS_IN
+    anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: ANCHOR_ROW ...
     interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
 
 

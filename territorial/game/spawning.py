@@ -30,6 +30,7 @@ from territorial.game.board import (
 )
 from territorial.game.rng import draw, draw_below
 from territorial.game.rules import NEVER
+from territorial.game.scratch import ANCHOR_COLUMN, ANCHOR_ROW, ANCHOR_SEAT
 from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, cells_of
 from territorial.jit.decorators import ZERO, int64, njit
 from territorial.jit.simd import fill
@@ -76,7 +77,7 @@ def write_map(bank: MapBank, row: int, land: LandMask) -> None:
 def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) -> None:
     """Set game ``k`` up for its seed: map, spawns and starting numbers; nothing of an older game stays.
 
-    ``anchors``: int64 (P, 3), scratch for the spawn positions.
+    ``anchors``: int64 (P, 3), scratch for the spawns, see ``Work.anchors``.
     """
     map_id = k
     if len(bank.assigned) > 0:
@@ -139,7 +140,7 @@ def place_spawns(game: Game, params: Params, anchors: Any) -> None:
         placed += 1
     if placed < params.num_players:
         for slot in range(placed):
-            mark_spawn(game, anchors[slot, 0], anchors[slot, 1], True)
+            mark_spawn(game, anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN], True)
         for slot in range(params.num_players):
             first_free_anchor(game, params, anchors, slot)
     hand_out(game, params, anchors)
@@ -163,13 +164,13 @@ def find_anchor(game: Game, params: Params, anchors: Any, slot: int) -> bool:
             continue
         distance = nearest_spawn(anchors, slot, r, c)
         if distance > best:
-            best, anchors[slot, 0], anchors[slot, 1] = distance, r, c
+            best, anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN] = distance, r, c
         looked_at += 1
         if distance * 10_000 * params.num_players >= enough or looked_at == SPAWN_CANDIDATES:
             break
     if best < 0:
         return first_free_anchor(game, params, anchors, slot)
-    mark_spawn(game, anchors[slot, 0], anchors[slot, 1], False)
+    mark_spawn(game, anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN], False)
     return True
 
 
@@ -179,7 +180,7 @@ def first_free_anchor(game: Game, params: Params, anchors: Any, slot: int) -> bo
     for r in range(params.height - SPAWN_SIDE + 1):
         for c in range(params.width - SPAWN_SIDE + 1):
             if is_free(game, r, c):
-                anchors[slot, 0], anchors[slot, 1] = r, c
+                anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN] = r, c
                 mark_spawn(game, r, c, False)
                 return True
     return False
@@ -190,7 +191,7 @@ def nearest_spawn(anchors: Any, count: int, row: int, column: int) -> int:
     """Return the least squared distance from (row, column) to the first ``count`` anchors."""
     nearest = FAR
     for slot in range(count):
-        down, right = anchors[slot, 0] - row, anchors[slot, 1] - column
+        down, right = anchors[slot, ANCHOR_ROW] - row, anchors[slot, ANCHOR_COLUMN] - column
         nearest = min(nearest, down * down + right * right)
     return nearest
 
@@ -228,15 +229,15 @@ def mark_spawn(game: Game, row: int, column: int, is_neutral: bool) -> None:
 
 @njit
 def hand_out(game: Game, params: Params, anchors: Any) -> None:
-    """Give the places to the seats in random order (Fisher-Yates); ``anchors``' third column is scratch."""
+    """Give the places to the seats in random order (Fisher-Yates)."""
     for slot in range(params.num_players):
-        anchors[slot, 2] = slot + 1
+        anchors[slot, ANCHOR_SEAT] = slot + 1
     for j in range(params.num_players - 1, 0, -1):
         i = draw_below(j + 1, game.seed[0], STREAM_SPAWN_ORDER, 0, j)
-        anchors[i, 2], anchors[j, 2] = anchors[j, 2], anchors[i, 2]
+        anchors[i, ANCHOR_SEAT], anchors[j, ANCHOR_SEAT] = anchors[j, ANCHOR_SEAT], anchors[i, ANCHOR_SEAT]
     for slot in range(params.num_players):
         for down in range(SPAWN_SIDE):
             for right in range(SPAWN_SIDE):
                 if is_in_spawn(down, right):
-                    r, c = anchors[slot, 0] + down, anchors[slot, 1] + right
-                    set_cell(cells_of(game, anchors[slot, 2]), r, c)
+                    r, c = anchors[slot, ANCHOR_ROW] + down, anchors[slot, ANCHOR_COLUMN] + right
+                    set_cell(cells_of(game, anchors[slot, ANCHOR_SEAT]), r, c)

@@ -18,7 +18,7 @@ from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.board import STRIP_BITS, block_of, first_row
 from territorial.game.change_log import forget_entries, forget_plane, place_in_log
-from territorial.game.scratch import Work
+from territorial.game.scratch import LOG_BLOCK, LOG_STRIP, Work
 from territorial.game.state import Game
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit, popcount
 from territorial.jit.simd import (
@@ -113,7 +113,7 @@ def list_changes(
     game: Game, params: Params, work: Work, entry: int, index: Any, code: Any, count: int
 ) -> int:
     """List the cells of an entry of the log that changed, by owner; return how many with those before."""
-    s, block = work.log_blocks[entry, 1], work.log_blocks[entry, 2]
+    s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
     place = s * game.planes.shape[2] + first_row(block)
     changed, bits = no_cells(), work.log_bits[entry]
     while bits != ZERO:
@@ -136,7 +136,8 @@ def apply_changes(work: Work, boards: Any, history: Any, b: int) -> None:
     strips = boards.shape[3]
     for i in range(work.log_counts[b]):
         entry = work.log_planes[b, i]
-        s, block, changes = work.log_blocks[entry, 1], work.log_blocks[entry, 2], place_in_log(entry, b)
+        s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
+        changes = place_in_log(entry, b)
         place = EIGHT * block * strips + s
         for row in range(EIGHT):
             word = at(work.log_changes, changes + row)

@@ -22,7 +22,7 @@ from territorial.game.rules import (
     rate_for_land,
     rate_over_cap,
 )
-from territorial.game.scratch import Work
+from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit, quotient
@@ -101,37 +101,40 @@ def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
     return Observations(*arrays)
 
 
-(
-    _ALIVE,
-    _LAND,
-    _TROOPS,
-    _LOG_LAND,
-    _LOG_TROOPS,
-    _DENSITY,
-    _FILL,
-    _INTEREST,
-    _LAND_SHARE,
-    _TROOPS_SHARE,
-    _RANK,
-    _POOLS_OUT,
-    _POOLS_IN,
-    _LOG_POOLS_OUT,
-    _LOG_POOLS_IN,
-    _PEAK,
-    _PEAK_RATIO,
-    _TICKS_TO_STEP,
-    _CADENCE,
-    _ILLEGAL,
-) = range(len(PLAYERS))
-_FRONT, _POOL, _LOG_FRONT, _LOG_POOL, _TAKEN, _NEED = range(len(BORDERS))
-(
-    _TICK,
-    _TICKS_TO_INTEREST,
-    _TICKS_TO_INCOME,
-    _NEUTRAL_SHARE,
-    _OPENING,
-    _ALIVE_SHARE,
-) = range(len(GLOBALS))
+_ALIVE = index(PLAYERS, "alive")
+_LAND = index(PLAYERS, "land")
+_TROOPS = index(PLAYERS, "troops")
+_LOG_LAND = index(PLAYERS, "log_land")
+_LOG_TROOPS = index(PLAYERS, "log_troops")
+_DENSITY = index(PLAYERS, "density")
+_FILL = index(PLAYERS, "fill")
+_INTEREST = index(PLAYERS, "interest")
+_LAND_SHARE = index(PLAYERS, "land_share")
+_TROOPS_SHARE = index(PLAYERS, "troops_share")
+_RANK = index(PLAYERS, "rank")
+_POOLS_OUT = index(PLAYERS, "pools_out")
+_POOLS_IN = index(PLAYERS, "pools_in")
+_LOG_POOLS_OUT = index(PLAYERS, "log_pools_out")
+_LOG_POOLS_IN = index(PLAYERS, "log_pools_in")
+_PEAK = index(PLAYERS, "peak")
+_PEAK_RATIO = index(PLAYERS, "peak_ratio")
+_TICKS_TO_STEP = index(PLAYERS, "ticks_to_step")
+_CADENCE = index(PLAYERS, "cadence")
+_ILLEGAL = index(PLAYERS, "illegal")
+
+_FRONT = index(BORDERS, "front")
+_POOL = index(BORDERS, "pool")
+_LOG_FRONT = index(BORDERS, "log_front")
+_LOG_POOL = index(BORDERS, "log_pool")
+_TAKEN = index(BORDERS, "taken")
+_NEED = index(BORDERS, "need")
+
+_TICK = index(GLOBALS, "tick")
+_TICKS_TO_INTEREST = index(GLOBALS, "ticks_to_interest")
+_TICKS_TO_INCOME = index(GLOBALS, "ticks_to_income")
+_NEUTRAL_SHARE = index(GLOBALS, "neutral_share")
+_OPENING = index(GLOBALS, "opening")
+_ALIVE_SHARE = index(GLOBALS, "alive_share")
 
 
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
@@ -293,7 +296,7 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         if was_dead(game, p, out):
             continue
         land, troops = game.land[p], game.troops[p]
-        pools_out, pools_in = work.sums[0, p], work.sums[1, p]
+        pools_out, pools_in = work.sums[POOLS_OUT, p], work.sums[POOLS_IN, p]
         row[_ALIVE], row[_LAND], row[_TROOPS] = game.alive[p], land, troops
         row[_LOG_LAND], row[_LOG_TROOPS] = log2_of(land), log2_of(troops)
         row[_DENSITY] = troops / max(1, land)
@@ -320,14 +323,14 @@ def was_dead(game: Game, p: int, players: Any) -> bool:
 def sum_pools(game: Game, sums: Any) -> None:
     """Write the troops that each player has in the field, and those of others against it: int64 (2, P+1)."""
     for p in range(np.uint64(len(game.troops))):
-        sums[0, p] = sums[1, p] = 0
+        sums[POOLS_OUT, p] = sums[POOLS_IN, p] = 0
     for p in range(1, len(game.troops)):
         for word in range(game.active.shape[1]):
             targets = game.active[p, word]
             while targets != ZERO:
                 target = 64 * word + lowest_bit(targets)
-                sums[0, p] += game.pools[p, target]
-                sums[1, target] += game.pools[p, target]
+                sums[POOLS_OUT, p] += game.pools[p, target]
+                sums[POOLS_IN, target] += game.pools[p, target]
                 targets &= targets - ONE
 
 

@@ -90,11 +90,11 @@ class Planes:
     def check_list(self, listed, blocks):
         """A list has the blocks of a set, by number and by place, each once."""
         flags = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little")
-        numbers = listed.numbers[: listed.count]
+        numbers = listed.numbers[: listed.length]
         assert sorted(numbers) == np.flatnonzero(flags).tolist()
         strips, blocks_of_strips = np.divmod(numbers, flags.shape[1])
         rows = strips * self.planes.shape[2] + EIGHT * blocks_of_strips + 1
-        assert np.array_equal(listed.places[: listed.count], rows)
+        assert np.array_equal(listed.places[: listed.length], rows)
 
     def size_of(self, owner, target):
         return board.front_size(self.set_of(owner), self.set_of(target))
