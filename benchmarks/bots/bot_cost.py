@@ -29,7 +29,7 @@ from territorial.engine.step import decide_launches, play
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.scratch import make_work
-from territorial.game.state import OVER, game_of
+from territorial.game.state import OVER, game_of, seating_of
 from territorial.jit.decorators import kernel
 
 RESULT = Path(__file__).parents[1] / "results" / "bot_cost.json"
@@ -57,9 +57,7 @@ def run(
             game = game_of(state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
-                    decided = decide_launches(
-                        game, params, work, state.seating[k], state.memory[k], actions[k]
-                    )
+                    decided = decide_launches(game, params, work, seating_of(state, k), actions[k])
                     counts[i, k] = decided.end
                     for row in range(decided.end):
                         for column in range(NUM_LAUNCH_COLUMNS):

@@ -61,6 +61,7 @@ import numpy as np
 from benchmarks.memory import league_memory, where_memory_goes
 from benchmarks.tables import bots, league, performance, trainers
 from territorial.cli import obs_tables
+from territorial.game.state import FIELDS, in_letters
 from territorial.memory.plan import Item, Place, Plan, in_mb
 from territorial.memory.predict import flat_size, predict
 from territorial.memory.setup import Setup
@@ -281,6 +282,15 @@ def columns(table: tuple[Column, ...]) -> str:
     """Return the table of the columns of one of the tables of an observation."""
     rows = [(number, f"`{name}`", *rest) for number, name, *rest in obs_tables.column_rows(table)]
     return obs_tables.markdown(("", "column", "unit", "meaning"), rows, "r")
+
+
+def fields() -> str:
+    """Return the table of the fields of the state of a batch."""
+    rows = [
+        (f"`{field.name}`", f"`{field.dtype} {in_letters('E', *field.shape)}`", field.unit, field.meaning)
+        for field in FIELDS
+    ]
+    return obs_tables.markdown(("field", "array", "unit", "meaning"), rows)
 
 
 def sizes() -> str:
@@ -790,6 +800,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
         "adapters",
         lambda: trainers.adapters(must_load("adapters_learn"), must_load("learning_example")),
     ),
+    ("docs/engine.md", "fields", fields),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),

@@ -42,18 +42,15 @@ from territorial.game.state import (
     EPISODE,
     LAND_CHANGED,
     NEXT_DUE,
-    NEXT_INTERVAL,
-    NEXT_SEATS,
-    NEXT_TROOPS,
     OVER,
-    SEATS,
     TICK,
-    WAKE,
     Game,
     Position,
+    Seating,
     State,
     cells_of,
     game_of,
+    seating_of,
     write_position,
 )
 from territorial.jit.bound_arguments import Held, arguments_of, keep
@@ -182,8 +179,8 @@ def step_games(held: Held[Batch]) -> None:
 @njit
 def step_game(batch: Batch, k: int) -> None:
     """Play one environment step of game ``k``, and what follows from it."""
-    game = game_of(batch.state, k)
-    state, params, work, actions, tape = batch.state, batch.params, batch.work, batch.actions, batch.tape
+    game, seating = game_of(batch.state, k), seating_of(batch.state, k)
+    params, work, tape = batch.params, batch.work, batch.tape
     buffers, results, options = batch.buffers, batch.results, batch.options
     results.was_reset[k] = results.ended[k] = False
     if game.clock[OVER] != 0:
@@ -192,11 +189,11 @@ def step_game(batch: Batch, k: int) -> None:
             observe_step(game, params, work, buffers, k)
         return
     remember(game, work)
-    launches = decide_launches(game, params, work, state.seating[k], state.memory[k], actions[k])
+    launches = decide_launches(game, params, work, seating, batch.actions[k])
     log_launches(tape, k, launches)
     play(game, params, work, launches)
     report(game, work, results, k)
-    is_left = options.ends_without_agents != 0 and not has_living_agent(game, state.seating[k])
+    is_left = options.ends_without_agents != 0 and not has_living_agent(game, seating)
     if results.ended[k] or is_left:
         keep_final(game, results, k)
         keep_position(tape, k, game)
@@ -207,7 +204,7 @@ def step_game(batch: Batch, k: int) -> None:
             copy_observation(buffers, batch.final_buffers, k)
         game.clock[EPISODE] += 1
         seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
-        start(game, params, work, batch.bank, state.seating[k], state.memory[k], seed, k)
+        start(game, params, work, batch.bank, seating, seed, k)
         results.was_reset[k] = True
         if options.is_observed != 0:
             observe_anew(game, params, work, buffers, k)
@@ -238,7 +235,7 @@ def reset_games(
     while k >= 0:
         game = game_of(state, k)
         game.clock[EPISODE] = episodes[k]
-        start(game, params, work, bank, state.seating[k], state.memory[k], seeds[k], k)
+        start(game, params, work, bank, seating_of(state, k), seeds[k], k)
         if is_observed != 0:
             observe_anew(game, params, work, buffers, k)
         k = take(queues, thread)
@@ -298,7 +295,7 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
 def place_position(state: State, params: Params, work: Work, owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     game = game_of(state, k)
-    prepare_bots(game, state.seating[k], state.memory[k])
+    prepare_bots(game, seating_of(state, k))
     for code in range(game.planes.shape[0]):
         clear_cells(cells_of(game, code))
         game.land[code] = 0
@@ -315,9 +312,7 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
 
 
 @njit
-def decide_launches(
-    game: Game, params: Params, work: Work, seating: Any, memory: Any, actions: Any
-) -> LaunchList:
+def decide_launches(game: Game, params: Params, work: Work, seating: Seating, actions: Any) -> LaunchList:
     """Return everybody's launches, all decided on the same board; none between two decision points.
 
     ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
@@ -325,11 +320,11 @@ def decide_launches(
     count, now = 0, game.clock[TICK]
     if now % params.decision_every == 0:
         for p in range(1, len(game.alive)):
-            if seating[SEATS, p] < FIRST_BOT_CODE:
+            if seating.seats[p] < FIRST_BOT_CODE:
                 target = owner_of_target(actions[p - 1, WHAT], p, params.num_players)
                 fraction = FRACTION_TABLE[actions[p - 1, HOW_MUCH]]
             else:
-                target, fraction = decide_bot(game, params, seating, memory, actions, p)
+                target, fraction = decide_bot(game, params, seating, actions, p)
             if target != NO_TARGET:
                 write_launch(work.launches, count, now, p, target, fraction)
                 count += 1
@@ -337,21 +332,19 @@ def decide_launches(
 
 
 @njit
-def decide_bot(
-    game: Game, params: Params, seating: Any, memory: Any, actions: Any, p: int
-) -> tuple[int, int]:
+def decide_bot(game: Game, params: Params, seating: Seating, actions: Any, p: int) -> tuple[int, int]:
     """Return the launch (target, 1024ths) of the bot on seat ``p``, if this is its decision tick.
 
     A bot in Python was asked before the step: ``actions`` have the owner code and 1024ths for it.
     """
     target, fraction = NO_TARGET, 0
     now = game.clock[TICK]
-    if game.alive[p] != 0 and now >= seating[WAKE, p]:
-        if seating[SEATS, p] < FIRST_GUEST_CODE:
-            target, fraction = bots.decide(game, params, p, memory[p])
+    if game.alive[p] != 0 and now >= seating.wake[p]:
+        if seating.seats[p] < FIRST_GUEST_CODE:
+            target, fraction = bots.decide(game, params, p, seating.memory[p])
         else:
             target, fraction = actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
-        seating[WAKE, p] = max(seating[WAKE, p] + memory[p, bots.INTERVAL], now + 1)
+        seating.wake[p] = max(seating.wake[p] + seating.memory[p, bots.INTERVAL], now + 1)
     return target, fraction
 
 
@@ -400,10 +393,10 @@ def stand_still(results: Results, k: int) -> None:
 
 
 @njit
-def has_living_agent(game: Game, seating: Any) -> bool:
+def has_living_agent(game: Game, seating: Seating) -> bool:
     """Return whether any seat of an agent is alive."""
     for p in range(1, len(game.alive)):  # noqa: SIM110 - numba has no any() over a generator
-        if seating[SEATS, p] == AGENT_CODE and game.alive[p] != 0:
+        if seating.seats[p] == AGENT_CODE and game.alive[p] != 0:
             return True
     return False
 
@@ -421,32 +414,31 @@ def keep_final(game: Game, results: Results, k: int) -> None:
 
 
 @njit
-def start(
-    game: Game, params: Params, work: Work, bank: MapBank, seating: Any, memory: Any, seed: Any, k: int
-) -> None:
+def start(game: Game, params: Params, work: Work, bank: MapBank, seating: Seating, seed: Any, k: int) -> None:
     """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
     begin_game(game, params, bank, work.anchors, k)
     count_fronts(game)
     for p in range(1, len(game.alive)):
-        seating[SEATS, p] = seating[NEXT_SEATS, p]
-        game.troops[p] = seating[NEXT_TROOPS, p]
-        memory[p, bots.INTERVAL] = seating[NEXT_INTERVAL, p]
-    prepare_bots(game, seating, memory)
+        seating.seats[p] = seating.next_seats[p]
+        game.troops[p] = seating.next_troops[p]
+        seating.memory[p, bots.INTERVAL] = seating.next_interval[p]
+    prepare_bots(game, seating)
     for p in range(1, len(game.alive)):
-        if seating[SEATS, p] >= FIRST_BOT_CODE:
-            seating[WAKE, p] = bots.first_wake(memory[p], seed, p)
+        if seating.seats[p] >= FIRST_BOT_CODE:
+            seating.wake[p] = bots.first_wake(seating.memory[p], seed, p)
 
 
 @njit
-def prepare_bots(game: Game, seating: Any, memory: Any) -> None:
+def prepare_bots(game: Game, seating: Seating) -> None:
     """Every bot knows its settings, forgets all else, and decides at the next decision point."""
     for p in range(1, len(game.alive)):
-        seating[WAKE, p] = game.clock[TICK]
-        style = seating[SEATS, p] - FIRST_BOT_CODE
+        memory = seating.memory[p]
+        seating.wake[p] = game.clock[TICK]
+        style = seating.seats[p] - FIRST_BOT_CODE
         if 0 <= style < bots.COUNT:
-            bots.prepare(style, game.seed[0], p, memory[p])
+            bots.prepare(style, game.seed[0], p, memory)
         else:
-            interval = memory[p, bots.INTERVAL]
-            fill(memory[p], 0)
-            memory[p, bots.INTERVAL] = interval
+            interval = memory[bots.INTERVAL]
+            fill(memory, 0)
+            memory[bots.INTERVAL] = interval

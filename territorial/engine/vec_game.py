@@ -39,13 +39,14 @@ from territorial.game.launches import LAUNCH_TICK
 from territorial.game.scratch import make_work, named_arrays
 from territorial.game.state import (
     FIELDS,
-    SEATS,
+    SEATING,
     Position,
     State,
     allocate,
     allocate_positions,
     check_blocks,
     digest,
+    field_line,
     state_bytes,
     view,
 )
@@ -202,6 +203,11 @@ class GameArrays:
     def owner(self) -> npt.NDArray[np.uint8]:
         """The board as owner codes, see the class."""
         return self._game._owner_codes()
+
+
+GameArrays.__doc__ = f"{GameArrays.__doc__}\n    " + "\n    ".join(
+    f"{field.name}: {field_line(field, 'E')}" for field in FIELDS
+)
 
 
 class VecGame:
@@ -714,7 +720,8 @@ class VecGame:
             found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
             raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
         next_ones = {name: view(self.blocks, name)[k].copy() for name in NEXT_ONES}
-        for block, saved in zip(self.blocks, snapshot.blocks, strict=True):
+        blocks: tuple[npt.NDArray[Any], ...] = self.blocks
+        for block, saved in zip(blocks, snapshot.blocks, strict=True):
             block[k] = saved
         for name, values in next_ones.items():
             view(self.blocks, name)[k] = values
@@ -902,7 +909,7 @@ class VecGame:
 
     def _check_seats_of(self, snapshot: Snapshot) -> None:
         """Raise ValueError unless the seat codes of a saved game mean the same here."""
-        seats = snapshot.blocks[self.blocks._fields.index("seating")][SEATS, 1:]
+        seats = State(*snapshot.blocks).seating[SEATING["seats"], 1:]
         if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"

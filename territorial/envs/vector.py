@@ -23,7 +23,7 @@ from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, chec
 from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
-from territorial.game.state import SEATS, State
+from territorial.game.state import SEATING, State
 from territorial.render import RENDER_MODES, Drawers
 from territorial.typing import Arrays
 
@@ -281,7 +281,7 @@ class TerritorialVec(WritableArrays):
         """
         if not isinstance(snapshot, VecSnapshot):
             raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from save()")
-        codes = snapshot.game.blocks[State._fields.index("seating")][SEATS, 1:]
+        codes = State(*snapshot.game.blocks).seating[SEATING["seats"], 1:]
         if (codes == AGENT_CODE).sum() != self.num_agents:
             raise ValueError(
                 f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "

@@ -1,15 +1,19 @@
-"""The state of a batch of games as arrays: one table of fields, from which all else is derived.
+"""The state of a batch of games as arrays: one table of fields, from which all else follows.
 
-``State`` holds all games of a batch, ``Game`` one of them without the leading game axis. Fields that
-belong together share one array (a block), so that a compiled call takes few arguments; the named
+``State`` holds all games of a batch, ``Game`` and ``Seating`` one of them without the leading game axis.
+Fields that belong together share one array (a block), so that a compiled call takes few arguments; the named
 fields are views of the blocks. Copying a game is copying its slice of every block.
+
+The table is the annotations of ``Game`` and ``Seating``, where type checkers see the names, and the entries
+of ``clock`` and ``ledger``. A new field goes there, last of its block: saved games rely on the order.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -36,80 +40,173 @@ BOT_MEMORY = 56
 
 
 @dataclass(frozen=True)
+class Block:
+    """An array of :class:`State`: its name there, and the axes of a field of one game that lies in it.
+
+    The array is [game][field][axes ...], or [game][axes ...] if it ``is_field`` itself.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    is_field: bool = False
+
+
+@dataclass(frozen=True)
 class Field:
-    """One named quantity of the state: the block it lies in, its unit, and what it means."""
+    """One named quantity of the state of a game: where it is, what it is made of, and what it means."""
 
     name: str
     block: str
+    dtype: str
+    shape: tuple[str, ...]
+    """Of one game; for the letters see :class:`State`."""
     unit: str
     meaning: str
 
 
-FIELDS: tuple[Field, ...] = (
-    Field("seed", "seed", "64 bits", "seed of this episode"),
-    Field("tick", "clock", "ticks", "ticks played so far"),
-    Field("over", "clock", "0 or 1", "the game has ended"),
-    Field("episode", "clock", "count", "which episode of its slot in the batch this is, from 0"),
-    Field("map_id", "clock", "index", "which map of the bank is played"),
-    Field("num_land", "clock", "cells", "land of the map, M in the rules"),
-    Field("next_due", "clock", "tick", "nobody steps before this tick (derived)"),
-    Field("land_changed", "clock", "0 or 1", "land changed hands since deaths were looked at"),
-    Field("troops", "players", "troops", "balance at home, T"),
-    Field("land", "players", "cells", "cells owned, L; entry 0 is neutral land"),
-    Field("alive", "players", "0 or 1", "still in the game"),
-    Field("peak", "players", "cells", "largest land, falling slowly when land is lost"),
-    Field("next_step", "players", "tick", "earliest tick of the next attack step"),
-    Field("due", "players", "tick", "next_step, or a tick never reached without pools (derived)"),
-    Field("death_tick", "players", "tick", "tick of death, -1 while alive"),
-    Field("place2", "players", "half places", "twice the placement, 0 while it is not known"),
-    Field("illegal", "players", "count", "launches that were not legal and did nothing"),
-    Field("raised", "players", "count", "launches below the need, raised to it"),
-    Field("bounced", "players", "count", "pools refunded at the first step after they were opened"),
-    Field("interest", "ledger", "troops", "paid to the player as interest"),
-    Field("income", "ledger", "troops", "paid to the player as income"),
-    Field("tax", "ledger", "troops", "destroyed by launching"),
-    Field("paid_neutral", "ledger", "troops", "spent on neutral land"),
-    Field("paid_attack", "ledger", "troops", "spent in attacks on players"),
-    Field("killed", "ledger", "troops", "fallen as a defender"),
-    Field("cancelled", "ledger", "troops", "pools lost against an attacker's pool"),
-    Field("capped", "ledger", "troops", "refunds lost at the hard cap"),
-    Field("destroyed", "ledger", "troops", "lost by dying"),
-    Field("pools", "pairs", "troops", "A[p][t], troops that p has in the field against t"),
-    Field("taken", "pairs", "cells", "cells that p has taken from t so far"),
-    Field("fronts", "pairs", "cells", "cells of t beside cells of player p (derived)"),
-    Field("active", "targets", "set of owners", "targets t with A[p][t] > 0, one bit each"),
-    Field("fresh", "targets", "set of owners", "targets whose pool was opened since p's last step"),
-    Field("bordering", "targets", "set of owners", "owners that share a border with p (derived)"),
-    Field("stale", "targets", "set of owners", "owners t whose pair (p, t) changed since last observed"),
-    Field("planes", "planes", "bit planes", "the cells of each owner, see territorial.game.board"),
-    Field("occupied", "occupied", "sets of blocks", "where each owner may have cells, see there"),
-    Field("seats", "seating", "code", "who plays the seat, see territorial.engine.seats"),
-    Field("next_seats", "seating", "code", "who plays the seat from the next reset on"),
-    Field("next_troops", "seating", "troops", "what the seat starts with from the next reset on"),
-    Field("next_interval", "seating", "ticks", "how often a bot in Python decides there from then on"),
-    Field("wake", "seating", "tick", "the seat's bot does nothing before this tick"),
-    Field(
-        "memory", "memory", "numbers", "what the seat's bot was told and remembers: territorial.bots.settings"
-    ),
+Words = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
+
+Seed = Annotated[Words, Block("seed", ())]
+Clock = Annotated[Numbers, Block("clock", ())]
+Players = Annotated[Numbers, Block("players", ("P+1",))]
+Ledger = Annotated[Numbers, Block("ledger", ("P+1",))]
+Pairs = Annotated[Numbers, Block("pairs", ("P+1", "P+1"))]
+Targets = Annotated[Words, Block("targets", ("P+1", "K"))]
+Planes = Annotated[Words, Block("planes", ("P+1", "S", "rows"), is_field=True)]
+Occupied = Annotated[Words, Block("occupied", ("P+1", "S", "groups"), is_field=True)]
+SeatTable = Annotated[Numbers, Block("seating", ("P+1",))]
+Memory = Annotated[npt.NDArray[np.int32], Block("memory", ("P+1", "M"), is_field=True)]
+
+
+class State(NamedTuple):
+    """All games of a batch: one array for each block of fields, the game axis (E) first.
+
+    P seats, K words of 64 bits for a set of owners 0..P, S strips of 64 columns; rows and groups of a strip:
+    see territorial.game.board. M numbers are the memory of a bot: BOT_MEMORY and one for every owner.
+    """
+
+    seed: Seed
+    clock: Clock
+    players: Players
+    ledger: Ledger
+    pairs: Pairs
+    targets: Targets
+    planes: Planes
+    occupied: Occupied
+    seating: SeatTable
+    memory: Memory
+
+
+# ---- the table of fields: of each its block, and so dtype and shape, its unit, and what it means ---
+
+
+class Game(NamedTuple):
+    """One game, as the rules see it: what changes from tick to tick.
+
+    All are views into a :class:`State`, indexed by owner code 0..P where an axis has P+1 entries. The numbers
+    of ``clock`` and ``ledger`` are found by constants of this module: ``game.clock[TICK]``.
+    """
+
+    seed: Annotated[Seed, "64 bits", "seed of this episode"]
+    clock: Clock
+    troops: Annotated[Players, "troops", "balance at home, T"]
+    land: Annotated[Players, "cells", "cells owned, L; entry 0 is neutral land"]
+    alive: Annotated[Players, "0 or 1", "still in the game"]
+    peak: Annotated[Players, "cells", "largest land, falling slowly when land is lost"]
+    next_step: Annotated[Players, "tick", "earliest tick of the next attack step"]
+    due: Annotated[Players, "tick", "next_step, or a tick never reached without pools (derived)"]
+    death_tick: Annotated[Players, "tick", "tick of death, -1 while alive"]
+    place2: Annotated[Players, "half places", "twice the placement, 0 while it is not known"]
+    illegal: Annotated[Players, "count", "launches that were not legal and did nothing"]
+    raised: Annotated[Players, "count", "launches below the need, raised to it"]
+    bounced: Annotated[Players, "count", "pools refunded at the first step after they were opened"]
+    ledger: Ledger
+    pools: Annotated[Pairs, "troops", "A[p][t], troops that p has in the field against t"]
+    taken: Annotated[Pairs, "cells", "cells that p has taken from t so far"]
+    fronts: Annotated[Pairs, "cells", "cells of t beside cells of player p (derived)"]
+    active: Annotated[Targets, "set of owners", "targets t with A[p][t] > 0, one bit each"]
+    fresh: Annotated[Targets, "set of owners", "targets whose pool was opened since p's last step"]
+    bordering: Annotated[Targets, "set of owners", "owners that share a border with p (derived)"]
+    stale: Annotated[Targets, "set of owners", "owners t whose pair (p, t) changed since last observed"]
+    planes: Annotated[Planes, "bit planes", "the cells of each owner, see territorial.game.board"]
+    occupied: Annotated[Occupied, "sets of blocks", "where each owner may have cells, see there"]
+
+
+class Seating(NamedTuple):
+    """Who plays the seats of one game, and what their bots keep; views, indexed by seat 1..P."""
+
+    seats: Annotated[SeatTable, "code", "who plays the seat, see territorial.engine.seats"]
+    next_seats: Annotated[SeatTable, "code", "who plays the seat from the next reset on"]
+    next_troops: Annotated[SeatTable, "troops", "what the seat starts with from the next reset on"]
+    next_interval: Annotated[SeatTable, "ticks", "how often a bot in Python decides there from then on"]
+    wake: Annotated[SeatTable, "tick", "the seat's bot does nothing before this tick"]
+    memory: Annotated[
+        Memory, "numbers", "what the seat's bot was told and remembers: territorial.bots.settings"
+    ]
+
+
+def _fields(hint: Any, about: Mapping[str, tuple[str, str]]) -> Iterator[Field]:
+    """Yield a field of the block of ``hint`` for every name, with its unit and meaning."""
+    block: Block = hint.__metadata__[0]
+    dtype = np.dtype(get_args(get_args(hint.__origin__)[1])[0]).name
+    for name, (unit, meaning) in about.items():
+        yield Field(name, block.name, dtype, block.axes, unit, meaning)
+
+
+def _fields_in(views: Any) -> Iterator[Field]:
+    """Yield the fields that a named tuple of views has; whole blocks of fields, without a unit, are none."""
+    for name, hint in get_type_hints(views, include_extras=True).items():
+        about = hint.__metadata__[1:]
+        yield from _fields(hint, {name: about} if about else {})
+
+
+_CLOCK = {
+    "tick": ("ticks", "ticks played so far"),
+    "over": ("0 or 1", "the game has ended"),
+    "episode": ("count", "which episode of its slot in the batch this is, from 0"),
+    "map_id": ("index", "which map of the bank is played"),
+    "num_land": ("cells", "land of the map, M in the rules"),
+    "next_due": ("tick", "nobody steps before this tick (derived)"),
+    "land_changed": ("0 or 1", "land changed hands since deaths were looked at"),
+}
+_LEDGER = {
+    "interest": ("troops", "paid to the player as interest"),
+    "income": ("troops", "paid to the player as income"),
+    "tax": ("troops", "destroyed by launching"),
+    "paid_neutral": ("troops", "spent on neutral land"),
+    "paid_attack": ("troops", "spent in attacks on players"),
+    "killed": ("troops", "fallen as a defender"),
+    "cancelled": ("troops", "pools lost against an attacker's pool"),
+    "capped": ("troops", "refunds lost at the hard cap"),
+    "destroyed": ("troops", "lost by dying"),
+}
+BLOCKS: dict[str, Block] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(State, include_extras=True).items()
+}
+"""The arrays of a state, by name."""
+
+FIELDS: tuple[Field, ...] = tuple(
+    sorted(
+        (*_fields_in(Game), *_fields(Clock, _CLOCK), *_fields(Ledger, _LEDGER), *_fields_in(Seating)),
+        key=lambda field: list(BLOCKS).index(field.block),
+    )
 )
+"""All named quantities, block by block; within a block they are in the order of its entries."""
+
+
+_BY_NAME = {field.name: field for field in FIELDS}
 
 
 def _entries(block: str) -> dict[str, int]:
+    """Return which entry of a block each of its fields is."""
     names = [field.name for field in FIELDS if field.block == block]
     return {name: index for index, name in enumerate(names)}
 
 
-CLOCK, PLAYERS, LEDGER = _entries("clock"), _entries("players"), _entries("ledger")
-PAIRS, TARGETS, SEATING = _entries("pairs"), _entries("targets"), _entries("seating")
-
-_PLACES = {
-    field.name: (
-        field.block,
-        None if field.block == field.name != "seed" else _entries(field.block)[field.name],
-    )
-    for field in FIELDS
-}
-"""The block of every field, and its entry there; None if it is the whole block."""
+_ENTRIES: dict[str, dict[str, int]] = {block: _entries(block) for block in BLOCKS}
+CLOCK, PLAYERS, LEDGER = _ENTRIES["clock"], _ENTRIES["players"], _ENTRIES["ledger"]
+PAIRS, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
 
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
 MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
@@ -122,92 +219,65 @@ NUM_GAINS = 2
 """The first entries of the ledger are gains, the others losses."""
 
 
-class State(NamedTuple):
-    """All games of a batch: one array per block, the game axis (E) first.
+# ---- what follows from the table -------------------------------------------------------------------
 
-    P seats, S strips of 64 columns, H rows, K = words of 64 bits for a set of owners 0..P.
+
+def _place(name: str) -> str:
+    """Return where a field, or a block of fields, of game ``k`` is in ``state``, as an expression."""
+    if name in BLOCKS:
+        return f"state.{name}[k]"
+    block = _BY_NAME[name].block
+    return f"state.{block}[k, {_ENTRIES[block][name]}]"
+
+
+def _views_of(views: Any) -> Any:
+    """Return the kernel (state, k) that makes ``views``, a named tuple, of game ``k``.
+
+    Numba has no loop over the fields of a tuple, so its code is written here.
     """
-
-    seed: npt.NDArray[np.uint64]  # (E, 1)
-    clock: npt.NDArray[np.int64]  # (E, entries)
-    players: npt.NDArray[np.int64]  # (E, entries, P+1)
-    ledger: npt.NDArray[np.int64]  # (E, entries, P+1)
-    pairs: npt.NDArray[np.int64]  # (E, entries, P+1, P+1)
-    targets: npt.NDArray[np.uint64]  # (E, entries, P+1, K)
-    planes: npt.NDArray[np.uint64]  # (E, P+1, S, rows)
-    occupied: npt.NDArray[np.uint64]  # (E, P+1, S, groups)
-    seating: npt.NDArray[np.int64]  # (E, entries, P+1)
-    memory: npt.NDArray[Any]  # int32 (E, P+1, BOT_MEMORY + P+1)
+    places = ", ".join(_place(name) for name in views._fields)
+    names: dict[str, Any] = {"__name__": __name__, "views": views}
+    exec(f"def views_of(state, k):\n    return views({places})", names)
+    return njit(names["views_of"])
 
 
-class Game(NamedTuple):
-    """One game, as the rules see it: what changes from tick to tick. Indexed by owner code."""
-
-    seed: Any
-    clock: Any
-    troops: Any
-    land: Any
-    alive: Any
-    peak: Any
-    next_step: Any
-    due: Any
-    death_tick: Any
-    place2: Any
-    illegal: Any
-    raised: Any
-    bounced: Any
-    ledger: Any
-    pools: Any
-    taken: Any
-    fronts: Any
-    active: Any
-    fresh: Any
-    bordering: Any
-    stale: Any
-    planes: Any
-    occupied: Any
+game_of: Callable[[State, int], Game] = _views_of(Game)
+"""Makes the views of game ``k``: writing to them writes to the batch."""
+seating_of: Callable[[State, int], Seating] = _views_of(Seating)
+"""Makes the views of the seats of game ``k``."""
 
 
-_TROOPS, _LAND, _ALIVE, _PEAK = (PLAYERS[name] for name in ("troops", "land", "alive", "peak"))
-_NEXT_STEP, _DUE = PLAYERS["next_step"], PLAYERS["due"]
-_DEATH_TICK, _PLACE2 = PLAYERS["death_tick"], PLAYERS["place2"]
-_ILLEGAL, _RAISED, _BOUNCED = PLAYERS["illegal"], PLAYERS["raised"], PLAYERS["bounced"]
-_POOLS, _TAKEN, _FRONTS = PAIRS["pools"], PAIRS["taken"], PAIRS["fronts"]
-_ACTIVE, _FRESH = TARGETS["active"], TARGETS["fresh"]
-_BORDERING, _STALE = TARGETS["bordering"], TARGETS["stale"]
-SEATS, NEXT_SEATS, WAKE = SEATING["seats"], SEATING["next_seats"], SEATING["wake"]
-NEXT_TROOPS, NEXT_INTERVAL = SEATING["next_troops"], SEATING["next_interval"]
+def in_letters(*axes: str) -> str:
+    """Return a shape as documentation has it: (E,) or (E, P+1)."""
+    return f"({', '.join(axes)}{',' if len(axes) == 1 else ''})"
 
 
-@njit
-def game_of(state: State, k: int) -> Game:
-    """Return views of game ``k``: writing to them writes to the batch."""
-    players, pairs, targets = state.players[k], state.pairs[k], state.targets[k]
-    return Game(
-        state.seed[k],
-        state.clock[k],
-        players[_TROOPS],
-        players[_LAND],
-        players[_ALIVE],
-        players[_PEAK],
-        players[_NEXT_STEP],
-        players[_DUE],
-        players[_DEATH_TICK],
-        players[_PLACE2],
-        players[_ILLEGAL],
-        players[_RAISED],
-        players[_BOUNCED],
-        state.ledger[k],
-        pairs[_POOLS],
-        pairs[_TAKEN],
-        pairs[_FRONTS],
-        targets[_ACTIVE],
-        targets[_FRESH],
-        targets[_BORDERING],
-        targets[_STALE],
-        state.planes[k],
-        state.occupied[k],
-    )
+def field_line(field: Field, *axes: str) -> str:
+    """Return dtype, shape, meaning and unit of a field, the shape with more ``axes`` in front."""
+    return f"{field.dtype} {in_letters(*axes, *field.shape)}: {field.meaning}; {field.unit}"
+
+
+def block_line(name: str, *axes: str) -> str:
+    """Return dtype, shape and fields of a block, the shape with more ``axes`` in front."""
+    block, fields = BLOCKS[name], [field for field in FIELDS if field.block == name]
+    entries = () if block.is_field else (str(len(fields)),)
+    names = ", ".join(field.name for field in fields)
+    return f"{fields[0].dtype} {in_letters(*axes, *entries, *block.axes)}: {names}"
+
+
+def _describe() -> None:
+    """Say at every field of a named tuple, for ``help``, what its array is."""
+    views: Any
+    for views in (Game, Seating):
+        for name in views._fields:
+            is_block = name in BLOCKS and not BLOCKS[name].is_field
+            getattr(views, name).__doc__ = block_line(name) if is_block else field_line(_BY_NAME[name])
+        views.__new__.__annotations__ = {}  # help() would write all of them into one line
+    for name in State._fields:
+        getattr(State, name).__doc__ = block_line(name, "E")
+
+
+_describe()
 
 
 @njit
@@ -218,32 +288,33 @@ def cells_of(game: Game, owner: int) -> CellSet:
 
 def allocate(num_games: int, num_players: int, height: int, width: int) -> State:
     """Return the zeroed state of a batch; no game in it has begun."""
-    owners, strips = num_players + 1, num_strips(width)
-    words = -(-owners // STRIP_BITS)
-    return State(
-        seed=np.zeros((num_games, 1), np.uint64),
-        clock=np.zeros((num_games, len(CLOCK)), np.int64),
-        players=np.zeros((num_games, len(PLAYERS), owners), np.int64),
-        ledger=np.zeros((num_games, len(LEDGER), owners), np.int64),
-        pairs=np.zeros((num_games, len(PAIRS), owners, owners), np.int64),
-        targets=np.zeros((num_games, len(TARGETS), owners, words), np.uint64),
-        planes=zeroed_words((num_games, owners, strips, num_rows(height))),
-        occupied=np.zeros((num_games, owners, strips, num_groups(height)), np.uint64),
-        seating=np.zeros((num_games, len(SEATING), owners), np.int64),
-        memory=np.zeros((num_games, owners, BOT_MEMORY + owners), np.int32),
-    )
+    owners = num_players + 1
+    sizes = {
+        "P+1": owners,
+        "K": -(-owners // STRIP_BITS),
+        "S": num_strips(width),
+        "rows": num_rows(height),
+        "groups": num_groups(height),
+        "M": BOT_MEMORY + owners,
+    }
+    return State(*(_zeros(block, num_games, sizes) for block in BLOCKS.values()))
+
+
+def _zeros(block: Block, num_games: int, sizes: Mapping[str, int]) -> npt.NDArray[Any]:
+    """Return the zeroed array of a block; that of bit planes begins where a line of the cache does."""
+    fields = [field for field in FIELDS if field.block == block.name]
+    entries = () if block.is_field else (len(fields),)
+    shape = (num_games, *entries, *(sizes[axis] for axis in block.axes))
+    return zeroed_words(shape) if "rows" in block.axes else np.zeros(shape, fields[0].dtype)
 
 
 def view(state: State, name: str) -> npt.NDArray[Any]:
     """Return the named field of all games as a view, the game axis first."""
-    try:
-        block_name, entry = _PLACES[name]
-    except KeyError:
-        raise AttributeError(
-            f"a game has no field {name!r}; it has {', '.join(field.name for field in FIELDS)}"
-        ) from None
-    block: npt.NDArray[Any] = getattr(state, block_name)
-    return block if entry is None else block[:, entry]
+    if name not in _BY_NAME:
+        raise AttributeError(f"a game has no field {name!r}; it has {', '.join(_BY_NAME)}")
+    block = BLOCKS[_BY_NAME[name].block]
+    array: npt.NDArray[Any] = getattr(state, block.name)
+    return array if block.is_field else array[:, _ENTRIES[block.name][name]]
 
 
 def state_bytes(state: State) -> int:
@@ -301,17 +372,18 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
     """Raise ValueError unless ``blocks`` could be one game of ``state``: shapes, types, safe indices."""
     if not isinstance(blocks, tuple) or len(blocks) != len(state):
         raise ValueError(f"a saved game has {len(state)} arrays: {', '.join(state._fields)}")
-    for name, block, own in zip(state._fields, blocks, state, strict=True):
+    arrays: tuple[npt.NDArray[Any], ...] = state
+    for name, block, own in zip(state._fields, blocks, arrays, strict=True):
         if not isinstance(block, np.ndarray) or (block.shape, block.dtype) != (own.shape[1:], own.dtype):
             found = f"{block.dtype} {block.shape}" if isinstance(block, np.ndarray) else repr(block)
             raise ValueError(f"the saved game's {name} is {found}; it must be {own.dtype} {own.shape[1:]}")
     saved = State(*blocks)
     cells = 64 * state.planes.shape[-1] * state.planes.shape[-2]
     bounds = {
-        "land": (saved.players[_LAND], 0, cells),
-        "alive": (saved.players[_ALIVE], 0, 1),
-        "troops": (saved.players[_TROOPS], 0, LARGEST_TROOPS),
-        "pools": (saved.pairs[_POOLS], 0, MOST_IN_A_POOL),
+        "land": (saved.players[PLAYERS["land"]], 0, cells),
+        "alive": (saved.players[PLAYERS["alive"]], 0, 1),
+        "troops": (saved.players[PLAYERS["troops"]], 0, LARGEST_TROOPS),
+        "pools": (saved.pairs[PAIRS["pools"]], 0, MOST_IN_A_POOL),
         "clock": (saved.clock, 0, 2**62),
     }
     for name, (values, low, high) in bounds.items():
@@ -324,6 +396,7 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
         raise ValueError(f"the saved game's occupied blocks reach beyond the {num_blocks(height)} there are")
     # What is stale is masked where it is read, and may have all bits set.
     owners = state.planes.shape[1]
-    last_words = saved.targets[[_ACTIVE, _FRESH, _BORDERING], :, -1]
+    kept = [TARGETS[name] for name in ("active", "fresh", "bordering")]
+    last_words = saved.targets[kept, :, -1]
     if (last_words & ~(~ZERO >> np.uint64(-owners % STRIP_BITS))).any():
         raise ValueError(f"the saved game's targets name owners above {owners - 1}")
