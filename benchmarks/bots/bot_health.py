@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 import territorial
 from territorial import bots
@@ -30,7 +31,7 @@ from territorial.cli.machine import machine, versions
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.play import play_on_all_cores
 from territorial.evaluation.schedule import Fixture
-from territorial.evaluation.statistics import Tally, chi_square_tail
+from territorial.evaluation.statistics import Tally
 from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parents[1] / "results" / "bot_health.json"
@@ -102,10 +103,8 @@ def fair_play(name: str, games: int, processes: int) -> dict[str, Any]:
 
 def friedman(places: npt.NDArray[np.float64]) -> dict[str, float]:
     """Return Friedman's test that the columns of ``places`` (games, seats) are alike."""
-    games, seats = places.shape
-    sums = places.sum(axis=0)
-    statistic = 12 / (games * seats * (seats + 1)) * (sums**2).sum() - 3 * games * (seats + 1)
-    return {"statistic": float(statistic), "freedom": seats - 1, "p": chi_square_tail(statistic, seats - 1)}
+    found = stats.friedmanchisquare(*places.T)
+    return {"statistic": float(found.statistic), "freedom": places.shape[1] - 1, "p": float(found.pvalue)}
 
 
 def quarters_of(seats: Sequence[str], games: int) -> npt.NDArray[np.int64]:
@@ -134,13 +133,13 @@ def by_quarter(best: npt.NDArray[np.int64], quarters: npt.NDArray[np.int64]) -> 
     chosen = np.take_along_axis(quarters, best, axis=1)
     observed = np.bincount(chosen.ravel(), minlength=4)
     expected = np.bincount(quarters.ravel(), minlength=4) * best.shape[1] / SEATS
-    statistic = float(((observed - expected) ** 2 / expected).sum())
+    found = stats.chisquare(observed, expected)
     return {
         "observed": observed.tolist(),
         "expected": expected.round(1).tolist(),
-        "statistic": statistic,
+        "statistic": float(found.statistic),
         "freedom": 3,
-        "p": chi_square_tail(statistic, 3),
+        "p": float(found.pvalue),
     }
 
 

@@ -27,10 +27,12 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 import territorial
 from territorial import bots
@@ -183,8 +185,8 @@ def changes(kept: dict[str, Any], new: dict[str, Any]) -> list[Change]:
         if cell in before:
             tested += tests_of(cell, before[cell], kept["games"], after[cell], new["games"])
     tested.sort()
-    held = [k for k, one in enumerate(tested, start=1) if one.p <= BY_CHANCE * k / len(tested)]
-    return tested[: max(held, default=0)]
+    adjusted = stats.false_discovery_control([one.p for one in tested], method="bh")
+    return [one for one, p in zip(tested, adjusted, strict=True) if p <= BY_CHANCE]
 
 
 def cells(result: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -214,26 +216,16 @@ def tests_of(
     if "place_low" in before:
         error = math.hypot(*((one["place_high"] - one["place_low"]) / (2 * Z) for one in (before, after)))
         away = abs(after["place"] - before["place"])
-        p = math.erfc(away / error / math.sqrt(2)) if error else float(away == 0)
+        p = 2 * float(stats.norm.sf(away / error)) if error else float(away == 0)
         found.append(Change(p, cell, "place", before["place"], after["place"]))
     return found
 
 
+@cache  # many cells have the same counts
 def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
     """Return the probability, by Fisher's exact test, that two counts of so many differ by so much."""
-    total = first + second
-
-    def likely(k: int) -> float:
-        return math.exp(_log_choose(of_first, k) + _log_choose(of_second, total - k) - whole)
-
-    whole = _log_choose(of_first + of_second, total)
-    least = likely(first) * (1 + 1e-9)
-    every = map(likely, range(max(0, total - of_second), min(of_first, total) + 1))
-    return min(1.0, sum(p for p in every if p <= least))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    table = [[first, of_first - first], [second, of_second - second]]
+    return float(stats.fisher_exact(table).pvalue)
 
 
 def print_changes(kept: dict[str, Any], new: dict[str, Any], changed: list[Change]) -> None:

@@ -188,38 +188,6 @@ def wilson(share: float, trials: int) -> Estimate:
     return Estimate(float(share), float(max(middle - half, 0.0)), float(min(middle + half, 1.0)))
 
 
-def chi_square_tail(statistic: float, freedom: int) -> float:
-    """Return the probability that a chi-square of so many degrees of freedom is at least ``statistic``.
-
-    The upper regularised incomplete gamma function Q(freedom / 2, statistic / 2), by its series below the
-    mean and by its continued fraction (Lentz) above.
-    """
-    a, x = freedom / 2, statistic / 2
-    if x <= 0:
-        return 1.0
-    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
-    if x < a + 1:
-        term = total = 1 / a
-        k = a
-        while term > total * 1e-16:
-            k += 1
-            term *= x / k
-            total += term
-        return 1 - scale * total
-    tiny = 1e-300
-    b = x + 1 - a
-    c, d = 1 / tiny, 1 / b
-    fraction = d
-    for i in range(1, 10_000):
-        numerator, b = -i * (i - a), b + 2
-        d = 1 / (numerator * d + b or tiny)
-        c = numerator / c + b or tiny
-        fraction *= d * c
-        if abs(d * c - 1) < 1e-15:
-            break
-    return scale * fraction
-
-
 def spread(values: npt.NDArray[Any]) -> dict[str, float]:
     """Return the least, the quartiles and the most of ``values``."""
     names = ("min", "quartile_1", "median", "quartile_3", "max")
