@@ -6,9 +6,16 @@ and place, counted from the end of the header::
 
     {"bias": {"dtype": "F32", "shape": [64], "data_offsets": [0, 256]}, ...}
 
-The format is read here rather than by the library of that name because the library's arrays are
-copies in private memory, and because numpy has no bfloat16: a dtype that numpy lacks is shown here as
-whole numbers of the same width, and its name is kept beside. Files of either are read by the other.
+The library of that name is not used, though files of either are read by the other:
+
+- Its arrays for numpy are copies in private memory. Two processes that read one file of 256 MB take 256 MB
+  each with it, and 128 MB each with this module, which the system can take back at any time
+  (``benchmarks/memory/shared_pages.py``, safetensors 0.8.0). Its tensors for torch are shared as well, but
+  the core does without torch.
+- For numpy it reads neither bfloat16 nor float8. Here a dtype that numpy lacks is shown as whole numbers of
+  the same width, and its name is kept beside.
+- The header of a hostile file may have 100 MB there, and 16 MB here.
+
 Nothing in such a file is ever executed.
 """
 

@@ -1,0 +1,48 @@
+"""Two processes that read one file of tensors share its pages; the library safetensors would copy them."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial.files import safetensors
+
+pytestmark = pytest.mark.checkout  # benchmarks/ is no part of the wheel
+
+ROOT = Path(__file__).parents[2]
+OWN, NUMPY = "territorial.files.safetensors", "safetensors.numpy"
+
+
+def test_the_reason_for_a_reader_of_our_own_is_what_was_measured():
+    found = json.loads((ROOT / "benchmarks/results/shared_pages.json").read_text(encoding="utf-8"))
+    size = found["file_bytes"]
+    assert found["readers"][OWN]["shares_pages"]
+    assert not found["readers"][NUMPY]["shares_pages"]
+    assert found["readers"][OWN]["mean"]["Pss"] == pytest.approx(size / found["processes"], rel=0.02)
+    assert found["readers"][NUMPY]["mean"]["Anonymous"] == pytest.approx(size, rel=0.02)
+    page = " ".join(safetensors.__doc__.split())
+    whole, half = f"{size // 2**20} MB", f"{size // 2**21} MB"
+    assert f"one file of {whole} take {whole} each with it, and {half} each with this module" in page
+    assert f"safetensors {found['versions']['safetensors']})" in page
+
+
+@pytest.mark.verify
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much of a page is shared")
+def test_two_processes_share_the_pages_of_a_file(tmp_path):
+    from benchmarks.memory import shared_pages
+
+    path = tmp_path / "weights.safetensors"
+    shared_pages.write(path, 32)
+    for one in shared_pages.measure(OWN, path):
+        assert one["Pss"] == pytest.approx(path.stat().st_size / 2, rel=0.1)
+        assert one["Anonymous"] < 2**20
+
+
+def test_every_page_is_looked_at():
+    from benchmarks.memory import shared_pages
+
+    pages = np.zeros((3, shared_pages.PAGE), np.uint8)
+    pages[:, 0] = 1, 2, 4
+    assert shared_pages.look([pages.view(np.float32), pages[:1]]) == 8
