@@ -1,5 +1,7 @@
 """Sphinx builds the documentation, with a reference from docstrings: `make docs` fills build/docs."""
 
+import re
+
 from pygments.lexers.python import PythonLexer
 from sphinx.application import Sphinx
 
@@ -30,3 +32,9 @@ napoleon_numpy_docstring = False
 def setup(app: Sphinx) -> None:
     """Let pages name a block of Python ``style`` that is an entry of a list, and no program."""
     app.add_lexer("style", PythonLexer)
+    app.connect("source-read", unlink)
+
+
+def unlink(app: Sphinx, page: str, source: list[str]) -> None:
+    """Leave the text alone of a link to a page outside this folder, such as the README."""
+    source[0] = re.sub(r"\[([^]]+)\]\(\.\./[^)]*\.md[^)]*\)", r"\1", source[0])
