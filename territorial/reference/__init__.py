@@ -1,5 +1,4 @@
-"""The reference implementation: the whole game in plain Python, written from the rules page and from nothing
-else.
+"""The reference implementation: the whole game in plain Python, written from the rules page alone.
 
 It is the oracle the fast engine is compared with, and the place to read how a rule works in code.
 It shares no code with the engine, so that the two cannot share a mistake.
