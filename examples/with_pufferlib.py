@@ -38,7 +38,7 @@ def train(make: Callable[[], Any] = make_env, steps: int = 1024) -> int:
         trainer.evaluate()
         episodes += int(trainer.terminals.sum())
         trainer.train()
-    trainer.utilization.stop()  # a thread that would go on for ever
+    trainer.utilization.stop()  # a thread that would not end
     games.close()
     return episodes
 

@@ -48,7 +48,7 @@ def configure(
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
             ``bots``, ``frames``, ``end_when``, ``max_steps``; default None: the default of each.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
-            learns for all of its agents; or a dict of classes by these names. In the place of a class, a
+            learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default
             ``ReferenceModule``.
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there

@@ -51,8 +51,8 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
     """Let ``league`` draw the players of all games that begin from now on.
 
     Snapshots that are not in it can be removed from the store then: runners have opened those that play in
-    games under way, and let go of all others. The table is part of the algorithm's checkpoints, and
-    runners that RLlib starts anew get it as well. Runners of an evaluation follow, unless
+    games in progress, and release all others. The table is part of the algorithm's checkpoints, and
+    runners that RLlib restarts get it as well. Runners of an evaluation follow, unless
     ``evaluation_config`` has an ``env_config`` of its own.
 
     Args:

@@ -187,7 +187,7 @@ def _draw_swatch(panel: Image, top: int, left: int, color: npt.NDArray[np.uint8]
 
 
 def _draw_chart(area: Image, album: Album, standings: Sequence[Standing]) -> None:
-    """Draw everybody's land over time, with shares on its left and ticks below."""
+    """Draw all players' land over time, with shares on its left and ticks below."""
     left, below = text_width("100%", _SIZE) + 2 * _MARK, _LINE + _MARK
     height, width = area.shape[0] - below, area.shape[1] - left
     area[:height, left:] = _bands(album.land(), standings, height, width)

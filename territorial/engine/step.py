@@ -247,7 +247,7 @@ def play_launches(state: State, params: Params, work: Work, launches: Any, until
 
     ``launches``: int64 (N, 4), a table of launches (territorial.game.launches) in the order of ticks, all on
     the decision grid and none before the tick at which the game stands. What is derived from the state is
-    derived anew, so that a caller may have written to the arrays.
+    derived again, so that a caller may have written to the arrays.
     """
     game = game_of(state, k)
     derive(game)
@@ -313,7 +313,7 @@ def place_position(state: State, params: Params, work: Work, owner: Any, k: int)
 
 @njit
 def decide_launches(game: Game, params: Params, work: Work, seating: Seating, actions: Any) -> LaunchList:
-    """Return everybody's launches, all decided on the same board; none between two decision points.
+    """Return the launches of all seats, all decided on the same board; none between two decision points.
 
     ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
     """

@@ -138,7 +138,7 @@ def _exclusive(method: Method) -> Method:
 
 
 class Watcher(Protocol):
-    """Who records a batch: it is told of everything that happens to its games, after it has happened."""
+    """An observer of a batch, such as a recorder: its methods are called after each event of the games."""
 
     def before_reset(self, games: Iterable[int]) -> None:
         """These games are about to be replaced."""
@@ -147,7 +147,7 @@ class Watcher(Protocol):
         """These games have just begun."""
 
     def after_step(self) -> None:
-        """A step was played; what it left is in the batch's results and on its tape."""
+        """A step was played; what it left is in the batch's results and in its launch log."""
 
     def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
         """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
@@ -331,7 +331,7 @@ class VecGame:
     def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
         """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True.
 
-        The next step will take its arguments apart anew, the tape among them.
+        The next step will unbox its arguments again, the launch log among them.
         """
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
@@ -396,7 +396,7 @@ class VecGame:
 
     @_exclusive
     def reset_game(self, k: int, seed: int | None = None) -> None:
-        """Begin game ``k`` anew, with ``seed`` or with that of its next episode, while the others stand."""
+        """Reset game ``k``, with ``seed`` or with that of its next episode, while the others stand."""
         self._need_reset()
         k = self._check_game(k)
         episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
@@ -536,11 +536,11 @@ class VecGame:
         peak: Sequence[int] | None = None,
         next_step: Sequence[int] | None = None,
     ) -> None:
-        """Put game ``k`` into a position of one's own, for tests and puzzles.
+        """Put game ``k`` into a given position, for tests and puzzles.
 
         ``owner``: (H, W) owner codes, 0 neutral, 1..P, 255 blocked. ``troops``, ``peak``, ``next_step``
         have one entry per seat (starting troops, the land, ``tick``). ``pools`` maps (seat, target)
-        to troops. All seats are alive, ledgers and counts begin anew, bots decide at the
+        to troops. All seats are alive, ledgers and counts begin at 0, bots decide at the
         next decision point and remember nothing, and the game goes on from there.
         """
         self._need_reset()
@@ -573,7 +573,7 @@ class VecGame:
 
     @property
     def autoreset(self) -> Autoreset:
-        """What becomes of a game that ended, see the class."""
+        """What happens to a game that ended, see the class."""
         return cast(Autoreset, self._autoreset)
 
     @property
@@ -801,7 +801,7 @@ class VecGame:
 
     @_exclusive
     def unwatch(self) -> None:
-        """Tell nobody any more, and log nothing."""
+        """Notify no observer any more, and log nothing."""
         self._watcher = None
         self._record_games(np.zeros(self.num_games, np.bool_))
 
@@ -814,7 +814,7 @@ class VecGame:
         queues: npt.NDArray[np.int64],
         thread: int = 0,
     ) -> None:
-        """Begin the games in ``queues`` anew; ``seeds`` and ``episodes`` have an entry for every game."""
+        """Reset the games in ``queues``; ``seeds`` and ``episodes`` have an entry for every game."""
         is_observed = int(self.observes)
         arrays = self.blocks, self._params, self._works[thread], self._atlas.bank, self._buffers
         step.reset_games(*arrays, seeds, episodes, is_observed, queues, thread)
@@ -885,7 +885,7 @@ class VecGame:
             raise RuntimeError("no game has begun yet: call reset() first")
 
     def _check_game(self, k: Any) -> int:
-        """Return ``k`` as an int: a numpy scalar would compile kernels anew, True would pick all games."""
+        """Return ``k`` as an int: a numpy scalar would compile kernels again, True would pick all games."""
         wanted = f"this batch has the games 0 to {self.num_games - 1}"
         try:
             whole = operator.index(k)

@@ -113,8 +113,8 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
 
-    Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: the dead
-    look on and hold until their game ends, and the step after that begins the next one, as
+    Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
+    agents observe and hold until their game ends, and the step after that begins the next one, as
     ``AutoresetMode.NEXT_STEP`` says.
     Infos have an array (E * A,) for every name, and one of True under the name with an underscore before it.
 

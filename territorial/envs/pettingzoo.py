@@ -64,7 +64,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     .             ``borders``: float32               one matrix per column of ``obs_layout.BORDERS``,
                   (K, P + 1, P + 1)                  from player to owner, by owner codes
     .             ``globals``: float32 (G,)          by ``obs_layout.GLOBALS``
-    .             ``seat``: int32 (1,)               who looks, 1..P: all else is the same for everybody
+    .             ``seat``: int32 (1,)               who looks, 1..P: all else is the same for all agents
                                                      and turned to its view by ``decode.*.Decoder``
     ``features``  ``observation``: float32 (N,)      everything but the board as numbers of about 0..1,
                                                      the agent itself first: ``decode.FeatureDecoder``;
@@ -82,7 +82,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     the agent itself (never legal), 3.. are the other players in the order in which it sees them. With
     ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and
     k = 0 holds. Every living agent must act. An action that the mask forbids holds, and is counted in the
-    info. Actions of the dead and of agents that have left the game are ignored; anything else raises
+    info. Actions of eliminated agents and of agents that have left the game are ignored; anything else raises
     ``ValueError``, and nothing has changed.
 
     **Masks** are 1 for every legal action, in the order of the actions, and holding always is legal: int8
@@ -106,7 +106,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     end of the game and are terminated together. Agents that were eliminated still observe, may only hold,
     and get no rewards after that of their last step. After ``max_cycles`` steps all agents
     left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
-    ``RuntimeError``, and returns empty dicts for no actions; the game may go on among bots, but nobody looks.
+    ``RuntimeError``, and returns empty dicts for no actions; the game may continue among bots, without
+    agents.
 
     **Infos.** The same keys for every agent at every time, with numbers: ``alive`` 0 or 1, ``land`` in cells,
     ``troops`` at home, ``place`` (0.0 until it is known) and ``tick``. ``illegal``, ``raised`` and
@@ -302,7 +303,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         return results
 
     def check_action(self, agent: AgentID, action: Any) -> None:
-        """Raise ValueError unless ``step`` would take this action; from the dead it takes anything."""
+        """Raise ValueError unless ``step`` would take this action; from eliminated agents it takes any."""
         if self.game.state.alive[0, self._seat[agent]]:
             self._pair_of(agent, action)
 

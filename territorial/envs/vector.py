@@ -73,9 +73,9 @@ class TerritorialVec(WritableArrays):
                                      the arrays above show the ended games still
     ===============================  ==================================================================
 
-    **The dead** keep their entries: they see the game go on, may only hold, and what they do is ignored.
-    With ``agent_death="remove"`` an agent is terminated at its death, and what follows up to the next game
-    is padding (``info["alive"]`` 0); with "keep" all agents are terminated when their game ends.
+    **Eliminated agents** keep their entries: they see the game continue, may only hold, and what they do is
+    ignored. With ``agent_death="remove"`` an agent is terminated at its death, and what follows up to the
+    next game is padding (``info["alive"]`` 0); with "keep" all agents are terminated when their game ends.
 
     **Ends.** A game ends when it is over; with ``end_when="no_agents"`` also when no agent lives; after
     ``max_cycles`` steps it is truncated. ``autoreset`` says what then happens:
@@ -225,7 +225,7 @@ class TerritorialVec(WritableArrays):
         return self.observe(), gained, ends, cuts, self._info(parts, ended, was_reset, *final)
 
     def reset_game(self, k: int, seed: int | None = None) -> None:
-        """Begin game ``k`` anew, with ``seed`` or with that of its next episode; ``observe`` shows it."""
+        """Reset game ``k``, with ``seed`` or with that of its next episode; ``observe`` shows it."""
         self.game.reset_game(k, seed)
         self._take_over(np.array([k]))
 
@@ -452,7 +452,7 @@ class TerritorialVec(WritableArrays):
         return np.take_along_axis(array, self.agent_seats - 1, axis=1)
 
     def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return int64 (E, P, 2), in seat order; the dead and all other seats hold."""
+        """Return int64 (E, P, 2), in seat order; eliminated and all other seats hold."""
         self._need_reset()
         shape = (self.num_envs, self.num_agents, *self._format.shape)
         array = self._format.whole(np.asarray(actions), 2)

@@ -19,9 +19,9 @@ from territorial.envs.vector import make_vec
 class MaskableVecEnv(VecEnv):
     """E games of A agents as E * A environments for Stable-Baselines3, and with masks for ``MaskablePPO``.
 
-    Environment k * A + i is agent i of game k. All agents of a game begin and end together: the dead look on,
-    hold and get nothing until their game ends. Observations are one array, so "MlpPolicy" takes "features".
-    Those of the form "packed" are a dict for "MultiInputPolicy".
+    Environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
+    agents observe, hold and get nothing until their game ends. Observations are one array, so "MlpPolicy"
+    takes "features". Those of the form "packed" are a dict for "MultiInputPolicy".
 
     Infos are empty but at the end of a game: ``terminal_observation``, ``TimeLimit.truncated``, ``place``,
     ``land``, ``illegal`` and ``tick`` of the game that ended.

@@ -227,8 +227,8 @@ class Crew:
 class Threads:
     """``number`` threads, each of which does the jobs that are put into its queue.
 
-    No job can be put before all of them wait for one; so who is interrupted while they start leaves nobody
-    at work.
+    No job can be put before all of them wait for one; so an interrupt while they start leaves no thread
+    running.
 
     Attributes:
         jobs: a queue for each thread.

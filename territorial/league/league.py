@@ -67,7 +67,7 @@ class League:
 
     Args:
         config: the rules of the league.
-        rated: True: ratings are kept, which needs the extra "league" (openskill); False: everybody has the
+        rated: True: ratings are kept, which needs the extra "league" (openskill); False: all players have the
             same rating; default True.
 
     Raises:
@@ -281,8 +281,8 @@ class League:
     def _most_similar(self, free: Sequence[str]) -> str:
         """Return the older of the two snapshots that are most alike in whom they are placed above.
 
-        That is the least squared difference to be expected: of whom little is known, as it is new, nobody can
-        say that it is like another one.
+        That is the least squared difference to be expected: a new player, of which little
+        is known, is like no other one.
         """
         if len(free) < 2:
             return free[0]

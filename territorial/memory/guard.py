@@ -95,7 +95,7 @@ class MemoryGuard:
             self._found = self._too_much()
             if self._found is not None and self._on_limit is not None:
                 self._on_limit(self._found)
-        except Exception as error:  # raised where the block ends: nobody would see it here
+        except Exception as error:  # raised where the block ends: no code would see it here
             self._error = error
         if not self._over.is_set():
             self._end_block()

@@ -201,7 +201,7 @@ def _tensors(saved: Weights) -> dict[str, Tensor]:
     """Return the weights as tensors that alias the file."""
     tensors = {}
     with warnings.catch_warnings():
-        # "The given NumPy array is not writable": nobody writes to it.
+        # "The given NumPy array is not writable": no code writes to it.
         warnings.simplefilter("ignore", UserWarning)
         for name, array in saved.items():
             tensor = torch.from_numpy(array)

@@ -156,7 +156,7 @@ def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: in
     if buffers.boards.shape[1] > 0:
         buffers.delta_count[k] = pack_board(game, params, buffers.boards[k], buffers.history[k])
     for p in range(1, len(game.alive)):
-        buffers.players[k, p - 1, _ALIVE] = 1  # nobody is passed over
+        buffers.players[k, p - 1, _ALIVE] = 1  # no player is skipped
     observe_tables(game, params, work, buffers, k)
 
 

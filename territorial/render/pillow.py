@@ -51,7 +51,7 @@ def packed_rows(pixels: Image) -> bytes:
 
 
 def gif_beginning(rgb: Image, milliseconds: int) -> bytes:
-    """Return a GIF file of one picture that plays for ever, without its last byte: more may follow."""
+    """Return a GIF file of one picture that plays without end, without its last byte: more may follow."""
     from PIL import Image as Pictures
 
     file = io.BytesIO()
