@@ -21,7 +21,8 @@ CODE = [
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 ALLOWED = re.compile(
-    r"the living (?:agents|players|seats)"  # the right column's own words
+    r"the living (?:agents|players|seats)"  # words of the right column
+    r"|^guests:"  # the name of an attribute
 )
 
 
@@ -79,9 +80,8 @@ def found(texts: Iterable[tuple[str, str]]) -> list[str]:
     """Return where phrases of the glossary's left column stand, as whole words, but for ``ALLOWED``."""
     phrases = "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in avoided())
     pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)
-    return [
-        f"{place}: {match[0]}" for place, text in texts for match in pattern.finditer(ALLOWED.sub("", text))
-    ]
+    cleaned = ((place, ALLOWED.sub("", text)) for place, text in texts)
+    return [f"{place}: {match[0]}" for place, text in cleaned for match in pattern.finditer(text)]
 
 
 def avoided() -> list[str]:
