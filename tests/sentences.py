@@ -25,7 +25,8 @@ ABBREVIATIONS = (" e.g", " i.e", " etc", " vs", " cf", " approx")
 END = re.compile(r"[.!?][\"')\]*_]*\s+")
 ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 HEADING = re.compile(r"#{1,6}\s+")
-FIELD = re.compile(r"\s*:\w+(?: [^:]+)?:\s+")
+FIELD = re.compile(r"\s*:\w+(?: [^:]+)?:\s+|\s+\*{0,2}[\w.]+:\s+")
+"""An argument of a docstring: ``:param x: ...``, or ``x: ...`` in a section of Google's form."""
 CODE = "code"
 """What stands for a code span, and for a value within an error."""
 

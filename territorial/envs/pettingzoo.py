@@ -93,7 +93,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ends, the value of its place is added once: 1 - 2 * (place - 1) / (P - 1). That is 1 for the first place,
     -1 for the last, and zero in sum over all players. Equal players share the mean of their places. The
     reward of a step lies between -2 and 2. ``rewards`` of the config weighs these and other parts
-    differently, ``territorial.config.rewards`` lists them; ``reward_fn`` adds a function of one's own.
+    differently, ``territorial.config.rewards`` lists them; ``reward_fn`` adds a custom function.
 
     **Starting state.** Every player owns 12 cells, placed at random on the map and well spread, and
     512 troops (``starting_troops``). ``reset(seed=s)`` begins the first game of seed s;

@@ -31,7 +31,7 @@ class Gate:
     """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
 
     Args:
-        beats: probability to be placed above that it must reach against everybody in ``against``; 0 to 1,
+        beats: probability to be placed above that it must reach against all players in ``against``; 0 to 1,
             default 0.6.
         against: pools of the league, see ``matchmaking.POOLS``; default ("snapshots",).
         min_games: games with a player before the probability counts; at least 1, default 20.
@@ -111,9 +111,9 @@ class LeagueConfig:
             default ().
         games: "own": every game is one learner's, and its seats are those of that learner alone. "shared":
             all learners and all their opponents sit in every game. Default "own".
-        capacity: snapshots that are kept, at most 2,000. Beyond that, one is given up for each that comes;
+        capacity: snapshots that are kept, at most 2,000. Beyond that, each new one evicts another;
             default 1000.
-        eviction: which snapshot is given up: the "oldest", the "weakest" by rating, or one of the two most
+        eviction: which snapshot is evicted: the "oldest", the "weakest" by rating, or one of the two most
             "similar", by whom they beat. The newest of every learner stays; default "similar".
         fading: what the earlier games of a learner count for after one more, as the learner changes. 0.99 is
             a memory of some 100 games; above 0, at most 1, default 0.99.

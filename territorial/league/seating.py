@@ -95,7 +95,7 @@ class LeagueTable:
 
     Args:
         groups: in the order of seats, which there are 2 to 250 of.
-        shuffle: True: seats are dealt out anew at every draw. Who plays where is then random, with the same
+        shuffle: True: seats are assigned again at every draw. The seats are then random, with the same
             number of seats for every group; default False.
 
     A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Bots in Python are
