@@ -1,10 +1,10 @@
 """Paired open-ended co-evolution: settings and players that qualify each other, by ``territorial.evaluate``.
 
 After POET (Wang and others, 2019). There are pairs of a setting and the player that does best in it. In
-every round settings have children, with another map, size, field of bots or number of own seats; a child is
-taken up if it is neither too hard nor too easy for the players there are, and different from the others. Then
-every player is improved in its own setting, and a player that does better in another pair's setting moves
-in there. Everything is one call of ``evaluate``: all players in all settings.
+every round settings have children, with another map, size, set of bots or number of own seats. A child is
+kept if it is neither too hard nor too easy for the players there are, and different from the others. Then
+every player is improved in its own setting, and a player that does better in another pair's setting moves in
+there. Everything is one call of ``evaluate``: all players in all settings.
 
     python examples/coevolution.py                     a few minutes on two cores
     python examples/coevolution.py --rounds 20 --episodes 48 --out coevolution.json

@@ -65,8 +65,8 @@ def test_sentences_of_a_page_are_told_apart():
 
 
 def test_sentences_of_a_docstring_are_told_apart():
-    text = "Return :class:`it`.\n\n    >>> f()\n    left out\n\nArgs:\n    x: what ``f(x)``\n      takes\n    y: no"
-    assert list(sentences.of_docstring(text)) == ["Return code.", "Args:", "x: what code takes", "y: no"]
+    text = "Return :class:`it`.\n\n    >>> f()\n    no\n\nArgs:\n    x: ``f(x)``\n        or y\n    y: no"
+    assert list(sentences.of_docstring(text)) == ["Return code.", "Args:", "x: code or y", "y: no"]
 
 
 def test_docstrings_and_errors_of_a_file_are_found(tmp_path):

@@ -3,13 +3,14 @@
 
     python benchmarks/bots/bot_health.py                   benchmarks/results/bot_health.json
 
-Fairness: games of 32 bots of one kind. If no seat number is favoured, places by seat are random:
-Friedman's test says how likely such differences are then. If no corner of an open square map is, a quarter of
-the map wins as often as it has seats: a chi-square test of wins and of the best eight, by the quarter that
-a seat starts in.
+Fairness: games of 32 bots of one kind. If no seat number is favoured, places by seat are random: Friedman's
+test says how likely such differences are then. If no corner of an open square map is favoured, a quarter of
+the map wins as often as it has seats. That is tested by chi-square tests of wins and of the best eight, by
+the quarter that a seat starts in.
 
-Health: for every bot alone, and for the line-ups, when free land is gone, how many live at ticks 1,000, 2,000
-and 4,000, how long games are, how many are stopped by the time limit, and how long they would be without one.
+Health: for every bot alone, and for the line-ups, the report says when free land is gone. It says how many
+players live at ticks 1,000, 2,000 and 4,000, how long games are, how many are stopped by the time limit, and
+how long they would be without one.
 """
 
 from __future__ import annotations

@@ -6,15 +6,16 @@
     python benchmarks/bots/invasion.py --only-compare      what has changed since the result that is there
     python benchmarks/bots/invasion.py --draw      docs/images/invasion.png, of the result that is there
 
-For each pair the report has the wins of the invader as multiples of its fair share (a quarter of the
-seats: from 0 to 4, and 1 is as good as the field), its mean place, the land of its largest seat at the end,
-and how often the time limit stops the game. A game that it stops is won by the player with most land then.
-Games in a field of turtles, most of which the limit stops, are played a second time to the end.
+For each pair the report has the wins of the invader as multiples of its fair share. It has a quarter of the
+seats, so that is 0 to 4, and 1 is as good as the others. The report also has its mean place, the land of its
+largest seat at the end, and how often the time limit stops the game. A game that it stops is won by the
+player with most land then. Games against turtles, most of which the limit stops, are played a second time to
+the end.
 
 Before a result is written it is compared with the one that is there. Cells have changed where games won
-differ by Fisher's exact test, or mean places by the normal test of their intervals, as far as Benjamini and
-Hochberg let them: of those that are printed one in twenty is by chance. Both results have the same seeds,
-which makes the tests of unpaired games a little careful.
+differ by Fisher's exact test, or mean places by the normal test of their intervals. Benjamini and Hochberg's
+procedure bounds the share of false ones: of those that are printed one in twenty is by chance. Both results
+have the same seeds, which makes the tests of unpaired games a little careful.
 """
 
 from __future__ import annotations

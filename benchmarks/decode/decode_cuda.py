@@ -4,11 +4,11 @@
     python benchmarks/decode/decode_cuda.py                  some minutes, most of them for the compiler
     python benchmarks/decode/decode_cuda.py --json FILE      the result to FILE
 
-Every method, eager, compiled and, for one-hot planes, as a Triton kernel, is run on boards of several
-sizes with any wait for the device made an error; one-hot planes are then timed against the memory that a
-memset writes a second, and the first layer over maps of owners against a convolution of one-hot planes.
-Exit code 1 if anything differs: but for the means of ``pooled`` where compiled, which may be off by the
-last place. The result, with the machine and the versions, goes to benchmarks/results/decode_cuda.json.
+Every method is run on boards of several sizes, eager, compiled and, for one-hot planes, as a Triton kernel.
+Any wait for the device is an error there. One-hot planes are then timed against the memory that a memset
+writes a second, and the first layer over maps of owners against a convolution of one-hot planes. Exit code 1
+if anything differs: but for the means of ``pooled`` where compiled, which may be off by the last place. The
+result, with the machine and the versions, goes to benchmarks/results/decode_cuda.json.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@
     python benchmarks/engine/counts.py                 8 whole games at full size, half a minute
     python benchmarks/engine/counts.py --games 2       a look
 
-Games of 32 bots are recorded and played again tick by tick. What is counted does not depend on the
-machine or on how the engine works: attack steps, captures, cells that change hands, blocks of 8 x 64 cells
-that they lie in, borders, and the lines of 64 bytes of the observation that differ after a step. The floor
-is these counts times what the smallest kernel for each takes on this machine, measured here: reading
-and writing such a block of two planes, and changing a line of memory of 16 games in turn. The result goes to
-benchmarks/results/counts.json, and from there into docs/performance.md.
+Games of 32 bots are recorded and played again tick by tick. The counts do not depend on the machine or on
+how the engine works. They are attack steps, captures, cells that change hands, blocks of 8 x 64 cells that
+they lie in, borders, and the lines of 64 bytes of the observation that differ after a step.
+
+The floor is these counts times the time of the smallest kernel for each, measured on this machine. These
+kernels read and write such a block of two planes, and change a line of memory of 16 games in turn. The
+result goes to benchmarks/results/counts.json, and from there into docs/performance.md.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@
     python benchmarks/engine/parts.py --rounds 5     beside other work: of each part the quietest round
 
 It uses the public interface alone, so that it can time an older revision of the package as well, which
-``compare.py`` does: PYTHONPATH says which. Every part plays the same games each time, a fixed
-number of steps, and the digest of where they end goes with the times: two revisions that differ in it have
-not played the same, and their times cannot be compared. Times are medians over chunks, in microseconds.
+``compare.py`` does: PYTHONPATH says which. Every part plays the same games each time, a fixed number of
+steps. The digest of where they end goes with the times. Two revisions that differ in it have not played the
+same games, and their times cannot be compared. Times are medians over chunks, in microseconds.
 """
 
 from __future__ import annotations

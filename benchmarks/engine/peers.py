@@ -4,13 +4,15 @@
     python benchmarks/engine/peers.py                  a minute
     python benchmarks/engine/peers.py --seconds 5      a look
 
-One game of this project at full size, 256 x 256 with 32 agents: by the engine, with everything that a
-policy may see kept current, and by ``naive.py``, the same rules on a numpy board with one-hot
-stacks for every agent. Both play the same launches, from the first tick on, and must end in the same
-position. Where MAgent2 is installed (the extra ``peers``), its ``battle_v4`` too, through PettingZoo as
-its users call it: another game, smaller (45 x 45, 81 against 81), in C++, with small views instead of the
-board, so its figure says what another choice of environment costs and not whose code is better. Agents act
-at random there and observations are made; agents that have died are not counted. The result goes to
+One game of this project at full size, 256 x 256 with 32 agents, is played twice. The engine plays it with
+everything that a policy may see kept current. ``naive.py`` plays it by the same rules on a numpy board with
+one-hot stacks for every agent. Both play the same launches, from the first tick on, and must end in the same
+position.
+
+Where MAgent2 is installed (the extra ``peers``), its ``battle_v4`` is played, too, through PettingZoo as its
+users call it. It is another game: smaller (45 x 45, 81 against 81), in C++, with small views instead of the
+board. So its figure shows what another choice of environment costs, not which code is better. Agents act at
+random there and observations are made; agents that have died are not counted. The result goes to
 benchmarks/results/peers.json.
 """
 

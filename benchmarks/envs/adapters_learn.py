@@ -4,11 +4,11 @@
     python benchmarks/envs/adapters_learn.py                      all three, quarter of an hour on two cores
     python benchmarks/envs/adapters_learn.py --seconds 3 --eval-games 8 --only supersuit     whether it runs
 
-One agent plays three bots on a small map. Each adapter trains for the time given; then the trained agent, the
-same network as it began and one that always holds play the same games. The result, with the machine and the
-versions, goes to benchmarks/results/adapters_learn.json. Exit code 1 if a trained agent's mean place is not
-better than both others' with disjoint 95 % intervals (not looked at with fewer than 100 games), or if there
-was a launch that is not legal where masks are used.
+One agent plays three bots on a small map. Each adapter trains for the time given; then the trained agent,
+the same network as it began and one that always holds play the same games. The result, with the machine and
+the versions, goes to benchmarks/results/adapters_learn.json. Exit code 1 if a trained agent's mean place is
+not better than both others' with disjoint 95 % intervals (not tested with fewer than 100 games). Exit code
+1, too, if there was a launch that is not legal where masks are used.
 """
 
 from __future__ import annotations

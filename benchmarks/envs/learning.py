@@ -5,13 +5,15 @@
     python benchmarks/envs/learning.py --trainer example examples/ppo.py on a small map: five minutes
     python benchmarks/envs/learning.py --steps 20000       for a look at it
 
-Two seats learn, with one network; bots have the others. What is trained is then compared, over the same 200
-games, with the network as it began, with always holding, and with expanding into neutral land and holding
-once there is none, by whichever of the ten fractions does best there: the mean place of the two seats, 1
-being the best; networks play as their policy draws, and greedily. The games are none of those trained on. The
-result, with the curve, the time taken, the machine and the versions, goes to
+Two seats learn, with one network; bots have the others. The trained network is then compared, over the same
+200 games, with the network as it began and with two fixed policies. One always holds. The other expands into
+neutral land and holds once there is none, by the best of the ten fractions. Compared is the mean place of
+the two seats, 1 being the best. Networks play with sampled actions, and greedily. The games are none of
+those trained on.
+
+The result, with the curve, the time taken, the machine and the versions, goes to
 benchmarks/results/learning_*.json, and a picture of the curve to where --plot says. Exit code 1 unless the
-95 % interval of what was trained lies below all others, drawn and greedy.
+95 % interval of what was trained lies below all others, sampled and greedy.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
     python benchmarks/media/replay_cost.py --size small    the same in seconds
 
 Two games are measured: the first of the line-up that lasts as long as asked for, and one of the same length
-in which every seat launches at every decision, which is as large as a replay gets. For the cost of recording,
-batches that play the same games take turns, so that all of them meet the same noise: not recorded, recorded
-and handed to a function, recorded into a folder. All times are processor time, of one thread. The result,
-with the machine and the versions, goes to benchmarks/results/replay.json. Exit code 1 if a limit is missed
-at full size: LARGEST bytes, VERIFY and SEEK seconds.
+in which every seat launches at every decision. The second is as large as a replay gets. For the cost of
+recording, batches that play the same games take turns, so that all of them meet the same noise: not
+recorded, recorded and passed to a function, recorded into a folder. All times are processor time, of one
+thread. The result, with the machine and the versions, goes to benchmarks/results/replay.json. Exit code 1 if
+a limit is missed at full size: LARGEST bytes, VERIFY and SEEK seconds.
 """
 
 from __future__ import annotations

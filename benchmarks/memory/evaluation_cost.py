@@ -4,10 +4,10 @@
     python benchmarks/memory/evaluation_cost.py            ten minutes on two cores, 3 GB of disk
     python benchmarks/memory/evaluation_cost.py --policies 8 --settings 4
 
-Policies are snapshots of 5 million parameters in a store. USS is what a process has for itself, what it would
-give back if it ended: the most of every worker while it plays, over that of the same settings with one
+Policies are snapshots of 5 million parameters in a store. USS is what a process has for itself, what it
+would give back if it ended: the most of every worker while it plays, over that of the same settings with one
 policy. The other pattern builds an RLlib algorithm for a pair, loads its weights, plays as many games of the
-same length through the algorithm's own runner, and stops it; a few pairs are timed, all others extrapolated.
+same length through the algorithm's own runner, and stops it. A few pairs are timed, all others extrapolated.
 It needs Ray with RLlib and torch (the extra ``rllib``) on Linux. The result is
 benchmarks/results/evaluation_cost.json.
 """

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Measures what the league takes that did not fit: 32 players, 256 x 256 cells, a policy of 4.9 million
-parameters that learns, 32 bots, 32 frozen copies, 2 runners; and RLlib's own ways of doing it beside it.
+"""Measures what the league takes that did not fit, and compares it with RLlib's own ways of doing it.
+
+The league has 32 players on 256 x 256 cells: a policy of 4.9 million parameters that learns, 32 bots and 32
+frozen copies, with 2 runners.
 
     python benchmarks/memory/league_memory.py            half an hour, 12 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only packed "packed, small"

@@ -6,12 +6,14 @@ processes that play with all of them.
     python benchmarks/memory/snapshots_at_scale.py --snapshots 100 --processes 1 2
 
 Every process lets all snapshots act, one after the other, and keeps as many open as a runner does. Memory
-that the system can take back at any time, as it is in a file, is separated from what it cannot: the sum over
-processes of their anonymous and shared pages (``Pss_Anon``, ``Pss_Shmem`` in /proc, Linux) and of their
-tables of pages (``VmPTE``). The files of the snapshots are sparse, all zeros: they take memory as any other
-file does, a page for each page that is read, and no disk. The result is
-benchmarks/results/snapshots_at_scale.json; the exit code is 1 if what 1,000 snapshots add in a process would
-come to more than 1 GB in 384 of them, as the largest machines have cores.
+that is in a file can be taken back by the system at any time. What it cannot take back is the sum over
+processes of two things: their anonymous and shared pages (``Pss_Anon``, ``Pss_Shmem`` in /proc, Linux) and
+their page tables (``VmPTE``).
+
+The files of the snapshots are sparse, all zeros: they take memory as any other file does, a page for each
+page that is read, and no disk. The result is benchmarks/results/snapshots_at_scale.json. The exit code is 1
+if what 1,000 snapshots add in a process would be more than 1 GB in 384 of them, as the largest machines have
+cores.
 """
 
 from __future__ import annotations

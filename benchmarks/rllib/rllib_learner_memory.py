@@ -6,13 +6,12 @@
 
 The game is one of 256 x 256 cells and 32 players, with stacks of four boards.
 
-A batched runner plays the sample, which is handed as bytes to a process of its own that has a PPO learner
+A batched runner plays the sample, which is passed as bytes to a process of its own that has a PPO learner
 with the reference network. It learns once from a small sample, so that all that is compiled or built at the
-first use is there; then its peak while it learns from the whole is read from /proc, so that this runs on
-Linux alone. The peak that counts is the median of several processes. What the rows of the agents take in the
-train batch, all columns once, is reported beside. The result goes to
-benchmarks/results/rllib_learner_memory.json. Exit code 1 if the peak is above the goal of 1.3 times for any
-length of sample.
+first use is there. Then its peak while it learns from the whole is read from /proc, so this runs on Linux
+alone. The peak that counts is the median of several processes. What the rows of the agents take in the train
+batch, all columns once, is reported, too. The result goes to benchmarks/results/rllib_learner_memory.json.
+Exit code 1 if the peak is above the goal of 1.3 times for any length of sample.
 """
 
 from __future__ import annotations

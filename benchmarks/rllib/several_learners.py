@@ -4,12 +4,13 @@
     python benchmarks/rllib/several_learners.py               20 iterations, 100 snapshots, some minutes
     python benchmarks/rllib/several_learners.py --size small  5 iterations, 10 snapshots
 
-The mains look at boards through convolutions, the exploiters at features alone; the snapshots, of both
+The mains read boards through convolutions, the exploiters features alone; the snapshots, of both
 architectures, play in the frozen seats. After every iteration the rows of every learner are compared with
 those that runners sampled for it, and memory is measured. It needs Ray with RLlib and torch (the extra
 ``rllib``). The result, with the machine and the versions, goes to benchmarks/results/several_learners.json.
-The exit code is 1 if any row is missing, too many or another one's, or if memory in the last fifth of the
-iterations is more than 2 % over that of the second fifth, after some for warming up.
+The exit code is 1 if any row is missing, too many or of another learner. It is 1, too, if memory in the last
+fifth of the iterations is more than 2 % over that of the second fifth; some iterations for warming up come
+before.
 """
 
 from __future__ import annotations
