@@ -46,7 +46,7 @@ def new_league(seed: int) -> League:
     return League(config, rated=find_spec("openskill") is not None)
 
 
-class Table:
+class LeagueGames:
     """The games, with a line-up of the league in each."""
 
     def __init__(self, args: Args, league: League, store: SnapshotStore, seed: int) -> None:
@@ -98,7 +98,7 @@ class Table:
         return rewards[:, :LEARN], ended
 
 
-def rollout(args: Args, policy: BoardPolicy, table: Table) -> dict:
+def rollout(args: Args, policy: BoardPolicy, table: LeagueGames) -> dict:
     """Play, and return what there is to learn from; as in ``ppo.train``."""
     kept: dict[str, list] = {key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")}
     frames, shape = [], (args.num_games, LEARN)
@@ -183,7 +183,7 @@ def main(argv: list[str] | None = None) -> League:
         load_learner(latest / "learner.npz", policy, optimizer)
     else:
         freeze(league, store, policy)
-    table = Table(args, league, store, args.seed + 1000 * league.steps["main"])
+    table = LeagueGames(args, league, store, args.seed + 1000 * league.steps["main"])
     while league.steps["main"] < given.iterations:
         loss = update(args, policy, optimizer, rollout(args, policy, table))
         league.advance("main")

@@ -40,7 +40,7 @@ Degrees = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Frame(NamedTuple):
+class MapSquare(NamedTuple):
     """A square of the globe: Lambert's azimuthal equal-area projection round its middle."""
 
     latitude: float
@@ -86,22 +86,22 @@ class Globe(NamedTuple):
         )
 
 
-FRAMES: dict[str, Frame | Globe] = {
+FRAMES: dict[str, MapSquare | Globe] = {
     "world": Globe(-56, 78, -169),
-    "africa": Frame(3, 22, 8600),
-    "asia": Frame(38, 90, 9400),
-    "australia": Frame(-26, 146, 6200),
-    "britain": Frame(54.6, -3.6, 1150),
-    "caribbean": Frame(18.5, -83, 4600),
-    "europe": Frame(51, 14, 4700),
-    "iceland": Frame(65, -18.8, 560),
-    "italy": Frame(42, 12.5, 1350),
-    "japan": Frame(38.2, 137.2, 1680),
-    "mediterranean": Frame(38.5, 18, 4300),
-    "new_zealand": Frame(-41, 172.7, 1490),
-    "north_america": Frame(45, -98, 8200),
-    "scandinavia": Frame(62.5, 18.5, 2200),
-    "south_america": Frame(-22, -60, 8000),
+    "africa": MapSquare(3, 22, 8600),
+    "asia": MapSquare(38, 90, 9400),
+    "australia": MapSquare(-26, 146, 6200),
+    "britain": MapSquare(54.6, -3.6, 1150),
+    "caribbean": MapSquare(18.5, -83, 4600),
+    "europe": MapSquare(51, 14, 4700),
+    "iceland": MapSquare(65, -18.8, 560),
+    "italy": MapSquare(42, 12.5, 1350),
+    "japan": MapSquare(38.2, 137.2, 1680),
+    "mediterranean": MapSquare(38.5, 18, 4300),
+    "new_zealand": MapSquare(-41, 172.7, 1490),
+    "north_america": MapSquare(45, -98, 8200),
+    "scandinavia": MapSquare(62.5, 18.5, 2200),
+    "south_america": MapSquare(-22, -60, 8000),
 }
 
 
@@ -151,7 +151,7 @@ def load_source() -> Callable[[Degrees, Degrees], Mask]:
     return is_land
 
 
-def rasterized(frame: Frame | Globe, is_land: Callable[[Degrees, Degrees], Mask]) -> Mask:
+def rasterized(frame: MapSquare | Globe, is_land: Callable[[Degrees, Degrees], Mask]) -> Mask:
     """Return the land of a frame, bool (LAND_SIDE, LAND_SIDE)."""
     place = (np.arange(LAND_SIDE * POINTS) + 0.5) / (LAND_SIDE * POINTS)
     rows = [_row(frame, is_land, place, y) for y in place.reshape(LAND_SIDE, POINTS)]
@@ -160,7 +160,7 @@ def rasterized(frame: Frame | Globe, is_land: Callable[[Degrees, Degrees], Mask]
 
 
 def _row(
-    frame: Frame | Globe, is_land: Callable[[Degrees, Degrees], Mask], x: Degrees, y: Degrees
+    frame: MapSquare | Globe, is_land: Callable[[Degrees, Degrees], Mask], x: Degrees, y: Degrees
 ) -> npt.NDArray[np.int64]:
     """Return how many points of each cell of a row are land; ``y`` are those of the row."""
     hits = is_land(*frame.coordinates(*np.meshgrid(x, y)))
@@ -168,7 +168,7 @@ def _row(
     return counts
 
 
-def leave_out(cells: Mask, frame: Frame | Globe, point: tuple[float, float]) -> None:
+def leave_out(cells: Mask, frame: MapSquare | Globe, point: tuple[float, float]) -> None:
     """Block the region of ``cells`` that has a point, latitude and longitude, in it."""
     place = (np.arange(LAND_SIDE) + 0.5) / LAND_SIDE
     latitude, longitude = frame.coordinates(*np.meshgrid(place, place))

@@ -33,7 +33,7 @@ PATIENCE = 150
 Floats = npt.NDArray[np.float32]
 
 
-class Search:
+class PaletteSearch:
     """Moves one colour at a time to where it is furthest from all others, the worst ones first."""
 
     def __init__(self, weights: dict[str, float], seed: int) -> None:
@@ -118,7 +118,7 @@ def main() -> int:
     parser.add_argument("--moves", type=int, default=100_000, help="some minutes by default")
     parser.add_argument("--seed", type=int, default=0)
     parsed = parser.parse_args()
-    search = Search({parsed.only: 1.0} if parsed.only else WEIGHTS, parsed.seed)
+    search = PaletteSearch({parsed.only: 1.0} if parsed.only else WEIGHTS, parsed.seed)
     colors = search.run(parsed.moves)
     for i in range(0, NUM_SEATS, 8):
         packed = [int.from_bytes(color.tobytes()) for color in colors[i : i + 8]]

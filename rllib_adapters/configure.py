@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from rllib_adapters.envs.agent_names import POOL, module_of
-from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.learning.algorithms import check_algorithm, check_stack
@@ -87,7 +87,7 @@ def configure(
     check_stack(config)
     check_algorithm(config)
     config = own_config(config)
-    options = EnvOptions.from_config(env_config)
+    options = EnvConfig.from_config(env_config)
     model_config = settings_of(options, **settings)
     specs = {
         name: RLModuleSpec(module_class=kind, model_config={**model_config, **own})
@@ -168,4 +168,5 @@ def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule],
 
 let_call(__name__, configure)
 
-__getattr__ = names_of(__name__, "rllib_adapters.league.control", "rllib_adapters.envs.agent_names")
+if not TYPE_CHECKING:
+    __getattr__ = names_of(__name__, "rllib_adapters.league.control", "rllib_adapters.envs.agent_names")

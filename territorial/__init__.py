@@ -1,7 +1,7 @@
 """territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
 
 import territorial._interrupts  # first of all: the rest takes time
-import territorial._moved  # noqa: F401  # former names of modules are found from now on
+import territorial._moved  # former names of modules are found from now on
 
 # isort: split
 from typing import TYPE_CHECKING
@@ -12,10 +12,10 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import LINEUPS, LineUp
-from territorial.engine.vec_game import Snapshot, VecGame
+from territorial.engine.vec_game import SavedGame, VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
-from territorial.envs.vector import TerritorialVec, VecSnapshot, make_vec
+from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
 from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.trials import Setting
 from territorial.observation.layout import OBS_VERSION
@@ -25,6 +25,10 @@ if TYPE_CHECKING:  # type checkers do not know that the module can be called
     from territorial.envs.pettingzoo import env
 else:
     from territorial import env
+
+    __getattr__ = territorial._moved.renamed(
+        __name__, {"Snapshot": "SavedGame", "VecSnapshot": "SavedVecGame"}
+    )
 
 __all__ = [
     "LINEUPS",
@@ -36,14 +40,14 @@ __all__ = [
     "LineUp",
     "Recorder",
     "Replay",
+    "SavedGame",
+    "SavedVecGame",
     "SeatEnv",
     "SeatVectorEnv",
     "Setting",
-    "Snapshot",
     "TerritorialEnv",
     "TerritorialVec",
     "VecGame",
-    "VecSnapshot",
     "__version__",
     "bots",
     "env",

@@ -37,7 +37,6 @@ MODULES = {
     "territorial.guests": "territorial.engine.python_bots",
     "territorial.gymnasium_envs": "territorial.envs.gymnasium",
     "territorial.landmask": "territorial.config.land_mask",
-    "territorial.league.charts": "territorial.evaluation.charts",
     "territorial.league.checkpoints": "territorial.snapshots.checkpoints",
     "territorial.league.contest": "territorial.evaluation.schedule",
     "territorial.league.errors": "territorial.snapshots.errors",
@@ -134,8 +133,20 @@ def names_of(package: str, *modules: str) -> Callable[[str], Any]:
     return get
 
 
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for ``module``; ``names``: the new names by the former ones."""
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        _warn(f"{module}.{name}", f"{module}.{names[name]}")
+        return getattr(sys.modules[module], names[name])
+
+    return get
+
+
 def _warn(former: str, new: str) -> None:
-    warnings.warn(f"{former} has moved: it is now {new}", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{former} is now {new}", DeprecationWarning, stacklevel=3)
 
 
 sys.meta_path.append(FormerNames(MODULES))

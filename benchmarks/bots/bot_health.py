@@ -32,7 +32,7 @@ from territorial.cli.machine import machine, versions
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.play import play_on_all_cores
 from territorial.evaluation.schedule import Fixture
-from territorial.evaluation.statistics import Tally
+from territorial.evaluation.statistics import RecordArrays
 from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parents[1] / "results" / "bot_health.json"
@@ -161,7 +161,7 @@ def shapes(config: territorial.GameConfig, games: int, processes: int) -> dict[s
     found = {}
     for number, name in enumerate(fields):
         mine = [record for record in records if record.game // games == number]
-        found[name] = shape = Tally(mine).shape()
+        found[name] = shape = RecordArrays(mine).shape()
         alive = {int(tick): value["median"] for tick, value in shape["alive"].items()}
         gone = "never" if shape["neutral_gone"] is None else f"{shape['neutral_gone']['median']:.0f}"
         print(

@@ -43,7 +43,7 @@ from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.play import play_on_all_cores
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Fixture
-from territorial.evaluation.statistics import Tally, Z
+from territorial.evaluation.statistics import RecordArrays, Z
 from territorial.files.cores import usable_cores
 
 RESULT = Path(__file__).parents[1] / "results" / "invasion.json"
@@ -149,7 +149,7 @@ def matrices(names: list[str], records: dict[tuple[str, str], list[GameRecord]])
 
 def figures_of(games: list[GameRecord]) -> dict[str, float]:
     """Return the figures of the games of one pair, FIGURES by name."""
-    invader = next(line for line in Tally(games).table() if line.player == games[0].seats[0])
+    invader = next(line for line in RecordArrays(games).table() if line.player == games[0].seats[0])
     largest = np.mean([max(game.land[-1][:INVADERS]) / game.num_land for game in games])
     stopped = np.mean([game.is_stopped for game in games])
     found = (*invader.fair, *invader.place, largest, stopped)
@@ -168,7 +168,7 @@ def print_matrix(names: list[str], fair: list[list[float | None]]) -> None:
 # ---- compared with the result that is there -----------------------------------------------------------
 
 
-class Change(NamedTuple):
+class CellChange(NamedTuple):
     """What has changed in one cell, and how likely such a difference is between games of the same bots."""
 
     p: float
@@ -178,7 +178,7 @@ class Change(NamedTuple):
     after: float
 
 
-def changes(kept: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def changes(kept: dict[str, Any], new: dict[str, Any]) -> list[CellChange]:
     """Return what has changed by more than its statistical error in cells that both have, surest first."""
     before, after = cells(kept), cells(new)
     tested = []
@@ -207,18 +207,20 @@ def cells(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 def tests_of(
     cell: str, before: dict[str, float], games_before: int, after: dict[str, float], games: int
-) -> list[Change]:
+) -> list[CellChange]:
     """Return the tests of one cell: of wins, and of places where both results have intervals."""
     won = [
         round(figures["fair"] * INVADERS / SEATS * count)
         for figures, count in ((before, games_before), (after, games))
     ]
-    found = [Change(fisher(won[0], games_before, won[1], games), cell, "fair", before["fair"], after["fair"])]
+    found = [
+        CellChange(fisher(won[0], games_before, won[1], games), cell, "fair", before["fair"], after["fair"])
+    ]
     if "place_low" in before:
         error = math.hypot(*((one["place_high"] - one["place_low"]) / (2 * Z) for one in (before, after)))
         away = abs(after["place"] - before["place"])
         p = 2 * float(stats.norm.sf(away / error)) if error else float(away == 0)
-        found.append(Change(p, cell, "place", before["place"], after["place"]))
+        found.append(CellChange(p, cell, "place", before["place"], after["place"]))
     return found
 
 
@@ -229,7 +231,7 @@ def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
     return float(stats.fisher_exact(table).pvalue)
 
 
-def print_changes(kept: dict[str, Any], new: dict[str, Any], changed: list[Change]) -> None:
+def print_changes(kept: dict[str, Any], new: dict[str, Any], changed: list[CellChange]) -> None:
     """Print what has changed, and if that may be because other games were played."""
     print(f"\ncompared with {kept['games']} games a pair of release {kept['versions']['territorial-env']}:")
     for name in ("rules_version", "config_digest"):

@@ -43,7 +43,7 @@ Way = Callable[[slice], Any]
 """Decodes the agents of a slice."""
 
 
-class Batch(NamedTuple):
+class SeenGames(NamedTuple):
     """Observations of GAMES games, and all their seats as the agents that see them."""
 
     planes: npt.NDArray[np.uint8]
@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0 if result["meets_goals"] else 1
 
 
-def observations() -> Batch:
+def observations() -> SeenGames:
     """Return what is observed of games at tick 1,000, with a stack of frames one decision apart."""
     lineup = territorial.LINEUPS["mixed-1"].seats
     game = territorial.VecGame(CONFIG, GAMES, seats=lineup, autoreset="disabled", frames=LAYOUT.frames)
@@ -86,7 +86,7 @@ def observations() -> Batch:
     for _ in range(START):
         game.step()
     seen = game.observations
-    return Batch(
+    return SeenGames(
         planes=seen.planes.copy(),  # PyTorch warns of arrays that are not to be written to
         players=seen.players,
         borders=seen.borders,
@@ -106,7 +106,7 @@ def room() -> npt.NDArray[np.float16]:
     return np.full((CHUNK, LAYOUT.frames * owners, LAYOUT.height, LAYOUT.width), 1, np.float16)
 
 
-def naive(batch: Batch, out: npt.NDArray[np.float16]) -> Way:
+def naive(batch: SeenGames, out: npt.NDArray[np.float16]) -> Way:
     """The usual way: bits, codes, ego codes, and one comparison a plane."""
     owners = np.arange(LAYOUT.num_players + 2)
     egos = np.argsort(np.pad(ego_owners(LAYOUT.num_players), ((0, 0), (0, 1)), constant_values=owners[-1]))
@@ -126,7 +126,7 @@ def naive(batch: Batch, out: npt.NDArray[np.float16]) -> Way:
     return decode
 
 
-def with_numpy(batch: Batch, out: npt.NDArray[np.float16]) -> Way:
+def with_numpy(batch: SeenGames, out: npt.NDArray[np.float16]) -> Way:
     """The decoder for numpy."""
     decoder = Decoder(LAYOUT)
     return lambda part: decoder.onehot(
@@ -134,7 +134,7 @@ def with_numpy(batch: Batch, out: npt.NDArray[np.float16]) -> Way:
     )
 
 
-def with_torch(batch: Batch, out: npt.NDArray[np.float16], **options_: Any) -> Way:
+def with_torch(batch: SeenGames, out: npt.NDArray[np.float16], **options_: Any) -> Way:
     """The decoder for PyTorch on the processor."""
     torch: Any = importlib.import_module("torch")
     decoder = importlib.import_module("territorial.decode.torch").Decoder(LAYOUT, **options_)
@@ -143,7 +143,7 @@ def with_torch(batch: Batch, out: npt.NDArray[np.float16], **options_: Any) -> W
     return lambda part: decoder.onehot(planes, seats[part], games[part], dtype=torch.float16, out=result)
 
 
-def ways(batch: Batch, out: npt.NDArray[np.float16]) -> dict[str, Way]:
+def ways(batch: SeenGames, out: npt.NDArray[np.float16]) -> dict[str, Way]:
     """Return everything that is timed, each writing all of ``out``; the first two are for comparison."""
     source = out.copy()
     chosen: dict[str, Way] = {
@@ -159,7 +159,7 @@ def ways(batch: Batch, out: npt.NDArray[np.float16]) -> dict[str, Way]:
     return chosen
 
 
-def onehot_seconds(batch: Batch) -> dict[str, float]:
+def onehot_seconds(batch: SeenGames) -> dict[str, float]:
     """Return the median seconds that each way takes for a chunk; rounds alternate between the ways."""
     out = room()
     timed = ways(batch, out)
@@ -180,7 +180,7 @@ def stopwatch(way: Way, part: slice) -> float:
 # ---- everything else -----------------------------------------------------------------------------
 
 
-def other_seconds(batch: Batch) -> dict[str, float]:
+def other_seconds(batch: SeenGames) -> dict[str, float]:
     """Return the median seconds an agent that the other methods of the decoder for numpy take."""
     decoder, seats, games = Decoder(LAYOUT, CONFIG), batch.seats, batch.games
     boards = (batch.planes, seats, batch.players, batch.borders, games)

@@ -45,7 +45,7 @@ CONFIGS = {
 
 
 @dataclass
-class Reading:
+class StoreReading:
     """What the store takes after some game steps."""
 
     game_steps: int
@@ -56,11 +56,11 @@ class Reading:
 
 
 @dataclass
-class Run:
+class StoreRun:
     """A store that was filled, and what was seen on the way."""
 
     store: FrameStore
-    readings: list[Reading]
+    readings: list[StoreReading]
     changed_cells: int
     """Of all deltas."""
     key_frames: int
@@ -102,7 +102,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Namespace) -> Run:
+def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Namespace) -> StoreRun:
     """Play whole games that replace each other, store every step, and put some boards aside."""
     lineup = territorial.LINEUPS["mixed-1"].seats
     seats = lineup[:: len(lineup) // config.num_players]
@@ -112,7 +112,7 @@ def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Nam
     steps = -(-parsed.steps // NUM_GAMES)
     marks = {steps * i // REPORTS for i in range(1, REPORTS + 1)}
     chosen = set(rng.choice(steps, min(steps, PUT_ASIDE), replace=False).tolist())
-    run = Run(store, [], 0, 0, 0.0, 0.0, {})
+    run = StoreRun(store, [], 0, 0, 0.0, 0.0, {})
     observations, ended = game.reset(), 0
     before = None
     for step in range(1, steps + 1):
@@ -135,7 +135,7 @@ def fill(config: territorial.GameConfig, layout: ObsLayout, parsed: argparse.Nam
         if step in marks:
             resident = resident_memory()[0]
             grown = None if resident is None or before is None else resident - before
-            run.readings.append(Reading(step * NUM_GAMES, ended, store.nbytes, grown))
+            run.readings.append(StoreReading(step * NUM_GAMES, ended, store.nbytes, grown))
             print(
                 f"{step / steps:4.0%}  {ended:6,} games over  {store.nbytes / 1e6:9.1f} MB in the store  "
                 f"{(grown or 0) / 1e6:9.1f} MB of memory",
@@ -170,7 +170,7 @@ def seconds_of(
     return time.perf_counter() - started
 
 
-def report(parsed: argparse.Namespace, layout: ObsLayout, run: Run) -> dict[str, Any]:
+def report(parsed: argparse.Namespace, layout: ObsLayout, run: StoreRun) -> dict[str, Any]:
     """Return the result as JSON would have it."""
     store, last = run.store, run.readings[-1]
     games, times = np.array(list(run.aside)).T

@@ -34,7 +34,7 @@ CONFIGS = {
 
 
 @dataclass
-class Reading:
+class MemoryReading:
     """Memory after some environment steps."""
 
     env_steps: int
@@ -74,7 +74,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def play(config: territorial.GameConfig, env_steps: int, seed: int) -> list[Reading]:
+def play(config: territorial.GameConfig, env_steps: int, seed: int) -> list[MemoryReading]:
     """Play ``env_steps`` with observations, as a trainer would, and return readings on the way."""
     lineup = territorial.LINEUPS["mixed-1"].seats
     game = territorial.VecGame(
@@ -89,12 +89,12 @@ def play(config: territorial.GameConfig, env_steps: int, seed: int) -> list[Read
         if step in marks:
             _ = game.state.owner  # a lazily made buffer is part of the memory
             resident = resident_memory()[0] or 0
-            readings.append(Reading(step * NUM_GAMES, ended, resident))
+            readings.append(MemoryReading(step * NUM_GAMES, ended, resident))
             print(f"{step / steps:4.0%}  {ended:6,} games over  {resident / 1e6:8.2f} MB", flush=True)
     return readings
 
 
-def report(parsed: argparse.Namespace, readings: list[Reading], seconds: float) -> dict[str, Any]:
+def report(parsed: argparse.Namespace, readings: list[MemoryReading], seconds: float) -> dict[str, Any]:
     """Return the result: the largest reading after the warm-up over the one at its end."""
     warm = [r.resident_bytes for r in readings if r.env_steps >= WARM_UP * parsed.steps - NUM_GAMES]
     growth = max(warm) / warm[0]

@@ -49,7 +49,7 @@ GAME = {
 COUNTS = ("steps", "games", "cut_short", "deaths", "illegal_first", "illegal_later")
 
 
-class Tally(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class StepCounter(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """Counts steps, games that ended or were cut short by a death, deaths, and launches that were not legal.
 
     Those in the first step of a game are counted apart: a trainer may go by the masks of the game before.
@@ -123,19 +123,19 @@ def maker(trainer: Trainer, options: dict[str, Any]) -> Callable[[], Any]:
 
 
 def _counted(form: str, options: dict[str, Any]) -> Any:
-    env = Tally(territorial.parallel_env(**options))
+    env = StepCounter(territorial.parallel_env(**options))
     return parallel_to_aec(env) if form == "AEC" else env
 
 
 def one_run(example: Any, make: Callable[[], Any], steps: int) -> dict[str, Any]:
     """Return what was counted while ``example`` trained, and the error that ended it, if one did."""
-    Tally.count.clear()
+    StepCounter.count.clear()
     try:
         episodes = example.train(make, steps)
         error = ""
     except Exception as problem:  # whatever a trainer dies of is what is asked for
         episodes, error = None, f"{type(problem).__name__}: {str(problem).splitlines()[0][:200]}"
-    counts = {name: Tally.count[name] for name in COUNTS}
+    counts = {name: StepCounter.count[name] for name in COUNTS}
     return counts | {"episodes": episodes, "error": error}
 
 

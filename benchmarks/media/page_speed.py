@@ -31,7 +31,7 @@ RESULT = Path(__file__).parents[1] / "results" / "page_speed.json"
 BOTS = ("metronome", "banker", "turtle", "novice")
 
 
-class Case(NamedTuple):
+class PageCase(NamedTuple):
     """A game and how fast it is played."""
 
     config: territorial.GameConfig
@@ -46,8 +46,8 @@ class Case(NamedTuple):
 FULL = territorial.GameConfig()
 LARGEST = territorial.GameConfig(height=1024, width=1024, num_players=250)
 CASES = {
-    "full": (Case(FULL, 200), Case(FULL, 800), Case(LARGEST, 800)),
-    "small": (Case(territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=800), 800),),
+    "full": (PageCase(FULL, 200), PageCase(FULL, 800), PageCase(LARGEST, 800)),
+    "small": (PageCase(territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=800), 800),),
 }
 
 
@@ -77,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0 if all(row["script_ms"]["median"] <= LIMIT for row in rows) else 1
 
 
-def measure(case: Case) -> dict[str, Any]:
+def measure(case: PageCase) -> dict[str, Any]:
     """Play one case in the browser, print its frame times and return all there is to know of it."""
     config = case.config
     frames = frames_of(config, case.seats())

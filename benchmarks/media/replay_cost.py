@@ -39,25 +39,25 @@ STEPS_A_TURN = 400
 """Steps of games, whatever the size of the batch."""
 
 
-class Size(NamedTuple):
+class ReplaySize(NamedTuple):
     config: territorial.GameConfig
     ticks: int
     """At least so long are the games measured."""
 
 
-class Case(NamedTuple):
+class ReplayCase(NamedTuple):
     num_games: int
     observe: bool
 
 
 SIZES = {
-    "full": Size(territorial.GameConfig(), 6000),
-    "small": Size(territorial.GameConfig(height=48, width=48, num_players=8, max_ticks=1500), 600),
+    "full": ReplaySize(territorial.GameConfig(), 6000),
+    "small": ReplaySize(territorial.GameConfig(height=48, width=48, num_players=8, max_ticks=1500), 600),
 }
 CASES = {
-    "16 games": Case(16, False),
-    "16 games with observations": Case(16, True),
-    "1 game": Case(1, False),
+    "16 games": ReplayCase(16, False),
+    "16 games with observations": ReplayCase(16, True),
+    "1 game": ReplayCase(1, False),
 }
 FORMS = ("not recorded", "handed to a function", "written to a folder")
 RESULT = Path(__file__).parents[1] / "results" / "replay.json"
@@ -188,7 +188,7 @@ def median_of(call: Callable[[], Any]) -> float:
 # ---- recording -------------------------------------------------------------------------------------
 
 
-def cost_of(case: Case, config: territorial.GameConfig, steps: int) -> dict[str, Any]:
+def cost_of(case: ReplayCase, config: territorial.GameConfig, steps: int) -> dict[str, Any]:
     """Return the microseconds of a step of a game in every form, and what recording adds to it."""
     with tempfile.TemporaryDirectory() as folder:
         batches = {form: batch_of(case, config, form, folder) for form in FORMS}
@@ -207,7 +207,7 @@ def cost_of(case: Case, config: territorial.GameConfig, steps: int) -> dict[str,
     }
 
 
-def batch_of(case: Case, config: territorial.GameConfig, form: str, folder: str) -> territorial.VecGame:
+def batch_of(case: ReplayCase, config: territorial.GameConfig, form: str, folder: str) -> territorial.VecGame:
     """Return a batch, recorded in the form asked for."""
     game = territorial.VecGame(config, case.num_games, seats=lineup(config), observe=case.observe)
     if form != FORMS[0]:

@@ -81,7 +81,7 @@ def filled_store(folder: str, count: int) -> tuple[SnapshotStore, int]:
     return store, sum(array.size for array in arrays.values())
 
 
-class Watch:
+class MemoryPeak:
     """The most USS that each process below this one has had."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Watch:
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._look)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> MemoryPeak:
         self._thread.start()
         return self
 
@@ -123,7 +123,7 @@ def timed(
 
     policies = {name: SnapshotPolicy(store, name, trunks()) for name in names}
     began, before = time.perf_counter(), _cpu_seconds()
-    with Watch() as watch:
+    with MemoryPeak() as watch:
         found = evaluate(policies, settings(count), episodes, processes=processes)
     matrix = found.matrix("score")
     return {

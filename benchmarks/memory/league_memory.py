@@ -34,7 +34,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory.where_memory_goes import Case, configuration
+from benchmarks.memory.where_memory_goes import LeagueCase, configuration
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.memory.measure import PSS, Memory, measure, process_tree
@@ -75,9 +75,9 @@ SETUPS = {
 }
 ONE_HOT = dataclasses.replace(LEAGUE, agents=32, parameters=1, env_runners=0, snapshots=0, bots=0)
 STOCK = {
-    "1 network": Case("1 network", ONE_HOT),
-    "2 networks": Case("2 networks", dataclasses.replace(ONE_HOT, snapshots=1)),
-    "1 network, 4 bots": Case("1 network, 4 bots", dataclasses.replace(ONE_HOT, bots=4)),
+    "1 network": LeagueCase("1 network", ONE_HOT),
+    "2 networks": LeagueCase("2 networks", dataclasses.replace(ONE_HOT, snapshots=1)),
+    "1 network, 4 bots": LeagueCase("1 network, 4 bots", dataclasses.replace(ONE_HOT, bots=4)),
 }
 MANY, MANY_RUNNERS = 300, 4
 STOCK_MODULES = (0, 4, 8)
@@ -340,7 +340,7 @@ def parameters_of(algorithm: Any) -> int:
 # ---- RLlib's own ways --------------------------------------------------------------------------------
 
 
-def one_hot(case: Case) -> dict[str, Any]:
+def one_hot(case: LeagueCase) -> dict[str, Any]:
     """Build networks and bots on the old stack, with one-hot boards of full size, in one process."""
     ray = quiet_ray(2)
     config = configuration(case)

@@ -101,7 +101,7 @@ class Network(Counted, PPOTorchPolicy):
     """RLlib's own policy of PPO."""
 
 
-class Bot(Counted):
+class HoldPolicy(Counted):
     """A policy without a network: it holds."""
 
     def compute_actions(self, obs_batch: Any, *arguments: Any, **keywords: Any) -> Any:

@@ -40,7 +40,7 @@ COUNTING_SIDE = 32
 
 
 @dataclass(frozen=True)
-class Case:
+class LeagueCase:
     """A league to build."""
 
     name: str
@@ -51,7 +51,7 @@ class Case:
     """Whether one iteration is trained as well."""
 
 
-def cases(side: int) -> list[Case]:
+def cases(side: int) -> list[LeagueCase]:
     """Return all leagues; boards have ``side`` x ``side`` cells."""
     alone = Setup(height=side, width=side, agents=32, snapshots=0, bots=0, parameters=1, env_runners=0)
     tiny = dataclasses.replace(alone, height=COUNTING_SIDE, width=COUNTING_SIDE)
@@ -60,19 +60,19 @@ def cases(side: int) -> list[Case]:
         return dataclasses.replace(setup, **fields)
 
     return [
-        Case("1 network", alone),
-        Case("2 networks", of(alone, snapshots=1)),
-        Case("4 networks", of(alone, snapshots=3)),
-        Case("1 network, 8 bots", of(alone, bots=8)),
-        Case("2 networks, a runner", of(alone, snapshots=1, env_runners=1)),
-        Case("1 network, an iteration of 4 steps", of(alone, steps=4, minibatch=4), trains=True),
-        Case(
+        LeagueCase("1 network", alone),
+        LeagueCase("2 networks", of(alone, snapshots=1)),
+        LeagueCase("4 networks", of(alone, snapshots=3)),
+        LeagueCase("1 network, 8 bots", of(alone, bots=8)),
+        LeagueCase("2 networks, a runner", of(alone, snapshots=1, env_runners=1)),
+        LeagueCase("1 network, an iteration of 4 steps", of(alone, steps=4, minibatch=4), trains=True),
+        LeagueCase(
             "1 network, a runner, an iteration of 4 steps",
             of(alone, steps=4, minibatch=4, env_runners=1),
             trains=True,
         ),
-        Case("8 networks", of(tiny, snapshots=7)),
-        Case("8 networks, capacity 4", of(tiny, snapshots=7), capacity=4),
+        LeagueCase("8 networks", of(tiny, snapshots=7)),
+        LeagueCase("8 networks, capacity 4", of(tiny, snapshots=7), capacity=4),
     ]
 
 
@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def row(case: Case, found: dict[str, Any]) -> dict[str, Any]:
+def row(case: LeagueCase, found: dict[str, Any]) -> dict[str, Any]:
     """Return what is written about a case."""
     about = {"name": case.name, "setup": asdict(case.setup), "capacity": case.capacity, "trains": case.trains}
     return about | found
@@ -144,7 +144,7 @@ def write(parsed: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
 # ---- one league, in a process of its own -------------------------------------------------------------
 
 
-def measured(case: Case) -> dict[str, Any]:
+def measured(case: LeagueCase) -> dict[str, Any]:
     """Build the league of a case, and return what it takes and how many policies were made."""
     import ray
 
@@ -182,7 +182,7 @@ def quiet_ray(ray: Any) -> None:
     )
 
 
-def configuration(case: Case) -> Any:
+def configuration(case: LeagueCase) -> Any:
     """Return the configuration of PPO that a league of so many policies is usually given."""
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.rllib.models import ModelCatalog
@@ -193,7 +193,7 @@ def configuration(case: Case) -> Any:
     setup = case.setup
     ModelCatalog.register_custom_model("small", legacy_parts.SmallModel)
     policies = {f"network_{i}": PolicySpec(legacy_parts.Network) for i in range(1 + setup.snapshots)}
-    policies |= {f"bot_{i}": PolicySpec(legacy_parts.Bot) for i in range(setup.bots)}
+    policies |= {f"bot_{i}": PolicySpec(legacy_parts.HoldPolicy) for i in range(setup.bots)}
     return (
         PPOConfig()
         .api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)

@@ -47,7 +47,7 @@ class FeaturePolicy(BoardPolicy):
         return None
 
 
-class FeatureTrunk(nn.Module):
+class SmallTrunk(nn.Module):
     form = "pooled"  # never decoded
     embedding_size = 64
 
@@ -61,11 +61,11 @@ class FeatureTrunk(nn.Module):
         return self.layers(features)
 
 
-class FeatureModule(BoardModule):
+class SmallModule(BoardModule):
     @classmethod
     def make_policy(cls, model_config: Any) -> BoardPolicy:
         layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
-        return FeaturePolicy(layout, config, FeatureTrunk(layout, config))
+        return FeaturePolicy(layout, config, SmallTrunk(layout, config))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -94,7 +94,7 @@ def make_runner(name: str, game: GameConfig, agents: int, games: int, steps: int
     """Return a runner in this process; all seats beyond ``agents`` are bots."""
     seats = ["agent"] * agents + ["metronome"] * (game.num_players - agents)
     env_config = {"config": game, "seats": seats, "frames": 1}
-    config = configure(PPOConfig(), env_config, module=FeatureModule, runner=name)
+    config = configure(PPOConfig(), env_config, module=SmallModule, runner=name)
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=games, rollout_fragment_length=steps)
     config.debugging(seed=0)
     return config.env_runner_cls(config=config, worker_index=0, num_workers=0)

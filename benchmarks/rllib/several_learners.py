@@ -75,7 +75,7 @@ class BoardTrunk(nn.Module):
         return self.both(torch.cat([self.boards(boards).flatten(1), features], 1)).relu()
 
 
-class FeatureTrunk(nn.Module):
+class VectorTrunk(nn.Module):
     """Looks at no board."""
 
     form = "features"
@@ -100,7 +100,7 @@ class BoardReader(BoardModule):
 class FeatureReader(BoardModule):
     @classmethod
     def make_trunk(cls, layout: Any, config: GameConfig, **settings: Any) -> nn.Module:
-        return FeatureTrunk(layout, config, **settings)
+        return VectorTrunk(layout, config, **settings)
 
 
 MODULES = {"main": BoardReader, "rival": BoardReader, "scout": FeatureReader, "probe": FeatureReader}

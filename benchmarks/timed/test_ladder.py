@@ -27,7 +27,7 @@ def played():
 @pytest.mark.parametrize("rung", packing.RUNGS, ids=lambda rung: rung.__name__)
 def test_a_rung_packs_what_the_twin_packs(played, rung):
     boards, changes, game = played
-    stack = packing.Stack(game.config, boards[0])
+    stack = packing.BoardStack(game.config, boards[0])
     for step in range(0, len(changes), 5):
         packing.run(rung, stack, changes[step : step + 5])
         assert packing.seen(stack, game.layout) == packing.expected(game.layout, boards[: step + 6])

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
 from territorial.engine.vec_game import VecGame, compile_steps, seed_of_episode
@@ -19,7 +19,7 @@ from territorial.league import LeagueTable, Player
 from territorial.typing import Bools
 
 
-class Step(NamedTuple):
+class BatchStep(NamedTuple):
     """A step of E games with P seats. A game that had ended took no step and was reset."""
 
     stepped: Bools
@@ -50,7 +50,7 @@ class GameView(MultiAgentEnv):
 
     def __init__(
         self,
-        options: EnvOptions,
+        options: EnvConfig,
         observation_spaces: Mapping[str, spaces.Space[Any]],
         action_spaces: Mapping[str, spaces.MultiDiscrete],
     ) -> None:
@@ -100,10 +100,10 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     """
 
     def __init__(
-        self, env_config: Mapping[str, Any] | EnvOptions | None, num_envs: int, *, num_threads: int = 1
+        self, env_config: Mapping[str, Any] | EnvConfig | None, num_envs: int, *, num_threads: int = 1
     ) -> None:
         super().__init__()
-        options = self.options = EnvOptions.from_config(env_config)
+        options = self.options = EnvConfig.from_config(env_config)
         compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         self.game = VecGame(
             options.config, num_envs, autoreset="disabled", frames=options.frames, num_threads=num_threads
@@ -135,7 +135,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
                 view.seed_with(seed + k)
         self._begin(range(self.num_envs))
 
-    def step(self, actions: npt.NDArray[np.int64]) -> Step:
+    def step(self, actions: npt.NDArray[np.int64]) -> BatchStep:
         """Play the actions (E, P, 2) of all seats up to the next decision."""
         stepped, waited = ~self._waits, np.flatnonzero(self._waits)
         _, rewards, terminated, _, _ = self.game.step(actions)
@@ -147,7 +147,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         if self.options.end_when == "game":
             is_over &= ~frozen.any(1)
         done = is_cut | is_over
-        step = Step(
+        step = BatchStep(
             stepped=stepped,
             learners=self.learners & stepped[:, None],
             frozen=self.frozen & stepped[:, None],

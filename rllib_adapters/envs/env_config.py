@@ -26,7 +26,7 @@ END_WHEN = ("no_agents", "game")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnvOptions:
+class EnvConfig:
     """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
 
     config: GameConfig = field(default_factory=GameConfig)
@@ -73,9 +73,9 @@ class EnvOptions:
         return {**entries, "end_when": self.end_when, "max_steps": self.max_steps}
 
     @classmethod
-    def from_config(cls, env_config: Mapping[str, Any] | EnvOptions | None) -> EnvOptions:
+    def from_config(cls, env_config: Mapping[str, Any] | EnvConfig | None) -> EnvConfig:
         """Return the options in ``env_config``; TypeError names an entry that does not exist."""
-        if isinstance(env_config, EnvOptions):
+        if isinstance(env_config, EnvConfig):
             return env_config
         entries = {} if env_config is None else dict(env_config)
         known = [spec.name for spec in dataclasses.fields(cls)]

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
-from rllib_adapters.envs.env_config import EnvOptions, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, observation_space
 from territorial.actions.encoding import pair_mask
@@ -76,8 +76,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     """
 
-    def __init__(self, env_config: Mapping[str, Any] | EnvOptions | None = None) -> None:
-        options = self.options = EnvOptions.from_config(env_config)
+    def __init__(self, env_config: Mapping[str, Any] | EnvConfig | None = None) -> None:
+        options = self.options = EnvConfig.from_config(env_config)
         compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self._rng = np.random.default_rng(entropy)
@@ -249,9 +249,9 @@ def spaces_of_agents(
     return shown, dict.fromkeys(agents, acts)
 
 
-def check_new_league(options: EnvOptions, roles: Sequence[set[str]], league: LeagueTable) -> None:
+def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LeagueTable) -> None:
     """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
-    EnvOptions(config=options.config, league=league)
+    EnvConfig(config=options.config, league=league)
     for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
         if not new <= old:
             raise ValueError(

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 from territorial.engine.vec_game import VecGame
-from territorial.envs.observation_modes import Packed
+from territorial.envs.observation_modes import PackedBoards
 
 SHARED = ("observations", "players", "borders", "globals")
 """The keys of an observation whose arrays are the same for all agents of a game."""
@@ -45,7 +45,7 @@ class ByteBox(spaces.Box):
 
 def observation_space(game: VecGame) -> spaces.Dict:
     """Return the space of an agent's observation; ``TerritorialMultiAgentEnv`` lists its keys."""
-    keys, layout = Packed(game).keys(), game.layout
+    keys, layout = PackedBoards(game).keys(), game.layout
     mask = num_targets(layout.num_players) + NUM_FRACTIONS
     return spaces.Dict(
         {

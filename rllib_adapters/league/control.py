@@ -11,7 +11,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.modules.frozen_pool import store_of
 from territorial.league import LeagueTable, SnapshotStore
 
@@ -74,7 +74,7 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
 
 def league_of(algorithm: Algorithm) -> LeagueTable:
     """Return the table that draws the players of the algorithm's games."""
-    return EnvOptions.from_config(algorithm.config.env_config).table
+    return EnvConfig.from_config(algorithm.config.env_config).table
 
 
 def _hand_over(runner: Any, league: LeagueTable) -> None:

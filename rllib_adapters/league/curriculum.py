@@ -8,7 +8,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters.envs.env_config import EnvOptions, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.frozen_pool import FrozenPool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
@@ -36,7 +36,7 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     wanted = changed(present, changes)
     if _is_same(present, wanted):
         return
-    _check(algorithm, EnvOptions.from_config(present), EnvOptions.from_config(wanted))
+    _check(algorithm, EnvConfig.from_config(present), EnvConfig.from_config(wanted))
     algorithm.env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
     _remember(algorithm.config, wanted)
     if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
@@ -45,9 +45,9 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     algorithm.learner_group.foreach_learner(partial(_learn, env_config=wanted))
 
 
-def env_of(algorithm: Algorithm) -> EnvOptions:
+def env_of(algorithm: Algorithm) -> EnvConfig:
     """Return the settings of the games that the algorithm plays."""
-    return EnvOptions.from_config(algorithm.config.env_config)
+    return EnvConfig.from_config(algorithm.config.env_config)
 
 
 class Curriculum:
@@ -84,15 +84,15 @@ def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
     for name, other in (("seats", "league"), ("league", "seats")):
         if changes.get(name) is not None and other not in changes:
             wanted.pop(other, None)
-    EnvOptions.from_config(wanted)
+    EnvConfig.from_config(wanted)
     return wanted
 
 
 def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return EnvOptions.from_config(present).to_dict() == EnvOptions.from_config(wanted).to_dict()
+    return EnvConfig.from_config(present).to_dict() == EnvConfig.from_config(wanted).to_dict()
 
 
-def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> None:
+def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     """Raise ValueError if runners or modules cannot go over to ``wanted``."""
     config = algorithm.config
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
@@ -119,7 +119,7 @@ def _check(algorithm: Algorithm, present: EnvOptions, wanted: EnvOptions) -> Non
 
 def play(runner: Any, env_config: Mapping[str, Any]) -> None:
     """Have a runner make new games, and its modules look at them."""
-    before = EnvOptions.from_config(runner.config.env_config).layout
+    before = EnvConfig.from_config(runner.config.env_config).layout
     _remember(runner.config, env_config)
     if runner.env is not None:  # that of a driver whose runners are processes of their own has none
         runner.make_env()
@@ -133,7 +133,7 @@ def _learn(learner: Any, env_config: Mapping[str, Any]) -> None:
 
 
 def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
-    options = EnvOptions.from_config(env_config)
+    options = EnvConfig.from_config(env_config)
     if options.layout == before:  # what was learned with one scale of inputs goes on with it
         return
 
@@ -147,7 +147,7 @@ def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
 
 def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
     """Write the settings into a config, for checkpoints; in place, as an algorithm's config is frozen."""
-    options = EnvOptions.from_config(env_config)
+    options = EnvConfig.from_config(env_config)
     entries = dict(env_config)
     config.env_config.clear()
     config.env_config.update(entries)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
-from rllib_adapters.envs.env_config import EnvOptions, most_seats_of_a_learner
+from rllib_adapters.envs.env_config import EnvConfig, most_seats_of_a_learner
 from territorial.league import SnapshotStore
 
 
@@ -49,7 +49,7 @@ class TerritorialConfig(AlgorithmConfig):
     def check_minibatch(self) -> None:
         """Raise ValueError if a minibatch is to have more rows than a train batch may have for any module."""
         size, steps = self.minibatch_size, self.train_batch_size_per_learner
-        seats = most_seats_of_a_learner(EnvOptions.from_config(self.env_config).table)
+        seats = most_seats_of_a_learner(EnvConfig.from_config(self.env_config).table)
         rows, counted = steps * seats, f"{steps} steps of up to {seats} seats that learn"
         if self.count_steps_by == "agent_steps":
             rows, counted = steps, f"{steps} agent steps"
@@ -72,7 +72,7 @@ class TerritorialConfig(AlgorithmConfig):
     def serialize(self) -> dict[str, Any]:
         """Return the settings as values that JSON has; ``configure`` takes the ``env_config`` among them."""
         values = super().serialize()
-        values["env_config"] = EnvOptions.from_config(self.env_config).to_dict()
+        values["env_config"] = EnvConfig.from_config(self.env_config).to_dict()
         return {key: _plain(value) for key, value in values.items()}
 
 

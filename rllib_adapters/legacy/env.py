@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import ByteBox
-from rllib_adapters.legacy.record import Record
+from rllib_adapters.legacy.record import ByteRecord
 
 
 class LegacyEnv(TerritorialMultiAgentEnv):
-    """A ``TerritorialMultiAgentEnv`` whose observations are uint8 (num_bytes,), see ``Record``.
+    """A ``TerritorialMultiAgentEnv`` whose observations are uint8 (num_bytes,), see ``ByteRecord``.
 
     Seats are "agent", for RLlib's policies to play, whether they learn or not, or a bot of the engine. There
     is no league: on the old stack opponents are policies of their own. The episode ends with the
@@ -24,14 +24,14 @@ class LegacyEnv(TerritorialMultiAgentEnv):
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None) -> None:
-        options = EnvOptions.from_config({"end_when": "game", **(env_config or {})})
+        options = EnvConfig.from_config({"end_when": "game", **(env_config or {})})
         if options.league is not None:
             raise ValueError(
                 'env_config has a league; on the old stack it may have seats, "agent" or bots of the engine, '
                 "and policies play all else: see SnapshotPolicy and BotPolicy"
             )
         super().__init__(options)
-        self.record = Record(options.layout)
+        self.record = ByteRecord(options.layout)
         box = ByteBox((self.record.num_bytes,))
         self.observation_spaces = dict.fromkeys(self.possible_agents, box)
 

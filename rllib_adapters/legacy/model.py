@@ -7,7 +7,7 @@ from typing import Any
 from ray.rllib.models.torch.torch_modelv2 import TorchModelV2
 from torch import Tensor, nn
 
-from rllib_adapters.legacy.record import Record
+from rllib_adapters.legacy.record import ByteRecord
 from rllib_adapters.modules.board import BoardModule, ReferenceModule
 
 
@@ -37,7 +37,7 @@ class BoardModel(TorchModelV2, nn.Module):
         TorchModelV2.__init__(self, obs_space, action_space, num_outputs, model_config, name)
         nn.Module.__init__(self)
         self.policy = module.make_policy(settings)
-        self.record = Record(self.policy.layout)
+        self.record = ByteRecord(self.policy.layout)
         self._embedding: Tensor | None = None
 
     def forward(

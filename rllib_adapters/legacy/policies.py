@@ -12,7 +12,7 @@ from ray.rllib.algorithms.ppo.ppo_torch_policy import PPOTorchPolicy
 from ray.rllib.policy.policy import Policy
 from ray.rllib.policy.sample_batch import SampleBatch
 
-from rllib_adapters.legacy.record import Record
+from rllib_adapters.legacy.record import ByteRecord
 from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
@@ -42,7 +42,7 @@ class BotPolicy(Policy):
     def __init__(self, observation_space: Any, action_space: Any, config: Mapping[str, Any]) -> None:
         super().__init__(observation_space, action_space, config)
         self.layout = ObsLayout.from_dict(config["env_settings"]["layout"])
-        self.record = Record(self.layout)
+        self.record = ByteRecord(self.layout)
         self.rng = np.random.default_rng()
         for column in (SampleBatch.OBS, SampleBatch.NEXT_OBS):
             self.view_requirements[column].used_for_training = False
@@ -69,7 +69,7 @@ class BotPolicy(Policy):
         )
 
 
-class SnapshotPolicy(BotPolicy):
+class LegacySnapshotPolicy(BotPolicy):
     """Plays a snapshot of a store; all of a process share the weights, and so do all processes.
 
     Its ``config`` must have ``env_settings``; ``pool``, what ``pool_settings`` returns; and ``snapshot``,
@@ -111,3 +111,7 @@ def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies:
     if key not in _players:
         _players[key] = opponents_of(pool)
     return _players[key]
+
+
+SnapshotPolicy = LegacySnapshotPolicy
+"""The name for users."""

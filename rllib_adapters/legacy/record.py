@@ -21,7 +21,7 @@ from territorial.observation.layout import ObsLayout
 TORCH_DTYPES = {"float32": torch.float32, "int32": torch.int32, "uint8": torch.uint8, "int8": torch.int8}
 
 
-class Record:
+class ByteRecord:
     """The layout of the bytes of one observation of ``TerritorialMultiAgentEnv``.
 
     ``dtype`` is that of a numpy record with the observation's keys; ``num_bytes`` its size.

@@ -12,7 +12,7 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
@@ -154,9 +154,9 @@ class FeatureModule(BoardModule):
         return FeatureTrunk(layout, config, **settings)
 
 
-def settings_of(env_config: Mapping[str, Any] | EnvOptions | None, **settings: Any) -> dict[str, Any]:
+def settings_of(env_config: Mapping[str, Any] | EnvConfig | None, **settings: Any) -> dict[str, Any]:
     """Return the ``model_config`` of a ``BoardModule`` for an environment, with further ``settings``."""
-    options = EnvOptions.from_config(env_config)
+    options = EnvConfig.from_config(env_config)
     return {"layout": options.layout.to_dict(), "config": options.config, **settings}
 
 

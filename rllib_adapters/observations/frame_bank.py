@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.observations.lazy_buffer import SharedObservations
-from rllib_adapters.observations.log import Record
+from rllib_adapters.observations.log import ObservationLog
 from territorial.typing import Arrays
 
 FRAME = "frame"
@@ -26,13 +26,13 @@ class FrameBank:
     """
 
     def __init__(self) -> None:
-        self._records: list[Record] = []
+        self._records: list[ObservationLog] = []
         self._begins: dict[int, int] = {}
         self._num_recorded = 0
         self._numbers: dict[int, npt.NDArray[np.int64]] = {}
         self._others: list[Mapping[str, npt.NDArray[Any]]] = []
 
-    def add_record(self, record: Record) -> None:
+    def add_record(self, record: ObservationLog) -> None:
         """Number the frames of a record through; all records must be added before there are others."""
         if id(record) not in self._begins:
             self._begins[id(record)] = self._num_recorded

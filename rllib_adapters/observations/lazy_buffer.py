@@ -9,11 +9,11 @@ import numpy.typing as npt
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 
-from rllib_adapters.observations.log import Record
+from rllib_adapters.observations.log import ObservationLog
 
 
 class SharedObservations(InfiniteLookbackBuffer):
-    """A buffer of a seat's observations that are made from a ``Record`` when they are asked for.
+    """A buffer of a seat's observations that are made from a ``ObservationLog`` when they are asked for.
 
     It is RLlib's buffer of the list ``data``, which is made, of all of them, at the first look, but for the
     last observation, which can be had by itself. Until then it is pickled in a few bytes beside its record,
@@ -29,7 +29,7 @@ class SharedObservations(InfiniteLookbackBuffer):
     """
 
     def __init__(
-        self, record: Record, game: int, seat: int, moments: npt.NDArray[np.int64], lookback: int
+        self, record: ObservationLog, game: int, seat: int, moments: npt.NDArray[np.int64], lookback: int
     ) -> None:
         self.record, self.game, self.seat, self.moments = record, game, seat, moments
         self._made: list[Any] | None = None
@@ -112,7 +112,7 @@ def _buffer(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLo
 
 
 def _shared(
-    record: Record, game: int, seat: int, moments: Any, lookback: int, space: Any
+    record: ObservationLog, game: int, seat: int, moments: Any, lookback: int, space: Any
 ) -> SharedObservations:
     if isinstance(moments, tuple):
         moments = moments[0] + np.arange(moments[1])

@@ -22,7 +22,7 @@ KEY_EVERY = 256
 Frames = dict[str, npt.NDArray[Any]]
 
 
-class Record:
+class ObservationLog:
     """The observations of E games with P seats: boards and tables as key frames and deltas.
 
     The moments are numbered 0, 1, 2 ... from the beginning of the first record on, in those made by
@@ -103,9 +103,9 @@ class Record:
         tables = {name: getattr(observations, name) for name in TABLES}
         return {"observations": observations.planes, **tables}, observations.masks
 
-    def since(self, moment: int) -> Record:
+    def since(self, moment: int) -> ObservationLog:
         """Return a record of its own that has the moments from ``moment`` on and can be added to."""
-        record = Record(self.layout, self.num_games)
+        record = ObservationLog(self.layout, self.num_games)
         oldest = max(self._boards.first, moment - self.layout.frames + 1)
         record._boards, record._tables = self._boards.since(oldest), self._tables.since(moment)
         record._masks = self._masks[moment - self.first :]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rllib_adapters.envs.agent_names import frozen_name
-from rllib_adapters.envs.batch import Step, TerritorialBatchEnv
+from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.roster import Roster
 
 LAUNCHES = ("illegal", "raised", "bounced")
@@ -32,7 +32,7 @@ class Result(NamedTuple):
     """The same of the seats of each who learns."""
 
 
-class Tally:
+class GameTally:
     """What is counted of the games of ``env``; a game that is over is kept until it is taken."""
 
     def __init__(self, env: TerritorialBatchEnv, roster: Roster) -> None:
@@ -55,7 +55,7 @@ class Tally:
         self._steps = np.zeros((len(self._roster.players), num_players), np.int64)
         self._frozen_steps = np.zeros(num_players, np.int64)
 
-    def add(self, step: Step) -> None:
+    def add(self, step: BatchStep) -> None:
         """Count a step; called before the games that it ended are reset."""
         _, seats = np.nonzero(step.learners)
         np.add.at(self._steps, (self._env.who[step.learners], seats), 1)

@@ -15,10 +15,10 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters.envs.batch import GameView, Step
+from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.observations.lazy_buffer import SharedObservations
-from rllib_adapters.observations.log import Record
+from rllib_adapters.observations.log import ObservationLog
 from territorial.observation.layout import ObsLayout
 
 ACTIONS = "actions"
@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
 
 
 @dataclass
-class Game:
+class GameEpisode:
     """A game in progress, as an episode of RLlib. Moments are numbers of observations in the rollout."""
 
     agents: Mapping[int, str]
@@ -59,7 +59,7 @@ class Ended(NamedTuple):
     """A game that is over."""
 
     k: int
-    game: Game
+    game: GameEpisode
     end: int
     is_cut: bool
 
@@ -92,11 +92,11 @@ class Rollout:
 
     def clear(self) -> None:
         """Forget everything, games in progress as well."""
-        self.games: list[Game | None] = [None] * len(self.views)
+        self.games: list[GameEpisode | None] = [None] * len(self.views)
         self.ended: list[Ended] = []
         self._first = 0  # the moment at which this sample began
         self._since = time.perf_counter()
-        self._record = Record(self.layout, len(self.views))
+        self._record = ObservationLog(self.layout, len(self.views))
         self._origin = 0  # the number in the record of moment 0
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
@@ -111,14 +111,14 @@ class Rollout:
         """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for none."""
         seats, roster = np.flatnonzero(who >= 0).tolist(), self._roster
         agents = {i: roster.agents[who[i]][i] for i in seats}
-        self.games[k] = Game(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
+        self.games[k] = GameEpisode(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
 
     def resume(self, observations: Any) -> None:
-        """Continue with a new sample from the observations of a ``VecGame``, see ``Record.resume``."""
+        """Continue with a new sample from the observations of a ``VecGame``: see ``ObservationLog``."""
         self._record.resume(observations)
 
     def acts_on(self, observations: Any) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
-        """Return the frames and the masks to be acted on now, see ``Record.now``."""
+        """Return the frames and the masks to be acted on now, see ``ObservationLog.now``."""
         return self._record.now(observations)
 
     def see(self, observations: Any) -> None:
@@ -127,7 +127,7 @@ class Rollout:
 
     def add(
         self,
-        step: Step,
+        step: BatchStep,
         chosen: dict[str, Chosen],
         weights: int,
         ending: Callable[[int, int], dict[str, float]],
@@ -176,7 +176,9 @@ class Rollout:
                 game.start -= forget
                 game.ends = {seat: (end - forget, is_cut) for seat, (end, is_cut) in game.ends.items()}
 
-    def _episode(self, parts: _Parts, k: int, game: Game, end: int, is_cut: bool | None) -> MultiAgentEpisode:
+    def _episode(
+        self, parts: _Parts, k: int, game: GameEpisode, end: int, is_cut: bool | None
+    ) -> MultiAgentEpisode:
         """Return what happened in game ``k`` in this sample; ``is_cut``: None if it goes on."""
         view, begin = self.views[k], max(game.start, self._first)
         first = max(game.start, begin - self.lookback, 0)
@@ -208,7 +210,7 @@ class Rollout:
         self,
         parts: _Parts,
         k: int,
-        game: Game,
+        game: GameEpisode,
         i: int,
         span: slice,
         whole: MultiAgentEpisode,

@@ -31,13 +31,13 @@ from ray.rllib.utils.metrics import (
 )
 from torch import Tensor
 
-from rllib_adapters.envs.batch import Step, TerritorialBatchEnv
+from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import FRAME, frames_for_runners
-from rllib_adapters.sampling.metrics import Tally
+from rllib_adapters.sampling.metrics import GameTally
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
@@ -98,7 +98,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
         self._rollout = Rollout(self.env.envs, self.env.game.layout, self._roster, mapping, lookback)
-        self._tally = Tally(self.env, self._roster)
+        self._tally = GameTally(self.env, self._roster)
         self._random = np.random.default_rng(self._seed)
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         make_callback(
@@ -185,7 +185,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             return len(self._rollout.ended) >= (num_episodes or 0)
         return (steps if self.config.count_steps_by == "env_steps" else agent_steps) >= num_timesteps
 
-    def _play(self, explore: bool, random_actions: bool, steps: int) -> Step:
+    def _play(self, explore: bool, random_actions: bool, steps: int) -> BatchStep:
         """Let all seats act, and remember the results; ``steps``: made so far in this sample."""
         env, rollout = self.env, self._rollout
         actions = np.zeros((*env.learners.shape, 2), np.int64)

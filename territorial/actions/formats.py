@@ -83,8 +83,8 @@ class KeptMasks(WritableArrays):
         return masks
 
 
-class Discrete(ActionFormat):
-    """``Discrete(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
+class DiscreteFormat(ActionFormat):
+    """``DiscreteFormat(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
 
     copies = NUM_FRACTIONS
     shape = ()
@@ -102,8 +102,8 @@ class Discrete(ActionFormat):
         return None if number is None or not 0 <= number < self.width else self._listed[number]
 
 
-class MultiDiscrete(ActionFormat):
-    """``MultiDiscrete([P + 2, 10])``: what, and how much."""
+class MultiDiscreteFormat(ActionFormat):
+    """``MultiDiscreteFormat([P + 2, 10])``: what, and how much."""
 
     copies = 1
     shape = (2,)
@@ -136,5 +136,5 @@ class MultiDiscrete(ActionFormat):
         return int(parts[0]), int(parts[1])
 
 
-FORMATS: dict[str, type[ActionFormat]] = {"discrete": Discrete, "multi_discrete": MultiDiscrete}
+FORMATS: dict[str, type[ActionFormat]] = {"discrete": DiscreteFormat, "multi_discrete": MultiDiscreteFormat}
 """The formats by name; the first is the default."""

@@ -18,7 +18,7 @@ ALL = 1000
 """A share of the balance: the whole of it."""
 
 
-class Setting(NamedTuple):
+class SettingRange(NamedTuple):
     """What seats draw a setting from: every whole number from low to high, as likely as any other."""
 
     low: int
@@ -81,13 +81,13 @@ class Style:
     jitter: int = 10
     start: int = WHOLE_START
 
-    def settings(self) -> tuple[Setting, ...]:
+    def settings(self) -> tuple[SettingRange, ...]:
         """Return what a seat of this style draws each of its settings from, in the order of columns."""
-        table = dict.fromkeys(range(s.NUM_SETTINGS), Setting(0, 0))
+        table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0))
         table.update(self._columns())
         return tuple(table[column] for column in range(s.NUM_SETTINGS))
 
-    def _columns(self) -> Iterator[tuple[int, Setting]]:
+    def _columns(self) -> Iterator[tuple[int, SettingRange]]:
         yield s.INTERVAL, _exactly(self.interval)
         yield s.OPENING, self._about(self.opening)
         yield s.FALL, _exactly(self.fall)
@@ -106,7 +106,7 @@ class Style:
                 for column, setting in self._move_columns(move):
                     yield s.MOVES + number * s.MOVE_SIZE + column, setting
 
-    def _move_columns(self, move: Move) -> Iterator[tuple[int, Setting]]:
+    def _move_columns(self, move: Move) -> Iterator[tuple[int, SettingRange]]:
         yield s.ONLY, _exactly(move.only)
         yield s.LIMIT, self._about(move.limit)
         yield s.BY, _exactly(move.by)
@@ -120,20 +120,20 @@ class Style:
         yield s.SPARES, _exactly(move.spares)
         yield s.RESERVE, self._about(move.reserve)
 
-    def _share(self, value: Range) -> Setting:
+    def _share(self, value: Range) -> SettingRange:
         """Return the range of a share; all remains all, and that of free land remains that."""
         return _exactly(value) if value in (ALL, s.AS_FREE) else self._about(value)
 
-    def _about(self, value: Range) -> Setting:
+    def _about(self, value: Range) -> SettingRange:
         """Return the range of numbers within ``jitter`` per cent of ``value``."""
         if isinstance(value, tuple):
-            return Setting(*value)
-        return Setting(value - value * self.jitter // 100, value + value * self.jitter // 100)
+            return SettingRange(*value)
+        return SettingRange(value - value * self.jitter // 100, value + value * self.jitter // 100)
 
 
 def _or(value: Range | None, otherwise: Range) -> Range:
     return otherwise if value is None else value
 
 
-def _exactly(value: Range) -> Setting:
-    return Setting(*value) if isinstance(value, tuple) else Setting(int(value), int(value))
+def _exactly(value: Range) -> SettingRange:
+    return SettingRange(*value) if isinstance(value, tuple) else SettingRange(int(value), int(value))

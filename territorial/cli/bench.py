@@ -130,7 +130,7 @@ def run(parsed: argparse.Namespace) -> int:
     seats = options.seats_of(parsed, config)
     options.check_json(parsed)
     frames = parsed.frames if parsed.observe else None
-    setting = Setting(config, seats, parsed.games, parsed.threads, parsed.seed, frames)
+    setting = BenchSetting(config, seats, parsed.games, parsed.threads, parsed.seed, frames)
     with options.enough_memory("--games", f"{parsed.games:,} games, each of {options.size_of(config)}"):
         result = measure(setting, parsed.seconds, is_cold=parsed.cold)
     if parsed.json != STDOUT:
@@ -141,7 +141,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class Setting:
+class BenchSetting:
     """What is played for a measurement."""
 
     config: GameConfig
@@ -185,7 +185,7 @@ class Setting:
         return [(first + k) % SEED_LIMIT for k in range(self.num_games)]
 
 
-def measure(setting: Setting, seconds: float, *, is_cold: bool = False) -> dict[str, Any]:
+def measure(setting: BenchSetting, seconds: float, *, is_cold: bool = False) -> dict[str, Any]:
     """Return all figures of ``setting``, which takes about ``seconds`` and a few more."""
     with warmup.progress("territorial: compiling the engine"):
         _touch(setting)
@@ -221,7 +221,7 @@ def measure(setting: Setting, seconds: float, *, is_cold: bool = False) -> dict[
     }
 
 
-def _touch(setting: Setting) -> None:
+def _touch(setting: BenchSetting) -> None:
     """Compile or load all that a measurement calls, and see that the setting can be played."""
     game = setting.game(is_replacing=True)
     game.reset(seeds=setting.seeds(0))
@@ -234,7 +234,7 @@ def _touch(setting: Setting) -> None:
 
 
 @dataclass
-class Tally:
+class PlayedCounts:
     """What was played while the clock ran."""
 
     seconds: float = 0.0
@@ -256,7 +256,7 @@ class StopWatch:
         state = game.state
         self.tick, self.over, self._alive = state.tick, state.over, state.alive  # views
 
-    def step(self, tally: Tally) -> None:
+    def step(self, tally: PlayedCounts) -> None:
         """Play one step of all games and add it to ``tally``."""
         before, running = self.tick.copy(), self.over == 0
         tally.living_steps += int(self._alive[running].sum())
@@ -268,10 +268,12 @@ class StopWatch:
         tally.ticks += int((after - before).sum())
 
 
-def _measure_phases(setting: Setting, seconds: float) -> tuple[dict[Phase, list[Tally]], list[int]]:
+def _measure_phases(
+    setting: BenchSetting, seconds: float
+) -> tuple[dict[Phase, list[PlayedCounts]], list[int]]:
     """Return the tallies of each phase, one a batch, and the first games' lengths."""
     game = setting.game(is_replacing=False)
-    tallies: dict[Phase, list[Tally]] = {phase: [] for phase in PHASES}
+    tallies: dict[Phase, list[PlayedCounts]] = {phase: [] for phase in PHASES}
     first_lengths: list[int] = []
     started, batch = time.perf_counter(), 0
     with _stage("games from their beginning, by phase"):
@@ -293,11 +295,11 @@ def _needs_more(done: int, elapsed: float, seconds: float) -> bool:
     return elapsed < seconds if done >= MIN_BATCHES else elapsed < 3 * seconds
 
 
-def play_out(game: VecGame, seeds: Sequence[int]) -> tuple[dict[Phase, Tally], list[int]]:
+def play_out(game: VecGame, seeds: Sequence[int]) -> tuple[dict[Phase, PlayedCounts], list[int]]:
     """Play fresh games side by side to their ends; return tallies by phase and lengths in steps."""
     game.reset(seeds=seeds)
     watch = StopWatch(game)
-    tallies = {phase: Tally() for phase in PHASES}
+    tallies = {phase: PlayedCounts() for phase in PHASES}
     lengths = np.zeros(game.num_games, np.int64)
     while not watch.over.all():
         running = watch.over == 0
@@ -310,7 +312,7 @@ def _phase_at(tick: int) -> Phase:
     return next(phase for phase in PHASES if phase.end is None or tick < phase.end)
 
 
-def staggered(setting: Setting, lengths: Sequence[int]) -> VecGame:
+def staggered(setting: BenchSetting, lengths: Sequence[int]) -> VecGame:
     """Return a batch whose games are spread evenly over their ``lengths``, in steps."""
     game = setting.game(is_replacing=True)
     game.reset(seeds=setting.seeds(0))
@@ -325,14 +327,14 @@ def staggered(setting: Setting, lengths: Sequence[int]) -> VecGame:
     return game
 
 
-def _measure_chunks(game: VecGame, seconds: float) -> list[Tally]:
+def _measure_chunks(game: VecGame, seconds: float) -> list[PlayedCounts]:
     """Play on for CHUNKS times ``seconds``."""
     watch = StopWatch(game)
     for _ in range(10):
-        watch.step(Tally())  # what follows a pause is slower
+        watch.step(PlayedCounts())  # what follows a pause is slower
     tallies = []
     for chunk in range(CHUNKS):
-        tally = Tally()
+        tally = PlayedCounts()
         with _stage(f"whole games, chunk {chunk + 1} of {CHUNKS}"):
             while tally.seconds < seconds:
                 watch.step(tally)
@@ -340,7 +342,7 @@ def _measure_chunks(game: VecGame, seconds: float) -> list[Tally]:
     return tallies
 
 
-def _summary(tallies: Sequence[Tally], num_players: int) -> dict[str, Any]:
+def _summary(tallies: Sequence[PlayedCounts], num_players: int) -> dict[str, Any]:
     """Return the median, the lowest and the highest of each of RATES, and all of them."""
     all_rates = [tally.rates(num_players) for tally in tallies]
     return {name: _spread([rates[name] for rates in all_rates]) for name in RATES}

@@ -20,13 +20,13 @@ from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.charts import check_matplotlib, draw_charts
 from territorial.evaluation.play import PlayingError, cause, play_games, play_on_all_cores, side_by_side
-from territorial.evaluation.players import Field
+from territorial.evaluation.players import Entrants
 from territorial.evaluation.policies import MakePolicies
 from territorial.evaluation.ratings import Rating, rate
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import MOST_GAMES, Contest, Draw
-from territorial.evaluation.statistics import Estimate, Line, Tally
+from territorial.evaluation.statistics import Estimate, Line, RecordArrays
 from territorial.evaluation.time_left import time_left
 from territorial.files.cores import usable_cores
 from territorial.files.locks import locked
@@ -110,7 +110,7 @@ def _contest(
     make_policies: MakePolicies | None,
 ) -> Contest:
     try:
-        field = Field(config, players, make_policies)
+        field = Entrants(config, players, make_policies)
         code = field.code | snapshots.code_of(parsed, players)
         return Contest(
             config=config, players=field.names, games=parsed.games, seed=parsed.seed, draw=draw, code=code
@@ -161,7 +161,7 @@ def _play_and_report(
     return code
 
 
-def _kept(parsed: argparse.Namespace, contest: Contest, results: Results) -> str:
+def _kept(parsed: argparse.Namespace, contest: Contest, results: ContestResults) -> str:
     """Return what there is of a contest that has come to a stop."""
     done = f"{len(results.records):,} of {contest.games:,} games"
     if parsed.out is None:
@@ -169,10 +169,10 @@ def _kept(parsed: argparse.Namespace, contest: Contest, results: Results) -> str
     return f"{done} are in {parsed.out}: the same command goes on"
 
 
-def _results(parsed: argparse.Namespace, contest: Contest) -> Results:
+def _results(parsed: argparse.Namespace, contest: Contest) -> ContestResults:
     """Return those games of the contest that have been played before."""
     try:
-        return Results(contest, parsed.out)
+        return ContestResults(contest, parsed.out)
     except ResultsError as error:
         raise UsageError(f"argument --out: {error}") from None
     except OSError as error:
@@ -193,7 +193,7 @@ def _compile(config: GameConfig) -> None:
 def _play(
     parsed: argparse.Namespace,
     contest: Contest,
-    results: Results,
+    results: ContestResults,
     players: Sequence[str],
     make_policies: MakePolicies | None,
 ) -> None:
@@ -205,7 +205,7 @@ def _play(
     else:
         portion = side_by_side(missing, processes)
         records = play_on_all_cores(contest.config, players, fixtures, processes, make_policies, portion)
-    progress = Progress(contest.games, contest.games - missing, sys.stderr)
+    progress = ContestProgress(contest.games, contest.games - missing, sys.stderr)
     try:
         for record in results.add(records):
             progress.show(record)
@@ -213,7 +213,7 @@ def _play(
         progress.close()
 
 
-class Progress:
+class ContestProgress:
     """One line on how far the contest is: rewritten on a terminal, else a new one now and then."""
 
     def __init__(self, games: int, done: int, stream: TextIO) -> None:
@@ -248,9 +248,9 @@ class Progress:
 # ---- reporting -------------------------------------------------------------------------------------
 
 
-def _report(parsed: argparse.Namespace, contest: Contest, results: Results) -> None:
+def _report(parsed: argparse.Namespace, contest: Contest, results: ContestResults) -> None:
     """Print the tables, draw the plots and write the JSON that were asked for."""
-    tally = Tally(results.records)
+    tally = RecordArrays(results.records)
     try:
         ratings: dict[str, Rating] | None = rate(tally.records)
         remark = ""
@@ -274,14 +274,14 @@ def _check_plots(folder: str) -> None:
     options.check_folder("--plots", folder)
 
 
-def _draw(folder: str, tally: Tally, ratings: Mapping[str, Rating] | None) -> list[Path]:
+def _draw(folder: str, tally: RecordArrays, ratings: Mapping[str, Rating] | None) -> list[Path]:
     try:
         return draw_charts(tally, ratings, Path(folder))
     except OSError as error:
         raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
 
 
-def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
+def text_of(tally: RecordArrays, ratings: Mapping[str, Rating] | None) -> str:
     """Return the standings, the matrix of placements, and the shape of the games as text."""
     heads = ("seats", "mean place", "games won", "times fair", "rating")
     rows = [("player", *heads)]
@@ -301,7 +301,7 @@ def text_of(tally: Tally, ratings: Mapping[str, Rating] | None) -> str:
     )
 
 
-def _beats_lines(tally: Tally, order: Sequence[str]) -> list[str]:
+def _beats_lines(tally: RecordArrays, order: Sequence[str]) -> list[str]:
     """Return how often a seat of one player is placed above one of another, if there are few of them."""
     if len(order) == 1:
         return []
@@ -345,7 +345,7 @@ def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def result_of(contest: Contest, tally: Tally, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
+def result_of(contest: Contest, tally: RecordArrays, ratings: Mapping[str, Rating] | None) -> dict[str, Any]:
     """Return everything there is to say about a contest, as values that JSON has."""
     beats = [[None if np.isnan(share) else float(share) for share in row] for row in tally.beats()]
     return {

@@ -14,7 +14,7 @@ from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
-from territorial.cli.standings import Standing, standings_of, standings_table
+from territorial.cli.standings import SeatStanding, standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
@@ -175,7 +175,7 @@ class Match:
     """Time within the engine's steps alone."""
     living_steps: int
     """Steps of seats that were alive, summed."""
-    standings: list[Standing]
+    standings: list[SeatStanding]
 
 
 def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: bool = False) -> VecGame:
@@ -201,7 +201,7 @@ def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: b
 
 def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> Match:
     """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
-    progress = Progress(game, seats, stream)
+    progress = GameProgress(game, seats, stream)
     alive = game.state.alive[0]  # a view: always current
     steps, living_steps, spent, is_over = 0, 0, 0.0, False
     while not is_over:
@@ -219,7 +219,7 @@ def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> 
     return Match(ticks, steps, spent, living_steps, standings_of(game, shown_names(seats)))
 
 
-class Progress:
+class GameProgress:
     """One line on the state of the game: rewritten ten times a second on a terminal, else now and then.
 
     A few lines at fixed ticks stay, so that even a game of a few milliseconds leaves its story.

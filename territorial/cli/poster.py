@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from territorial.cli.standings import Standing
+from territorial.cli.standings import SeatStanding
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
@@ -111,7 +111,7 @@ class Album:
 # ---- drawing -------------------------------------------------------------------------------------
 
 
-def draw_poster(title: Title, album: Album, standings: Sequence[Standing]) -> Image:
+def draw_poster(title: Title, album: Album, standings: Sequence[SeatStanding]) -> Image:
     """Return the picture of a game as uint8 (height, width, 3)."""
     tiles = [_tile(board, title.config, title.terrain) for board in album.moments()]
     rows = [np.hstack(tiles[:2]), np.hstack(tiles[2:])]
@@ -134,7 +134,7 @@ def _tile(board: Frame, config: GameConfig, terrain: Terrain) -> Image:
     return tile
 
 
-def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing]) -> Image:
+def _panel(height: int, title: Title, album: Album, standings: Sequence[SeatStanding]) -> Image:
     """The title, the standings, and all players' land over time below."""
     panel = blank(height, _PANEL_WIDTH)
     config = title.config
@@ -157,7 +157,7 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[Standing
     return panel
 
 
-def _write_standing(panel: Image, top: int, left: int, row: Standing, num_players: int) -> None:
+def _write_standing(panel: Image, top: int, left: int, row: SeatStanding, num_players: int) -> None:
     _draw_swatch(panel, top, left + _SWATCH, player_colors(num_players)[row.seat - 1])
     color = INK if row.death_tick is None else FAINT
     _write(panel, top, left + _BOT, fitting(row.bot, _SIZE, _BOT_WIDTH), color)
@@ -165,7 +165,7 @@ def _write_standing(panel: Image, top: int, left: int, row: Standing, num_player
         _write(panel, top, left + column, text, color, "right")
 
 
-def outcome_columns(row: Standing) -> list[tuple[int, str]]:
+def outcome_columns(row: SeatStanding) -> list[tuple[int, str]]:
     """Return the numbers of a line of the standings, and where each ends."""
     columns = [(_PLACE, f"{row.place:g}"), (_SEAT, str(row.seat))]
     if row.death_tick is not None:
@@ -186,7 +186,7 @@ def _draw_swatch(panel: Image, top: int, left: int, color: npt.NDArray[np.uint8]
     panel[top : top + _CAPITAL, left : left + _CAPITAL] = color
 
 
-def _draw_chart(area: Image, album: Album, standings: Sequence[Standing]) -> None:
+def _draw_chart(area: Image, album: Album, standings: Sequence[SeatStanding]) -> None:
     """Draw all players' land over time, with shares on its left and ticks below."""
     left, below = text_width("100%", _SIZE) + 2 * _MARK, _LINE + _MARK
     height, width = area.shape[0] - below, area.shape[1] - left
@@ -213,7 +213,7 @@ def round_step(last: int, most: int) -> int:
     return step
 
 
-def _bands(land: npt.NDArray[np.int64], standings: Sequence[Standing], height: int, width: int) -> Image:
+def _bands(land: npt.NDArray[np.int64], standings: Sequence[SeatStanding], height: int, width: int) -> Image:
     """Bands as wide as each player's share of the land, the winner at the bottom, free land on top."""
     order = [0, *(row.seat for row in reversed(standings))]
     tops = land[:, order].cumsum(axis=1) / land[0].sum()

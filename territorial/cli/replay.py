@@ -37,7 +37,7 @@ VIDEO_PICTURES = 300
 VIDEO_FPS = 20
 
 
-class Part(NamedTuple):
+class Section(NamedTuple):
     """One thing that this verb can say: values that JSON has, and the same as text."""
 
     result: dict[str, Any]
@@ -130,7 +130,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         raise UsageError(f"argument --every: {parsed.every}: it goes with --to-video only")
 
 
-def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Part]]:
+def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Section]]:
     """Return what makes the parts that were asked for, in the order in which they are said."""
     asked = {
         _verify: parsed.verify,
@@ -145,7 +145,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
 # ---- parts -----------------------------------------------------------------------------------------
 
 
-def _info(parsed: argparse.Namespace, replay: Replay) -> Part:
+def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
     """What game it is; nothing is played for that."""
     config = replay.config
     result = {
@@ -176,10 +176,10 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Part:
         "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "
         f"observations {replay.obs_version}",
     }
-    return Part(result, _lines(rows))
+    return Section(result, _lines(rows))
 
 
-def _verify(parsed: argparse.Namespace, replay: Replay) -> Part:
+def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
     """Whether the game plays out as it was recorded."""
     with warmup.progress("territorial: playing the replay"):
         replay.game(min(1, replay.num_ticks)).digest(0)  # what has to be compiled or loaded, now is
@@ -187,29 +187,29 @@ def _verify(parsed: argparse.Namespace, replay: Replay) -> Part:
         try:
             replay.verify()
         except DivergedError as error:
-            return Part({"verified": False, "difference": str(error)}, f"NOT the same: {error}")
+            return Section({"verified": False, "difference": str(error)}, f"NOT the same: {error}")
         seconds = time.perf_counter() - started
-    return Part(
+    return Section(
         {"verified": True, "verify_seconds": seconds},
         f"verified: {replay.num_ticks:,} ticks, {len(replay.checkpoints)} checkpoints, the same in every one "
         f"({seconds * 1000:,.0f} ms)",
     )
 
 
-def _standings(parsed: argparse.Namespace, replay: Replay) -> Part:
+def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
     """Who stands where, at the end or at the tick asked for."""
     with warmup.progress("territorial: playing the replay"):
         game = replay.seek(_tick(parsed, replay))
     rows = standings_of(game, replay.names)
     result = {"tick": _tick(parsed, replay), "standings": [row._asdict() for row in rows]}
-    return Part(result, f"\ntick {result['tick']:,}\n{standings_table(rows)}")
+    return Section(result, f"\ntick {result['tick']:,}\n{standings_table(rows)}")
 
 
-def _picture(parsed: argparse.Namespace, replay: Replay) -> Part:
+def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
     path = _picture_path(parsed)
     options.write_picture("--out", path, draw(replay, frame_of(replay.seek(_tick(parsed, replay)))))
-    return Part({"picture": path}, f"\npicture: {path}")
+    return Section({"picture": path}, f"\npicture: {path}")
 
 
 def draw(replay: Replay, frame: Frame) -> Any:
@@ -218,7 +218,7 @@ def draw(replay: Replay, frame: Frame) -> Any:
     return renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain)
 
 
-def _video(parsed: argparse.Namespace, replay: Replay) -> Part:
+def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
     path, every = _video_path(parsed), parsed.every or _rhythm(replay)
     pictures = write_animation(
@@ -233,7 +233,7 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Part:
         stream=sys.stderr,
     )
     result = {"video": path, "video_pictures": pictures, "video_every": every}
-    return Part(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
+    return Section(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
 
 
 # ---- within ----------------------------------------------------------------------------------------

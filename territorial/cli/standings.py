@@ -12,7 +12,7 @@ LONGEST_TABLE = 40
 SHORTENED_TABLE = 30
 
 
-class Standing(NamedTuple):
+class SeatStanding(NamedTuple):
     """How one seat stands in a game, or came out of it."""
 
     place: float
@@ -29,12 +29,12 @@ class Standing(NamedTuple):
     """None if it lives."""
 
 
-def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
+def standings_of(game: VecGame, seats: Sequence[str]) -> list[SeatStanding]:
     """Return all seats of game 0, the first on top; in progress, living players by land, then troops."""
     state = game.state
     num_land = int(state.num_land[0])
     rows = [
-        Standing(
+        SeatStanding(
             place=_place(game, p),
             seat=p,
             bot=seats[p - 1],
@@ -60,7 +60,7 @@ def _place(game: VecGame, p: int) -> float:
     return float(is_ahead.sum()) + (float(is_equal.sum()) + 1) / 2
 
 
-def standings_table(standings: Sequence[Standing]) -> str:
+def standings_table(standings: Sequence[SeatStanding]) -> str:
     """Return the standings as text, the middle of a very long list left out."""
     lines = [f"\n{'place':>6}  {'seat':6}{'bot':15}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
     shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]

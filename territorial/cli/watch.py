@@ -12,7 +12,7 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
-from territorial.cli.play import Progress, begin
+from territorial.cli.play import GameProgress, begin
 from territorial.cli.show import Show, live_show, recorded_show, write_page
 from territorial.render.film import write_film
 from territorial.render.server import Feed, PageServer
@@ -114,7 +114,7 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    show, progress = live_show(game, parsed.seed, parsed.every), Progress(game, seats, sys.stderr)
+    show, progress = live_show(game, parsed.seed, parsed.every), GameProgress(game, seats, sys.stderr)
     is_over = game.state.over  # a view: always current
     told = _told(show.frames, lambda: progress.show(time.perf_counter(), bool(is_over[0])))
     return show._replace(frames=told)

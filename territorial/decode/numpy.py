@@ -20,7 +20,7 @@ ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
 FRACTION_DTYPES = ("float16", "float32")
 
 
-class Decoder:
+class NumpyDecoder:
     """Turns a batch of observations into what chosen agents see, in numpy arrays of their own.
 
     Args:
@@ -242,6 +242,10 @@ class Decoder:
         if not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError("out is a view or read-only; it must be a C-contiguous array to write to")
         return out
+
+
+Decoder = NumpyDecoder
+"""The name for users: both backends have it."""
 
 
 def _numbers(name: str, values: npt.ArrayLike, low: int, high: int, length: int | None = None) -> Ints:

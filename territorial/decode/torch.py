@@ -24,14 +24,14 @@ BITS = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.uint16), 4: (torch.int32
 CPU = torch.device("cpu")
 
 
-class Entries(NamedTuple):
+class TensorEntries(NamedTuple):
     """What is to be decoded: entry n is what seat ``seats[n]`` sees of game ``games[n]``; int64 (N,)."""
 
     seats: Tensor
     games: Tensor
 
 
-class Fields(NamedTuple):
+class TensorFields(NamedTuple):
     """What the semantic planes show besides owners, by owner code 0..P+1."""
 
     levels: Tensor  # int64 (E, P+2): densities in 255ths of the hard cap
@@ -64,7 +64,7 @@ def _copied(array: Any, device: torch.device) -> Tensor:
     return copy.to(device, non_blocking=True)
 
 
-class Decoder:
+class TorchDecoder:
     """Turns a batch of observations into what chosen agents see, on the device where they lie.
 
     The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
@@ -309,7 +309,7 @@ class Decoder:
 
     # ---- boards as tensors -----------------------------------------------------------------------
 
-    def _codes(self, planes: Tensor, entries: Entries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
+    def _codes(self, planes: Tensor, entries: TensorEntries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
         """Yield part by part the entries and their owner codes, uint8 (n, F, H, W), oldest frame first."""
         count = len(entries.seats)
         every = self._unpack(planes) if len(planes) <= count else None
@@ -359,34 +359,36 @@ class Decoder:
         if beside is not None and tensor.device != beside.device:
             raise ValueError(f"{name} lies on {tensor.device}; it must lie on {beside.device} like the rest")
 
-    def _board_entries(self, planes: Any, seats: Any, games: Any) -> Entries:
+    def _board_entries(self, planes: Any, seats: Any, games: Any) -> TensorEntries:
         checks.check_frames(self.layout)
         self._check("planes", planes)
         return self._entries(planes, seats, games)
 
-    def _entries(self, observed: Tensor, seats: Any, games: Any) -> Entries:
+    def _entries(self, observed: Tensor, seats: Any, games: Any) -> TensorEntries:
         """Return the entries on the device of ``observed``, whose first axis is that of games."""
         num_games, device = len(observed), observed.device
         chosen = _numbers("seats", seats, 1, self.layout.num_players, None, device)
         if games is None:
             checks.check_every_game(len(chosen), num_games)
-            return Entries(chosen, torch.arange(num_games, device=device))
-        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
+            return TensorEntries(chosen, torch.arange(num_games, device=device))
+        return TensorEntries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
 
-    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Tensor) -> Fields:
+    def _fields(
+        self, method: str, players: Any, borders: Any, entries: TensorEntries, planes: Tensor
+    ) -> TensorFields:
         checks.needed_config(self.config, method)
         self._check("players", players, planes)
         self._check("borders", borders, planes)
         density = players[..., index(PLAYERS, "density")]
         reached = density[..., None] >= self._table("thresholds", planes.device)
         pool = borders[entries.games, index(BORDERS, "pool"), entries.seats]
-        return Fields(
+        return TensorFields(
             levels=torch.nn.functional.pad(reached.sum(-1), (1, 1)),  # neutral and blocked cells have none
             attacked=torch.nn.functional.pad(pool > 0, (0, 1)),
         )
 
     def _room(
-        self, out: Any, entries: Entries, shape: forms.Shape, dtype: torch.dtype, device: torch.device
+        self, out: Any, entries: TensorEntries, shape: forms.Shape, dtype: torch.dtype, device: torch.device
     ) -> Tensor:
         """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten.
 
@@ -403,6 +405,10 @@ class Decoder:
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
         return out
+
+
+Decoder = TorchDecoder
+"""The name for users: both backends have it."""
 
 
 def _triton_kernels() -> Any:
@@ -466,11 +472,11 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _in_numpy(entries: Entries) -> boards.Entries:
+def _in_numpy(entries: TensorEntries) -> boards.Entries:
     return boards.Entries(entries.seats.numpy(), entries.games.numpy())
 
 
-def _fields_in_numpy(fields: Fields) -> boards.Fields:
+def _fields_in_numpy(fields: TensorFields) -> boards.Fields:
     return boards.Fields(fields.levels.numpy(), fields.attacked.numpy())
 
 

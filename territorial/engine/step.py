@@ -64,7 +64,7 @@ FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
 """The first seat code of a bot in Python."""
 
 
-class Results(NamedTuple):
+class StepResults(NamedTuple):
     """What a step of E games gives back, beside observations; P seats in seat order."""
 
     rewards: npt.NDArray[np.float32]  # (E, P)
@@ -100,7 +100,7 @@ class Batch(NamedTuple):
     actions: npt.NDArray[np.int64]  # (E, P, 2)
     buffers: Buffers
     final_buffers: Buffers
-    results: Results
+    results: StepResults
     tape: Tape
     options: Options
     thread: int  # which one it is
@@ -137,10 +137,10 @@ map bank and the launch log, are left as they are.
 """
 
 
-def allocate_results(num_games: int, num_players: int, num_parts: int) -> Results:
+def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepResults:
     """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
     seats = (num_games, num_players)
-    return Results(
+    return StepResults(
         rewards=np.zeros(seats, np.float32),
         reward_parts=np.zeros((num_games, num_parts, num_players), np.float32),
         terminated=np.zeros(seats, np.bool_),
@@ -358,7 +358,7 @@ def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
 
 
 @njit
-def report(game: Game, work: Work, results: Results, k: int) -> None:
+def report(game: Game, work: Work, results: StepResults, k: int) -> None:
     """Write rewards and ends of game ``k`` for the step just played."""
     for p in range(1, len(game.alive)):
         was_alive = work.before[ALIVE_BEFORE, p] != 0
@@ -384,7 +384,7 @@ def derive(game: Game) -> None:
 
 
 @njit
-def stand_still(results: Results, k: int) -> None:
+def stand_still(results: StepResults, k: int) -> None:
     """Nothing happens in a game that is over and is not replaced."""
     for p in range(results.rewards.shape[1]):
         results.rewards[k, p] = 0.0
@@ -402,7 +402,7 @@ def has_living_agent(game: Game, seating: Seating) -> bool:
 
 
 @njit
-def keep_final(game: Game, results: Results, k: int) -> None:
+def keep_final(game: Game, results: StepResults, k: int) -> None:
     """Keep how game ``k`` ended, before another one takes its place."""
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2

@@ -7,11 +7,12 @@ import operator
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial._moved import renamed
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig, make_params
 from territorial.config.land_mask import LandMask
@@ -33,7 +34,7 @@ from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.python_bots import Guests
 from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
-from territorial.engine.step import Batch, Options, Results, allocate_results
+from territorial.engine.step import Batch, Options, StepResults, allocate_results
 from territorial.files.unpickling import all_writable
 from territorial.game.launches import LAUNCH_TICK
 from territorial.game.scratch import make_work, named_arrays
@@ -156,7 +157,7 @@ class Watcher(Protocol):
         """Game ``k`` was put into another position."""
 
 
-class Snapshot(NamedTuple):
+class SavedGame(NamedTuple):
     """A copy of one game of a batch; any batch of the same config can resume it.
 
     Args:
@@ -687,16 +688,16 @@ class VecGame:
     # ---- saving -----------------------------------------------------------------------------------
 
     @_exclusive
-    def save(self, k: int) -> Snapshot:
+    def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
         self._need_reset()
         k = self._check_game(k)
         blocks = tuple(block[k].copy() for block in self.blocks)
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        return Snapshot(self._config_digest, blocks, boards[1:].copy(), self._guests.names)
+        return SavedGame(self._config_digest, blocks, boards[1:].copy(), self._guests.names)
 
     @_exclusive
-    def restore(self, k: int, snapshot: Snapshot) -> None:
+    def restore(self, k: int, saved: SavedGame) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
         So do the frames that are observed, if the batch it was saved from had as many or more; else all
@@ -705,24 +706,24 @@ class VecGame:
         ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
-        if not isinstance(snapshot, Snapshot):
-            raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from VecGame.save")
-        if snapshot.config_digest != self._config_digest:
+        if not isinstance(saved, SavedGame):
+            raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
+        if saved.config_digest != self._config_digest:
             raise ValueError(
-                f"the snapshot is of a game with config {snapshot.config_digest}; this batch plays "
+                f"the saved game has the config {saved.config_digest}; this batch plays "
                 f"{self._config_digest}. Make a VecGame with the config it was saved with"
             )
         self._need_reset()
-        check_blocks(self.blocks, snapshot.blocks)
-        self._check_seats_of(snapshot)
-        older = snapshot.older_frames
+        check_blocks(self.blocks, saved.blocks)
+        self._check_seats_of(saved)
+        older = saved.older_frames
         if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
             found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
             raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
         next_ones = {name: view(self.blocks, name)[k].copy() for name in NEXT_ONES}
         blocks: tuple[npt.NDArray[Any], ...] = self.blocks
-        for block, saved in zip(blocks, snapshot.blocks, strict=True):
-            block[k] = saved
+        for block, kept in zip(blocks, saved.blocks, strict=True):
+            block[k] = kept
         for name, values in next_ones.items():
             view(self.blocks, name)[k] = values
         if self._atlas.has_own_maps:
@@ -760,7 +761,7 @@ class VecGame:
         self.blocks = State(*all_writable(self.blocks))
         self._buffers = Buffers(*all_writable(self._buffers))
         self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
-        self._results = Results(*all_writable(self._results))
+        self._results = StepResults(*all_writable(self._results))
         self._actions, self._seed = all_writable([self._actions, self._seed])
         self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)
@@ -787,7 +788,7 @@ class VecGame:
     # ---- recording --------------------------------------------------------------------------------
 
     @_exclusive
-    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[Results, Tape]:
+    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, Tape]:
         """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
 
         ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
@@ -907,17 +908,17 @@ class VecGame:
                 f"{self.config.decision_every} ticks): step(None) plays on to the next"
             )
 
-    def _check_seats_of(self, snapshot: Snapshot) -> None:
+    def _check_seats_of(self, saved: SavedGame) -> None:
         """Raise ValueError unless the seat codes of a saved game mean the same here."""
-        seats = State(*snapshot.blocks).seating[SEATING["seats"], 1:]
+        seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
         if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
             raise ValueError(
                 f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
             )
         known = max(0, int(seats.max()) + 1 - len(SEAT_NAMES))
-        if snapshot.guests[:known] != self._guests.names[:known]:
+        if saved.guests[:known] != self._guests.names[:known]:
             raise ValueError(
-                f"the saved game was played by the bots in Python {', '.join(snapshot.guests)}; this batch "
+                f"the saved game was played by the bots in Python {', '.join(saved.guests)}; this batch "
                 f"has {', '.join(self._guests.names) or 'none'}"
             )
 
@@ -1092,3 +1093,7 @@ def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
     return value
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Snapshot": "SavedGame"})

@@ -69,7 +69,7 @@ class Mode(ABC):
         """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
 
 
-class Packed(Mode):
+class PackedBoards(Mode):
     """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
 
     options = ("zero_copy",)
@@ -150,7 +150,12 @@ class OneHot(Mode):
         return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
 
-MODES: dict[str, type[Mode]] = {"packed": Packed, "features": Features, "pooled": Pooled, "onehot": OneHot}
+MODES: dict[str, type[Mode]] = {
+    "packed": PackedBoards,
+    "features": Features,
+    "pooled": Pooled,
+    "onehot": OneHot,
+}
 """The modes by name; the first is the default."""
 
 

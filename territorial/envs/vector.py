@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial._moved import renamed
 from territorial.actions.batch import ALL_GOOD, write_choices
 from territorial.actions.formats import FORMATS, KeptMasks
 from territorial.config import GameConfig
@@ -16,7 +17,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.validation import suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.seats import Seat
-from territorial.engine.vec_game import Snapshot, VecGame
+from territorial.engine.vec_game import SavedGame, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
@@ -34,7 +35,7 @@ Steps = tuple[
 ]
 
 
-class VecSnapshot(NamedTuple):
+class SavedVecGame(NamedTuple):
     """A copy of one game of a vector environment; any environment of the same config can resume it.
 
     Args:
@@ -43,7 +44,7 @@ class VecSnapshot(NamedTuple):
 
     """
 
-    game: Snapshot
+    game: SavedGame
     num_cycles: int
 
 
@@ -269,43 +270,43 @@ class TerritorialVec(WritableArrays):
 
     # ---- saving -----------------------------------------------------------------------------------
 
-    def save(self, k: int) -> VecSnapshot:
+    def save(self, k: int) -> SavedVecGame:
         """Return a copy of game ``k``."""
-        return VecSnapshot(self.game.save(k), int(self._cycles[k]))
+        return SavedVecGame(self.game.save(k), int(self._cycles[k]))
 
-    def restore(self, k: int, snapshot: VecSnapshot) -> None:
+    def restore(self, k: int, saved: SavedVecGame) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have, and ``observe`` shows it.
 
         Who plays there from the next reset on is up to the slot. ValueError unless the saved game has as
         many agents as those of this environment.
         """
-        if not isinstance(snapshot, VecSnapshot):
-            raise TypeError(f"snapshot is a {type(snapshot).__name__}; it must come from save()")
-        codes = State(*snapshot.game.blocks).seating[SEATING["seats"], 1:]
+        if not isinstance(saved, SavedVecGame):
+            raise TypeError(f"saved is a {type(saved).__name__}; it must come from save()")
+        codes = State(*saved.game.blocks).seating[SEATING["seats"], 1:]
         if (codes == AGENT_CODE).sum() != self.num_agents:
             raise ValueError(
                 f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "
                 f"{self.num_agents}"
             )
-        self.game.restore(k, snapshot.game)
+        self.game.restore(k, saved.game)
         self._take_over(np.array([k]))
-        self._cycles[k] = snapshot.num_cycles
+        self._cycles[k] = saved.num_cycles
 
-    def save_all(self) -> list[VecSnapshot]:
+    def save_all(self) -> list[SavedVecGame]:
         """Return copies of all games, in their order."""
         return [self.save(k) for k in range(self.num_envs)]
 
-    def restore_all(self, snapshots: Sequence[VecSnapshot]) -> None:
+    def restore_all(self, saved: Sequence[SavedVecGame]) -> None:
         """Put one saved game into every slot, as ``restore`` does; if one cannot be, nothing has changed."""
-        if len(snapshots) != self.num_envs:
-            raise ValueError(f"snapshots has {len(snapshots)} games; this environment has {self.num_envs}")
+        if len(saved) != self.num_envs:
+            raise ValueError(f"saved has {len(saved)} games; this environment has {self.num_envs}")
         before = self.save_all()
         try:
-            for k, snapshot in enumerate(snapshots):
-                self.restore(k, snapshot)
+            for k, one in enumerate(saved):
+                self.restore(k, one)
         except Exception:
-            for k, snapshot in enumerate(before):
-                self.restore(k, snapshot)
+            for k, one in enumerate(before):
+                self.restore(k, one)
             raise
 
     def clone(self) -> TerritorialVec:
@@ -572,3 +573,7 @@ def _line_ups(seats: Any, num_envs: int) -> list[Sequence[Seat] | None]:
     if len(seats) != num_envs:
         raise ValueError(f"seats has {len(seats)} line-ups; there are {num_envs} games")
     return list(seats)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"VecSnapshot": "SavedVecGame"})

@@ -10,7 +10,7 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.evaluation.ratings import Rating
-from territorial.evaluation.statistics import Line, Tally
+from territorial.evaluation.statistics import Line, RecordArrays
 from territorial.files.atomic import draft_of
 from territorial.typing import Floats
 
@@ -19,7 +19,7 @@ NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
 _DPI = 110
 
 
-def draw_charts(tally: Tally, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
+def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
     Where no player has a rating, that plot is left out. ImportError without the extra "league".
@@ -92,7 +92,7 @@ def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
     return figure
 
 
-def _beats(plt: Any, tally: Tally, order: Sequence[str]) -> Any:
+def _beats(plt: Any, tally: RecordArrays, order: Sequence[str]) -> Any:
     index = [tally.players.index(name) for name in order]
     title = "how often a seat of the row comes in before one of the column, per cent"
     return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
@@ -123,7 +123,7 @@ def draw_shares(
     return figure
 
 
-def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
+def _curves(plt: Any, tally: RecordArrays, lines: Sequence[Line], what: str) -> Any:
     """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
     ticks = tally.ticks
     values = 100 * getattr(tally, what)(ticks)
@@ -142,7 +142,7 @@ def _curves(plt: Any, tally: Tally, lines: Sequence[Line], what: str) -> Any:
     return figure
 
 
-def _lengths(plt: Any, tally: Tally) -> Any:
+def _lengths(plt: Any, tally: RecordArrays) -> Any:
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     axes.hist(tally.lengths, bins=40)
     stalls = np.mean([record.is_stopped for record in tally.records])

@@ -178,7 +178,7 @@ def evaluate(
     portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
     cores = usable_cores() if processes is None else whole_number("processes", processes, 1, 1024)
     chosen = play or (_here if min(cores, len(portions)) < 2 else _on_cores(min(cores, len(portions))))
-    told = _Progress(len(portions), len(known), len(configs)) if progress else None
+    told = _EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
     is_complete = True
     try:
         for records in chosen(tryout, portions) if portions else ():
@@ -417,7 +417,7 @@ def _t(freedom: int) -> float:
     return _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.5 / freedom
 
 
-class _Progress:
+class _EvaluationProgress:
     """One line on how far it is: rewritten on a terminal, else a new one every ten seconds."""
 
     def __init__(self, portions: int, policies: int, settings: int) -> None:

@@ -220,7 +220,7 @@ class PayoffMatrix:
         return payoff
 
 
-class Table(NamedTuple):
+class TableSpec(NamedTuple):
     """What an array of a payoff must be."""
 
     dtype: type[np.generic]
@@ -232,13 +232,13 @@ class Table(NamedTuple):
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
-def layout(players: int) -> dict[str, Table]:
+def layout(players: int) -> dict[str, TableSpec]:
     """Return what ``to_arrays`` has of so many players, by name."""
     return {
-        "sums": Table(np.float64, (len(SUMS), players, players)),
-        "counts": Table(np.int64, (len(COUNTS), players, players)),
-        "last": Table(np.int64, (players,)),
-        "num_games": Table(np.int64, ()),
+        "sums": TableSpec(np.float64, (len(SUMS), players, players)),
+        "counts": TableSpec(np.int64, (len(COUNTS), players, players)),
+        "last": TableSpec(np.int64, (players,)),
+        "num_games": TableSpec(np.int64, ()),
     }
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Field
+from territorial.evaluation.players import Entrants
 from territorial.evaluation.policies import MakePolicies
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 from territorial.evaluation.schedule import Fixture
@@ -48,8 +48,8 @@ def play_games(
     fixtures: Iterable[Fixture],
     make_policies: MakePolicies | None = None,
 ) -> Iterator[GameRecord]:
-    """Yield the record of every game as it ends, in this process; players as in :class:`Field`."""
-    table = _Table(config, Field(config, players, make_policies))
+    """Yield the record of every game as it ends, in this process; players as in :class:`Entrants`."""
+    table = _GameBatch(config, Entrants(config, players, make_policies))
     for portion in _portions(fixtures, SIDE_BY_SIDE):
         yield from table.play(portion)
 
@@ -93,7 +93,7 @@ def _portions(fixtures: Iterable[Fixture], size: int) -> Iterator[list[Fixture]]
 
 
 def _start(field: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Start a process that plays a ``Field`` of these arguments; return our end of the pipe to it, and it."""
+    """Start a process that plays ``Entrants`` of these arguments; return our end of its pipe, and it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     worker = context.Process(target=_work, args=(field, theirs), daemon=True)
@@ -146,7 +146,7 @@ def _work(field: tuple[Any, ...], end: Any) -> None:
     """Play what comes through the pipe until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     try:
-        table = _Table(field[0], Field(*field))
+        table = _GameBatch(field[0], Entrants(*field))
         while True:
             for record in table.play(end.recv()):
                 end.send(record)
@@ -157,10 +157,10 @@ def _work(field: tuple[Any, ...], end: Any) -> None:
         end.send(cause(error))
 
 
-class _Table:
+class _GameBatch:
     """A batch of games that is used again and again."""
 
-    def __init__(self, config: GameConfig, field: Field) -> None:
+    def __init__(self, config: GameConfig, field: Entrants) -> None:
         self._config, self._field = config, field
         self._batches: dict[int, VecGame] = {}
 
@@ -170,7 +170,7 @@ class _Table:
         for k, fixture in enumerate(fixtures):
             game.set_seats(k, self._field.seats(fixture.seats))
         game.reset(seeds=[fixture.seed for fixture in fixtures])
-        watch = _Watch(game)
+        watch = _GameWatch(game)
         who = [self._field.snapshots(fixture.seats) for fixture in fixtures]
         while not game.state.over.all():
             ended = game.step(self._actions(game, who))[-1]["ended"]
@@ -193,7 +193,7 @@ class _Table:
         return self._batches[num_games]
 
 
-class _Watch:
+class _GameWatch:
     """Looks at games while they are played."""
 
     def __init__(self, game: VecGame) -> None:

@@ -16,7 +16,7 @@ from territorial.engine.seats import EXTERNAL, Seat
 from territorial.evaluation.policies import SNAPSHOT, MakePolicies
 
 
-class Field:
+class Entrants:
     """The players of a contest by the names that records call them.
 
     A player is asked for as a bot of the engine (``banker``, ``banker-1``), as ``module:Class``, a

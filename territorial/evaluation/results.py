@@ -29,7 +29,7 @@ class ResultsError(ValueError):
     """A file is not that of a contest, or of another one, or full; the message says what is wrong with it."""
 
 
-class Results:
+class ContestResults:
     """The games of a contest that have been played, in memory and, if there is a ``path``, in a file.
 
     The first line of the file names the contest, every further one is a finished game, in the order in which

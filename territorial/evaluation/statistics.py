@@ -44,7 +44,7 @@ class Line(NamedTuple):
     """Wins over the share of all seats that it had: 1 is what a player like all others gets."""
 
 
-class Tally:
+class RecordArrays:
     """Records as arrays: G games, P seats, N players in the order of their names."""
 
     def __init__(self, records: Sequence[GameRecord]) -> None:

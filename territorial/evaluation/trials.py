@@ -182,10 +182,10 @@ class Tryout:
 
     def __call__(self) -> Callable[[Portion], list[TrialRecord]]:
         """Return a function that plays a portion and returns its records."""
-        return _Player(self).play
+        return _PortionPlayer(self).play
 
 
-class _Player:
+class _PortionPlayer:
     """Plays portions one after the other, with one batch and the networks of one portion in memory."""
 
     def __init__(self, tryout: Tryout) -> None:

@@ -40,7 +40,7 @@ BOT_MEMORY = 56
 
 
 @dataclass(frozen=True)
-class Block:
+class FieldBlock:
     """An array of :class:`State`: its name there, and the axes of a field of one game that lies in it.
 
     The array is [game][field][axes ...], or [game][axes ...] if it ``is_field`` itself.
@@ -67,16 +67,16 @@ class Field:
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
-Seed = Annotated[Words, Block("seed", ())]
-Clock = Annotated[Numbers, Block("clock", ())]
-Players = Annotated[Numbers, Block("players", ("P+1",))]
-Ledger = Annotated[Numbers, Block("ledger", ("P+1",))]
-Pairs = Annotated[Numbers, Block("pairs", ("P+1", "P+1"))]
-Targets = Annotated[Words, Block("targets", ("P+1", "K"))]
-Planes = Annotated[Words, Block("planes", ("P+1", "S", "rows"), is_field=True)]
-Occupied = Annotated[Words, Block("occupied", ("P+1", "S", "groups"), is_field=True)]
-SeatTable = Annotated[Numbers, Block("seating", ("P+1",))]
-Memory = Annotated[npt.NDArray[np.int32], Block("memory", ("P+1", "M"), is_field=True)]
+Seed = Annotated[Words, FieldBlock("seed", ())]
+Clock = Annotated[Numbers, FieldBlock("clock", ())]
+Players = Annotated[Numbers, FieldBlock("players", ("P+1",))]
+Ledger = Annotated[Numbers, FieldBlock("ledger", ("P+1",))]
+Pairs = Annotated[Numbers, FieldBlock("pairs", ("P+1", "P+1"))]
+Targets = Annotated[Words, FieldBlock("targets", ("P+1", "K"))]
+Planes = Annotated[Words, FieldBlock("planes", ("P+1", "S", "rows"), is_field=True)]
+Occupied = Annotated[Words, FieldBlock("occupied", ("P+1", "S", "groups"), is_field=True)]
+SeatTable = Annotated[Numbers, FieldBlock("seating", ("P+1",))]
+Memory = Annotated[npt.NDArray[np.int32], FieldBlock("memory", ("P+1", "M"), is_field=True)]
 
 
 class State(NamedTuple):
@@ -148,7 +148,7 @@ class Seating(NamedTuple):
 
 def _fields(hint: Any, about: Mapping[str, tuple[str, str]]) -> Iterator[Field]:
     """Yield a field of the block of ``hint`` for every name, with its unit and meaning."""
-    block: Block = hint.__metadata__[0]
+    block: FieldBlock = hint.__metadata__[0]
     dtype = np.dtype(get_args(get_args(hint.__origin__)[1])[0]).name
     for name, (unit, meaning) in about.items():
         yield Field(name, block.name, dtype, block.axes, unit, meaning)
@@ -181,7 +181,7 @@ _LEDGER = {
     "capped": ("troops", "refunds lost at the hard cap"),
     "destroyed": ("troops", "lost by dying"),
 }
-BLOCKS: dict[str, Block] = {
+BLOCKS: dict[str, FieldBlock] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(State, include_extras=True).items()
 }
 """The arrays of a state, by name."""
@@ -300,7 +300,7 @@ def allocate(num_games: int, num_players: int, height: int, width: int) -> State
     return State(*(_zeros(block, num_games, sizes) for block in BLOCKS.values()))
 
 
-def _zeros(block: Block, num_games: int, sizes: Mapping[str, int]) -> npt.NDArray[Any]:
+def _zeros(block: FieldBlock, num_games: int, sizes: Mapping[str, int]) -> npt.NDArray[Any]:
     """Return the zeroed array of a block; that of bit planes begins where a line of the cache does."""
     fields = [field for field in FIELDS if field.block == block.name]
     entries = () if block.is_field else (len(fields),)

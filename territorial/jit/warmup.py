@@ -38,7 +38,7 @@ def listen() -> None:
     global _listens
     if not _listens and JIT_ENABLED:
         _listens = True
-        event.register("numba:compile", _StopWatch())
+        event.register("numba:compile", _CompileStopWatch())
         event.register(WAIT, _Announcer())
 
 
@@ -77,7 +77,7 @@ def compile_seconds(folder: Path = CACHE_DIR) -> float | None:
     return sum(seconds[name] for name in _FIRST_STEP) if seconds.keys() >= set(_FIRST_STEP) else None
 
 
-class _StopWatch(event.Listener):
+class _CompileStopWatch(event.Listener):
     """Writes down the seconds of every kernel that is compiled; loading from the cache is no event."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from territorial.files.strict_json import fits, parse
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
 from territorial.league.matchmaking import Candidates, Opponents
-from territorial.league.saved_league import MOST_NOTES, SavedLeague, Snapshot, checked_row
+from territorial.league.saved_league import MOST_NOTES, LeagueSnapshot, SavedLeague, checked_row
 from territorial.league.seating import Group, LeagueTable, Player
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class League:
         self.payoff = PayoffMatrix()
         """By the texts of players, evicted snapshots not among them."""
         self.ratings = Ratings() if rated else None
-        self.snapshots: dict[str, Snapshot] = {}
+        self.snapshots: dict[str, LeagueSnapshot] = {}
         """By name, in the order in which they were frozen."""
         self.steps = {learner.name: 0 for learner in config.learners}
         """How far each learner is."""
@@ -255,7 +255,7 @@ class League:
         one, name = self._known(learner), self.next_name(learner)
         self._count[learner] += 1
         self._frozen_at[learner] = self.steps[learner]
-        self.snapshots[name] = Snapshot(name, learner, self.steps[learner])
+        self.snapshots[name] = LeagueSnapshot(name, learner, self.steps[learner])
         self.payoff.add(f"snapshot:{name}")
         if self.ratings is not None:
             self.ratings.copy(f"trainable:{learner}", f"snapshot:{name}")

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from territorial.config.validation import shown
-from territorial.evaluation.payoff import Table, layout
+from territorial.evaluation.payoff import TableSpec, layout
 from territorial.files.strict_json import Bounds, parse_object
 from territorial.typing import Array
 
@@ -78,11 +78,11 @@ class LeagueFile:
         except ValueError as error:
             raise ValueError(f"{ABOUT}: {error}") from None
 
-    def tables(self, wanted: Mapping[str, Table]) -> dict[str, Array]:
+    def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
         """Return the other arrays, which must be as ``wanted`` says: nothing larger is unpacked."""
         return {name: self._table(name, table) for name, table in wanted.items()}
 
-    def _table(self, name: str, wanted: Table) -> Array:
+    def _table(self, name: str, wanted: TableSpec) -> Array:
         dtype, shape, content = _parsed(name, self._unpacked(name, wanted.nbytes))
         code = np.dtype(wanted.dtype).str
         if dtype != code or shape != wanted.shape or len(content) != wanted.nbytes:

@@ -24,7 +24,7 @@ LARGEST_COUNT = 2**53
 
 
 @dataclass
-class Snapshot:
+class LeagueSnapshot:
     """A frozen copy of a learner, as the league knows it."""
 
     name: str
@@ -42,7 +42,7 @@ class SavedLeague:
     """Of the payoff, in the order of its rows."""
     ratings: Mapping[str, Sequence[float]] | None
     """None if the league keeps none."""
-    snapshots: dict[str, Snapshot]
+    snapshots: dict[str, LeagueSnapshot]
     steps: dict[str, int]
     frozen_at: dict[str, int]
     count: dict[str, int]
@@ -100,12 +100,12 @@ def _counts(name: str, given: Any, config: LeagueConfig) -> dict[str, int]:
 
 def _snapshots(
     given: Any, config: LeagueConfig, steps: Mapping[str, int], count: Mapping[str, int]
-) -> dict[str, Snapshot]:
-    found: dict[str, Snapshot] = {}
+) -> dict[str, LeagueSnapshot]:
+    found: dict[str, LeagueSnapshot] = {}
     for i, values in enumerate(_entries("snapshots", given, config.capacity)):
         what = f"snapshots[{i}]"
-        check_fields(what, values, {spec.name for spec in fields(Snapshot)})
-        one = Snapshot(**values)
+        check_fields(what, values, {spec.name for spec in fields(LeagueSnapshot)})
+        one = LeagueSnapshot(**values)
         if not isinstance(one.learner, str) or one.learner not in steps:
             raise ValueError(f"{what}: learner is {shown(one.learner)}; it must be one of {', '.join(steps)}")
         if not _is_copy(one.name, one.learner, count[one.learner]) or one.name in found:

@@ -44,7 +44,7 @@ def manifest_of(
     )
 
 
-class _Frozen(NamedTuple):
+class _ActingSnapshot(NamedTuple):
     """A snapshot that can act: its weights, and a network that any weights of its kind can run through."""
 
     network: Policy
@@ -82,7 +82,7 @@ class FrozenPolicies:
         self.store, self.layout, self.config = store, layout, config
         self.trunks = dict(trunks)
         self.max_open = self._room = max_open
-        self._open: OrderedDict[tuple[str, torch.device], _Frozen] = OrderedDict()
+        self._open: OrderedDict[tuple[str, torch.device], _ActingSnapshot] = OrderedDict()
         self._networks: dict[str, Policy] = {}
         self._mapped: OrderedDict[tuple[str, torch.device], int] = OrderedDict()  # bytes
         self._verified: set[str] = set()
@@ -139,7 +139,7 @@ class FrozenPolicies:
         self._mapped.clear()
         self._networks.clear()
 
-    def _frozen(self, name: str, device: torch.device) -> _Frozen:
+    def _frozen(self, name: str, device: torch.device) -> _ActingSnapshot:
         """Return an open snapshot."""
         key = name, device
         if key not in self._open:
@@ -158,7 +158,7 @@ class FrozenPolicies:
             oldest, _ = self._mapped.popitem(last=False)
             self._open[oldest].saved.forget_pages()
 
-    def _load(self, name: str, device: torch.device) -> _Frozen:
+    def _load(self, name: str, device: torch.device) -> _ActingSnapshot:
         wanted = manifest_of(self.layout, "any", {})
         expect = {
             key: getattr(wanted, key)
@@ -168,7 +168,7 @@ class FrozenPolicies:
         self._verified.add(name)
         tensors = _tensors(saved)
         network = self._network(name, saved.manifest, tensors)
-        return _Frozen(network, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
+        return _ActingSnapshot(network, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
 
     def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy:
         """Return a network of the kind of ``tensors``, without any weights of its own."""

@@ -27,7 +27,7 @@ _NAME_WIDTH = 72
 _NUM_HEADINGS = 2
 
 
-class _Row(NamedTuple):
+class _PanelRow(NamedTuple):
     """One line of a panel: the texts of its columns and their colour."""
 
     seat: str
@@ -66,7 +66,11 @@ def standings_panel(
     """
     room = max(0, (height - _MARGIN * size) // (_LINE * size))
     rows = standings(land, troops, num_land, names, limit=max(0, room - _NUM_HEADINGS))
-    lines = [_Row("", title, "", "", INK), _Row("", "player", "land", "troops", FAINT), *map(_row, rows)]
+    lines = [
+        _PanelRow("", title, "", "", INK),
+        _PanelRow("", "player", "land", "troops", FAINT),
+        *map(_row, rows),
+    ]
     panel, letters = blank(height, panel_width(size)), letter_size(size)
     for i, line in enumerate(lines[:room]):
         _write_row(panel, _baseline(i, size), line, size, letters, is_title=i == 0)
@@ -88,11 +92,13 @@ def _baseline(line: int, size: int) -> int:
     return (_MARGIN + (line + 1) * _LINE) * size - free // 2
 
 
-def _row(row: Standing) -> _Row:
-    return _Row(str(row.seat), row.name, row.share, row.troops, INK if row.has_land else FAINT)
+def _row(row: Standing) -> _PanelRow:
+    return _PanelRow(str(row.seat), row.name, row.share, row.troops, INK if row.has_land else FAINT)
 
 
-def _write_row(panel: Image, baseline: int, row: _Row, size: int, letters: int, *, is_title: bool) -> None:
+def _write_row(
+    panel: Image, baseline: int, row: _PanelRow, size: int, letters: int, *, is_title: bool
+) -> None:
     left = (_SWATCH_AT if is_title else _NAME) * size
     name = fitting(row.name, letters, _WIDTH * size - left if is_title else _NAME_WIDTH * size)
     draw_text(panel, baseline, left, name, row.color, letters)

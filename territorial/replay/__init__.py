@@ -1,9 +1,12 @@
 """Replays: games kept as a seed and all launches, in files of a few KB, and played again."""
 
+from typing import TYPE_CHECKING
+
+from territorial._moved import renamed
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint
 from territorial.replay.frames import Frame, FrameSource, LiveGame, frame_of
-from territorial.replay.player import Player
+from territorial.replay.player import ReplayPlayer
 from territorial.replay.recorder import Recorder
 from territorial.replay.replay import Replay
 
@@ -14,9 +17,12 @@ __all__ = [
     "Frame",
     "FrameSource",
     "LiveGame",
-    "Player",
     "Recorder",
     "Replay",
     "ReplayError",
+    "ReplayPlayer",
     "frame_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Player": "ReplayPlayer"})

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial._moved import renamed
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.engine.seats import EXTERNAL
-from territorial.engine.vec_game import Snapshot, VecGame
+from territorial.engine.vec_game import SavedGame, VecGame
 from territorial.replay.errors import DivergedError, ReplayError
 
 SNAPSHOT_EVERY = 256
@@ -69,7 +70,7 @@ def play_to(game: VecGame, replay: Recording, tick: int) -> None:
         )
 
 
-class Player:
+class ReplayPlayer:
     """Takes the game of a replay to any tick, back and forth.
 
     Positions are kept on the way, every SNAPSHOT_EVERY ticks or as many as fit into ``snapshot_bytes``,
@@ -83,7 +84,7 @@ class Player:
         start = self.game.save(0)
         room = max(1, snapshot_bytes // sum(block.nbytes for block in start.blocks))
         self._spacing = max(SNAPSHOT_EVERY, -(-replay.num_ticks // room))
-        self._kept: dict[int, Snapshot] = {0: start}
+        self._kept: dict[int, SavedGame] = {0: start}
 
     @property
     def tick(self) -> int:
@@ -102,3 +103,7 @@ class Player:
             if self.tick == corner and corner not in self._kept:
                 self._kept[corner] = self.game.save(0)
         return self.game
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Player": "ReplayPlayer"})

@@ -38,7 +38,7 @@ from territorial.replay.file_format import (
     unpack_launches,
 )
 from territorial.replay.frames import Frame, frame_of
-from territorial.replay.player import Player, begin, play_to
+from territorial.replay.player import ReplayPlayer, begin, play_to
 
 SUFFIX = ".replay"
 LONGEST_NAME = 64
@@ -214,15 +214,15 @@ class Replay:
         return game
 
     @cached_property
-    def _player(self) -> Player:
-        return Player(self)
+    def _player(self) -> ReplayPlayer:
+        return ReplayPlayer(self)
 
     def seek(self, tick: int) -> VecGame:
         """Return the game at ``tick``, 0 to ``num_ticks``, for a look at ``state``, ``digest`` and the like.
 
         It is the same VecGame every time, moved to where it is wanted: to play on, take :meth:`game`.
         Positions are kept on the way, so that going back and forth is quick. One thread at a time; a
-        new ``Player`` is independent of this one.
+        new ``ReplayPlayer`` is independent of this one.
         """
         return self._player.seek(tick)
 

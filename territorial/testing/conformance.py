@@ -69,7 +69,7 @@ PROTOCOLS = sorted({pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL})
 
 
 @dataclass(frozen=True)
-class Setting:
+class CheckSetting:
     """What is looked at: a function that makes the environment, a seed, the most steps of an episode."""
 
     make: Callable[[], Any]
@@ -97,7 +97,7 @@ class Check(NamedTuple):
     """One thing to look for: its name, how to find what is wrong, and what to do then."""
 
     name: str
-    find: Callable[[Setting], str | None]
+    find: Callable[[CheckSetting], str | None]
     """Returns what is wrong, or None; what it raises counts as wrong, too, but for NothingToCheckError."""
     advice: str
     kinds: tuple[type[Stack], ...] = (ParallelStack, SingleStack, VectorStack)
@@ -118,7 +118,7 @@ def diagnose(
     cannot be played, the other checks are skipped: they would all fail for that reason. TypeError if ``make``
     returns something that is no environment.
     """
-    setting = Setting(make, seed, max_steps)
+    setting = CheckSetting(make, seed, max_steps)
     stack = setting.stack()
     findings: list[Finding] = []
     skipped = {}
@@ -137,7 +137,7 @@ def diagnose(
     return Report(stack.kind, findings, skipped, _against_trainers(setting) if findings[0].passed else {})
 
 
-def _against_trainers(setting: Setting) -> dict[str, list[str]]:
+def _against_trainers(setting: CheckSetting) -> dict[str, list[str]]:
     """Return what speaks against every trainer for PettingZoo; nothing for other environments."""
     stack = setting.stack()
     if not isinstance(stack, ParallelStack):
@@ -146,7 +146,7 @@ def _against_trainers(setting: Setting) -> dict[str, list[str]]:
     return {trainer.name: trainer.against(traits) for trainer in TRAINERS}
 
 
-def _run(check: Check, setting: Setting) -> Finding:
+def _run(check: Check, setting: CheckSetting) -> Finding:
     try:
         # Warnings are not what is asked for, and PettingZoo's tests print that they passed.
         with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
@@ -161,7 +161,7 @@ def _run(check: Check, setting: Setting) -> Finding:
 # ---- the checks ------------------------------------------------------------------------------------
 
 
-def find_no_episode(setting: Setting) -> str | None:
+def find_no_episode(setting: CheckSetting) -> str | None:
     """An episode can be played at random, and another one after it."""
     stack = setting.stack()
     for _ in range(2):
@@ -173,7 +173,7 @@ def find_no_episode(setting: Setting) -> str | None:
     return None
 
 
-def find_outside_spaces(setting: Setting) -> str | None:
+def find_outside_spaces(setting: CheckSetting) -> str | None:
     """Every observation lies in its space."""
     stack = setting.stack()
     for count, (_, step) in enumerate(setting.episode(stack)):
@@ -184,7 +184,7 @@ def find_outside_spaces(setting: Setting) -> str | None:
     return None
 
 
-def find_changing_spaces(setting: Setting) -> str | None:
+def find_changing_spaces(setting: CheckSetting) -> str | None:
     """The spaces of an agent are the same objects whenever one asks."""
     stack = setting.stack()
     stack.reset(setting.seed)
@@ -195,7 +195,7 @@ def find_changing_spaces(setting: Setting) -> str | None:
     return None
 
 
-def find_reused_arrays(setting: Setting) -> str | None:
+def find_reused_arrays(setting: CheckSetting) -> str | None:
     """What was shown in a step does not change with the next one."""
     stack = setting.stack()
     shown: Mapping[Any, Any] = {}
@@ -208,7 +208,7 @@ def find_reused_arrays(setting: Setting) -> str | None:
     return None
 
 
-def find_bad_ends(setting: Setting) -> str | None:
+def find_bad_ends(setting: CheckSetting) -> str | None:
     """Rewards are finite numbers, ends are bools, every listed agent has them, and the ended leave."""
     stack = setting.stack()
     is_vector = isinstance(stack, VectorStack)
@@ -230,7 +230,7 @@ def find_bad_ends(setting: Setting) -> str | None:
     return None
 
 
-def find_bad_masks(setting: Setting) -> str | None:
+def find_bad_masks(setting: CheckSetting) -> str | None:
     """Masks fit the actions, hold int8 of 0 and 1, and something is always legal."""
     stack = setting.stack()
     has_masks = False
@@ -249,7 +249,7 @@ def find_bad_masks(setting: Setting) -> str | None:
     return None
 
 
-def find_illegal_launches(setting: Setting) -> str | None:
+def find_illegal_launches(setting: CheckSetting) -> str | None:
     """A policy that obeys the masks that are shown never does what is not legal, by the game's own count."""
     stack = setting.stack()
     has_masks = has_counts = False
@@ -268,7 +268,7 @@ def find_illegal_launches(setting: Setting) -> str | None:
     return None
 
 
-def find_spoiled_dead(setting: Setting) -> str | None:
+def find_spoiled_dead(setting: CheckSetting) -> str | None:
     """Agents that are dead and kept get no reward and can only hold."""
     stack = setting.stack()
     was_alive: dict[Any, bool] = {}
@@ -288,7 +288,7 @@ def find_spoiled_dead(setting: Setting) -> str | None:
     return None
 
 
-def find_changing_infos(setting: Setting) -> str | None:
+def find_changing_infos(setting: CheckSetting) -> str | None:
     """Infos have the same keys for all agents at every time, and numbers or arrays in them."""
     stack = setting.stack()
     first: set[Any] | None = None
@@ -305,13 +305,13 @@ def find_changing_infos(setting: Setting) -> str | None:
     return None
 
 
-def find_chance(setting: Setting) -> str | None:
+def find_chance(setting: CheckSetting) -> str | None:
     """The same seed and actions show the same episode, to the last bit."""
     one, two = setting.stack(), setting.stack()
     return first_difference(one, two, setting.seed, setting.steps(one)) or None
 
 
-def find_one_game_only(setting: Setting) -> str | None:
+def find_one_game_only(setting: CheckSetting) -> str | None:
     """Other seeds show other games."""
     stack = setting.stack()
     shown = [copy.deepcopy(stack.reset(setting.seed + i)[0]) for i in range(4)]
@@ -320,7 +320,7 @@ def find_one_game_only(setting: Setting) -> str | None:
     return None
 
 
-def find_unpicklable(setting: Setting) -> str | None:
+def find_unpicklable(setting: CheckSetting) -> str | None:
     """Copies by pickle, made within an episode, play it and the next one as the original does."""
     stack, next_seed = setting.stack(), setting.seed + 1
     play = setting.episode(stack)
@@ -351,7 +351,7 @@ def _parting(step: Step, other: Stack, actions: Mapping[Any, Any] | None, seed: 
     return ""
 
 
-def find_failed_test_of_pettingzoo(setting: Setting) -> str | None:
+def find_failed_test_of_pettingzoo(setting: CheckSetting) -> str | None:
     """PettingZoo's own test passes."""
     from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]  # needs pytest
 
@@ -363,7 +363,7 @@ def find_failed_test_of_pettingzoo(setting: Setting) -> str | None:
     return None
 
 
-def find_failed_test_of_gymnasium(setting: Setting) -> str | None:
+def find_failed_test_of_gymnasium(setting: CheckSetting) -> str | None:
     """Gymnasium's own check passes."""
     env: gymnasium.Env[Any, Any] = setting.make()
     check_env(env, skip_render_check=True, skip_close_check=True)

@@ -14,7 +14,7 @@ import pytest
 from territorial import LINEUPS, GameConfig, bots
 from territorial.evaluation.play import play_games
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import Tally
+from territorial.evaluation.statistics import RecordArrays
 
 pytestmark = pytest.mark.checkout
 
@@ -139,7 +139,7 @@ def test_32_bots_cost_at_most_three_microseconds_a_step():
 def tally_of(seats, games, **changes):
     contest = Contest(config=GameConfig(num_maps=16, **changes), players=seats, games=games, seed=90_000)
     records = list(play_games(contest.config, contest.players, contest.fixtures()))
-    return {line.player: line for line in Tally(records).table()}
+    return {line.player: line for line in RecordArrays(records).table()}
 
 
 @pytest.mark.verify

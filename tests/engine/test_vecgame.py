@@ -613,17 +613,17 @@ BAD_CALLS = {
     "restoring something else": (
         lambda game: game.restore(0, "a snapshot"),
         TypeError,
-        "snapshot is a str; it must come from VecGame.save",
+        "saved is a str; it must come from VecGame.save",
     ),
     "restoring a game of another config": (
         lambda game: game.restore(0, new_game(1, config=CONFIG.replace(max_ticks=401)).save(0)),
         ValueError,
-        "the snapshot is of a game with config",
+        "the saved game has the config",
     ),
     "restoring a game of another size": (
         lambda game: game.restore(0, new_game(1, config=CONFIG.replace(width=31)).save(0)),
         ValueError,
-        "the snapshot is of a game with config",
+        "the saved game has the config",
     ),
     "seats of a game that is not there": (lambda game: game.set_seats(3, BOTS), IndexError, "game 3"),
     "too few seats": (

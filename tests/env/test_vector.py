@@ -402,7 +402,7 @@ def test_every_game_may_have_a_map_of_its_own():
     assert twin.game.terrain_name(2) == "mountains"
     other = small_vec(2, maps=maps[1:3], max_ticks=100)
     other.reset(seed=0)
-    with pytest.raises(ValueError, match="the snapshot is of a game with config"):
+    with pytest.raises(ValueError, match="the saved game has the config"):
         other.restore(0, vec.save(0))
 
 
@@ -457,8 +457,8 @@ def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
     assert [vec.game.digest(k) for k in range(3)] == later
     other = small_vec(1, height=25, seats=SEATS)
     other.reset()
-    with pytest.raises(ValueError, match="the snapshot is of a game with config"):
+    with pytest.raises(ValueError, match="the saved game has the config"):
         vec.restore_all([saved[0], saved[1], other.save(0)])
     assert [vec.game.digest(k) for k in range(3)] == later
-    with pytest.raises(ValueError, match="snapshots has 2 games; this environment has 3"):
+    with pytest.raises(ValueError, match="saved has 2 games; this environment has 3"):
         vec.restore_all(saved[:2])

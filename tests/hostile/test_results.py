@@ -10,9 +10,9 @@ import pytest
 from territorial import GameConfig, Setting
 from territorial.evaluation.evaluate import Evaluation, _Sheet
 from territorial.evaluation.record import GameRecord, bounds_of
-from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import Tally
+from territorial.evaluation.statistics import RecordArrays
 from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.league import LeagueTable
 from tests.hostile.mutate import mutated, mutated_json, outcomes
@@ -44,7 +44,7 @@ def game(number: int) -> GameRecord:
 def results(tmp_path):
     """A file of a contest in which two games have been played."""
     path = tmp_path / "games.jsonl"
-    list(Results(CONTEST, path).add([game(0), game(1)]))
+    list(ContestResults(CONTEST, path).add([game(0), game(1)]))
     return path
 
 
@@ -69,7 +69,7 @@ def with_field(path, number: int, name: str, value: object) -> None:
 
 
 def test_whole_files_are_read(results, trials):
-    assert Results(CONTEST, results).records == (game(0), game(1))
+    assert ContestResults(CONTEST, results).records == (game(0), game(1))
     assert list(_Sheet(TRYOUT, trials).records) == [trial(0), trial(1)]
 
 
@@ -113,7 +113,7 @@ def test_a_forged_game_is_refused_by_name_with_its_value(results, name, value, m
     with_field(results, 2, name, value)
     before = results.read_bytes()
     with pytest.raises(ResultsError, match=re.escape(f"{str(results)!r}, line 3: {message}")):
-        Results(CONTEST, results)
+        ContestResults(CONTEST, results)
     assert results.read_bytes() == before
 
 
@@ -133,7 +133,7 @@ def test_a_forged_game_is_refused_by_name_with_its_value(results, name, value, m
 def test_a_forged_first_line_is_refused(results, name, value, message):
     with_field(results, 0, name, value)
     with pytest.raises(ResultsError, match=re.escape(message)):
-        Results(CONTEST, results)
+        ContestResults(CONTEST, results)
 
 
 def test_a_record_is_as_long_as_a_game_can_make_it():
@@ -161,7 +161,7 @@ def test_a_record_is_as_long_as_a_game_can_make_it():
     "line", [b"[" * MB, nested(10**5).encode(), b" " * 20 * MB, b'{"game": ' + b"9" * MB + b"}"]
 )
 def test_a_large_line_takes_little_memory(results, trials, line):
-    for path, load in ((results, partial(Results, CONTEST)), (trials, partial(_Sheet, TRYOUT))):
+    for path, load in ((results, partial(ContestResults, CONTEST)), (trials, partial(_Sheet, TRYOUT))):
         path.write_bytes(path.read_bytes() + line + b"\n")
         with pytest.raises(ResultsError, match=r"line 4|deep"):
             load(path)
@@ -171,7 +171,7 @@ def test_a_large_line_takes_little_memory(results, trials, line):
 @needs_pipes
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for load in (partial(Results, CONTEST), partial(_Sheet, TRYOUT)):
+    for load in (partial(ContestResults, CONTEST), partial(_Sheet, TRYOUT)):
         with pytest.raises((ResultsError, OSError), match="pipe"):
             load(tmp_path / "pipe")
 
@@ -179,12 +179,12 @@ def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path):
 def load_contest(path, data: bytes) -> None:
     """Read a file of a contest, and make of it what is shown."""
     path.write_bytes(data)
-    results = Results(CONTEST, path)
+    results = ContestResults(CONTEST, path)
     again = path.read_bytes()
-    assert Results(CONTEST, path).records == results.records
+    assert ContestResults(CONTEST, path).records == results.records
     assert path.read_bytes() == again
     if results.records:
-        Tally(results.records).table()
+        RecordArrays(results.records).table()
 
 
 def changed_line(data: bytes, seed: int) -> bytes:

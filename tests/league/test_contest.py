@@ -12,11 +12,11 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.evaluation.play import PlayingError, play_games, play_on_all_cores, side_by_side
-from territorial.evaluation.players import Field, python_bot
+from territorial.evaluation.players import Entrants, python_bot
 from territorial.evaluation.record import LAND_EVERY, GameRecord, bounds_of
-from territorial.evaluation.results import Results, ResultsError
+from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import Tally
+from territorial.evaluation.statistics import RecordArrays
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
 PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")
@@ -129,7 +129,7 @@ def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
         assert dict(zip(record.ticks, record.land, strict=True)).items() <= land.items()
         due = [next(tick for tick in land if tick >= k) for k in range(0, record.length, LAND_EVERY)]
         assert record.ticks == tuple(sorted({*due, record.length}))
-    tally = Tally(tuple(records.values()))
+    tally = RecordArrays(tuple(records.values()))
     assert tally.ticks[-1] == tally.lengths.max()
     means = [np.mean([r.land[min(i, len(r.land) - 1)][0] for r in records.values()]) for i in (0, 1)]
     assert tally.land(tally.ticks)[tally.players.index(PLAYERS[0]), :2] * 1600 == pytest.approx(means)
@@ -204,7 +204,7 @@ class IsKilled(PythonBot):
 )
 def test_it_is_said_how_a_process_ended(kind, message):
     bot = f"tests.league.test_contest:{kind}"
-    (name,) = Field(CONFIG, [bot]).names
+    (name,) = Entrants(CONFIG, [bot]).names
     the_contest = contest(players=(name,) * 5)
     with pytest.raises(PlayingError, match=message):
         list(play_on_all_cores(CONFIG, [bot] * 5, the_contest.fixtures(), processes=1))
@@ -221,7 +221,7 @@ def test_bots_in_python_play_too():
         "tests.league.test_contest:Holds",
         "hard",
     ]
-    field = Field(CONFIG, asked)
+    field = Entrants(CONFIG, asked)
     assert field.names == ("banker-1", "holds-1", "turtle-1", "holds-1", "hard-1")
     assert field.policies is None
     seats = field.seats(field.names)
@@ -270,7 +270,7 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
         ("wizard", "there is no bot 'wizard'"),
     ):
         with pytest.raises(ValueError, match=message):
-            Field(CONFIG, ["banker", text])
+            Entrants(CONFIG, ["banker", text])
 
 
 def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypatch):
@@ -285,10 +285,10 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypa
     for path in (None, base, bot, None):
         if path is not None:
             path.write_text(path.read_text() + "# changed\n")
-        found.append(Field(CONFIG, ["bot_for_a_test:Bot", "turtle"]).code["b-1"])
+        found.append(Entrants(CONFIG, ["bot_for_a_test:Bot", "turtle"]).code["b-1"])
     assert len(set(found)) == 3
     assert found[2] == found[3]
-    assert Field(CONFIG, ["turtle"]).code == {}
+    assert Entrants(CONFIG, ["turtle"]).code == {}
 
 
 # ---- the file ----------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def path(tmp_path):
 
 
 def fill(path, numbers, **changes):
-    results = Results(contest(**changes), path)
+    results = ContestResults(contest(**changes), path)
     everything = played(results.contest)
     list(results.add(everything[number] for number in numbers))
     return everything
@@ -308,11 +308,11 @@ def fill(path, numbers, **changes):
 
 def test_a_contest_goes_on_from_its_file_in_any_order(path):
     everything = fill(path, (3, 0))
-    again = Results(contest(), path)
+    again = ContestResults(contest(), path)
     assert again.numbers == {0, 3}
     assert again.records == (everything[0], everything[3])
     list(again.add(everything[number] for number in (5, 1)))
-    assert Results(contest(), path).numbers == {0, 1, 3, 5}
+    assert ContestResults(contest(), path).numbers == {0, 1, 3, 5}
     assert len(path.read_text().splitlines()) == 5
 
 
@@ -322,7 +322,7 @@ def test_a_game_that_was_being_written_is_played_again_and_nothing_else_is_lost(
     last = len(whole.splitlines(keepends=True)[-1])
     for cut in (1, 2, 100, last - 1, last):
         path.write_bytes(whole[:-cut])
-        results = Results(contest(), path)
+        results = ContestResults(contest(), path)
         assert results.numbers == {0, 1}
         list(results.add([everything[2]]))
         assert path.read_bytes() == whole
@@ -330,9 +330,9 @@ def test_a_game_that_was_being_written_is_played_again_and_nothing_else_is_lost(
 
 def test_the_number_of_games_may_grow_and_shrink(path):
     everything = fill(path, (0, 5))
-    fewer = Results(contest(games=3), path)
+    fewer = ContestResults(contest(games=3), path)
     assert fewer.records == (everything[0],)
-    assert Results(contest(games=9), path).numbers == {0, 5}
+    assert ContestResults(contest(games=9), path).numbers == {0, 5}
 
 
 def test_another_release_goes_on_with_a_contest(path):
@@ -342,7 +342,7 @@ def test_another_release_goes_on_with_a_contest(path):
     assert header["settings"]["height"] == 40
     header["library"] = "9.9"
     path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
-    assert Results(contest(), path).numbers == {0}
+    assert ContestResults(contest(), path).numbers == {0}
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes,
     fill(path, (0,))
     before = path.read_bytes()
     with pytest.raises(ResultsError, match=message):
-        Results(contest(**changes), path)
+        ContestResults(contest(**changes), path)
     assert path.read_bytes() == before
 
 
@@ -387,12 +387,12 @@ def test_the_file_of_another_contest_is_refused_and_left_as_it_is(path, changes,
 def test_the_players_that_differ_are_named_where_seats_are_dealt(path, players, message):
     fill(path, (0,), draw="balanced")
     with pytest.raises(ResultsError, match=message):
-        Results(contest(draw="balanced", players=players), path)
+        ContestResults(contest(draw="balanced", players=players), path)
 
 
 def test_rewards_make_no_other_contest(path):
     fill(path, (0,))
-    assert Results(contest(config=CONFIG.replace(rewards={"land": 1.0})), path).numbers == {0}
+    assert ContestResults(contest(config=CONFIG.replace(rewards={"land": 1.0})), path).numbers == {0}
 
 
 @pytest.mark.parametrize(
@@ -426,17 +426,17 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(path, change, message):
     path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
     before = path.read_bytes()
     with pytest.raises(ResultsError, match=message):
-        Results(contest(), path)
+        ContestResults(contest(), path)
     assert path.read_bytes() == before
 
 
 def test_a_file_without_a_line_is_no_contest_unless_it_is_the_beginning_of_this_one(path):
     path.write_bytes(b"my notes")
     with pytest.raises(ResultsError, match="is no file of a contest"):
-        Results(contest(), path)
+        ContestResults(contest(), path)
     assert path.read_bytes() == b"my notes"
     fill(path.with_name("b.jsonl"), ())
     header = path.with_name("b.jsonl").read_bytes()
     path.write_bytes(header[:20])
-    Results(contest(), path)
+    ContestResults(contest(), path)
     assert path.read_bytes() == header

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial.evaluation import charts, ratings
-from territorial.evaluation.statistics import Tally
+from territorial.evaluation.statistics import RecordArrays
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"
@@ -87,17 +87,17 @@ def test_without_openskill_the_extra_is_named(monkeypatch):
 def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'territorial-env\[league\]'"):
-        charts.draw_charts(Tally(games(1)), None, tmp_path)
+        charts.draw_charts(RecordArrays(games(1)), None, tmp_path)
 
 
 def test_every_plot_is_drawn(tmp_path):
     image = pytest.importorskip("matplotlib.image", reason=NEEDS)
     known = {name: ratings.Rating(25.0 + i, 2.0) for i, name in enumerate("abcd")}
-    files = charts.draw_charts(Tally(games()), known, tmp_path / "plots")
+    files = charts.draw_charts(RecordArrays(games()), known, tmp_path / "plots")
     assert [path.name for path in files] == [f"{name}.png" for name in charts.NAMES]
     for path in files:
         picture = image.imread(path)
         assert min(picture.shape[:2]) > 200
         assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 5
-    without = charts.draw_charts(Tally(games()), None, tmp_path)
+    without = charts.draw_charts(RecordArrays(games()), None, tmp_path)
     assert [path.stem for path in without] == [name for name in charts.NAMES if name != "ratings"]

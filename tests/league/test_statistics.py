@@ -5,7 +5,7 @@ import pytest
 
 from territorial.evaluation.evaluate import _t
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, INTERVAL, Tally, estimate, wilson
+from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -38,7 +38,7 @@ def by_player(tally):
 
 
 def test_players_are_ranked_by_the_mean_place_of_their_seats():
-    lines = Tally(GAMES).table()
+    lines = RecordArrays(GAMES).table()
     assert [(line.player, line.seats) for line in lines] == [("b", 4), ("a", 4), ("c", 4)]
     assert [line.place.value for line in lines] == [
         (2 + 2 + 1 + 4) / 4,
@@ -48,7 +48,7 @@ def test_players_are_ranked_by_the_mean_place_of_their_seats():
 
 
 def test_seats_that_win_together_share_the_game():
-    found = by_player(Tally(GAMES))
+    found = by_player(RecordArrays(GAMES))
     assert {name: line.wins.value for name, line in found.items()} == pytest.approx(
         {"a": 1.5 / 3, "b": 1 / 3, "c": 0.5 / 3}
     )
@@ -60,7 +60,7 @@ def test_seats_that_win_together_share_the_game():
 def test_intervals_hold_the_mean_and_shrink_with_the_number_of_games():
     rng = np.random.default_rng(0)
     many = [record(k, "abcd", rng.permutation(4) + 1) for k in range(900)]
-    few, most = (by_player(Tally(many[:n]))["a"] for n in (100, 900))
+    few, most = (by_player(RecordArrays(many[:n]))["a"] for n in (100, 900))
     for line in (few, most):
         for found in (line.place, line.wins, line.fair):
             assert found.low < found.value < found.high
@@ -68,7 +68,9 @@ def test_intervals_hold_the_mean_and_shrink_with_the_number_of_games():
     width = [line.place.high - line.place.low for line in (few, most)]
     assert 2.3 < width[0] / width[1] < 3.9, "three times narrower with nine times as many games"
     assert width[1] == pytest.approx(2 * 1.96 * np.sqrt(1.25 / 900), rel=0.12)
-    assert by_player(Tally(many))["a"] == by_player(Tally(many))["a"], "the same draws every time"
+    assert by_player(RecordArrays(many))["a"] == by_player(RecordArrays(many))["a"], (
+        "the same draws every time"
+    )
 
 
 def test_an_interval_leaves_out_draws_without_the_player():
@@ -94,7 +96,7 @@ def test_intervals_of_shares_are_those_of_the_tables(wins, games, low, high):
 
 @pytest.mark.parametrize("games", [1, 5, 40, 400])
 def test_who_has_won_nothing_or_everything_may_yet_do_otherwise(games):
-    tally = Tally([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)])
+    tally = RecordArrays([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)])
     found = by_player(tally)
     assert found["a"].wins == wilson(1, games)
     assert found["a"].wins.low < 1 == found["a"].wins.high
@@ -109,7 +111,7 @@ def test_intervals_of_places_hold_the_mean_however_few_games_there_are(games):
     for _ in range(200):
         firsts = rng.random(games) < 0.25
         line = by_player(
-            Tally([record(k, "ab", (1, 2) if first else (2, 1)) for k, first in enumerate(firsts)])
+            RecordArrays([record(k, "ab", (1, 2) if first else (2, 1)) for k, first in enumerate(firsts)])
         )
         place = line["a"].place
         assert 1 <= place.low <= place.value <= place.high <= 2
@@ -118,7 +120,7 @@ def test_intervals_of_places_hold_the_mean_however_few_games_there_are(games):
 
 
 def test_who_beats_whom_counts_all_pairs_of_seats():
-    tally = Tally(GAMES)
+    tally = RecordArrays(GAMES)
     beats = tally.beats()
     a, b, c = range(3)
     assert beats[a, b] == pytest.approx((1 + 0 + 0 + 0 + 1) / 5)
@@ -126,13 +128,13 @@ def test_who_beats_whom_counts_all_pairs_of_seats():
     assert beats[a, c] == pytest.approx((2 + 0 + 0.5 + 1) / 5)
     assert np.allclose(beats + beats.T, 1)
     assert beats[a, a] == beats[b, b] == beats[c, c] == 0.5
-    alone = Tally([record(0, "ab", (1, 2)), record(1, "cd", (2, 1))]).beats()
+    alone = RecordArrays([record(0, "ab", (1, 2)), record(1, "cd", (2, 1))]).beats()
     assert np.isnan(alone[0, 2])
     assert np.isnan(alone[0, 0])
 
 
 def test_survival_counts_seats_by_the_tick_of_their_death():
-    tally = Tally(GAMES)
+    tally = RecordArrays(GAMES)
     assert tally.survival(np.array([0, 10, 700, 5000]))[0].tolist() == [1, 0.75, 0.5, 0.5]
     assert tally.survival(np.array([89, 90, 699]))[2].tolist() == [1, 0.75, 0.75]
 
@@ -142,14 +144,14 @@ def test_land_is_a_share_of_the_map_and_stands_after_the_end():
         record(0, "ab", (1, 2), land=[[10, 20], [30, 40]], num_land=100, length=240),
         record(1, "ab", (1, 2), land=[[20, 20], [20, 20], [60, 0]], num_land=200, length=400),
     ]
-    tally = Tally(games)
+    tally = RecordArrays(games)
     assert tally.ticks.tolist() == [0, 250, 400]
     assert tally.land(tally.ticks)[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
     assert tally.land(np.array([239, 240, 1000]))[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
 
 
 def test_the_shape_of_games():
-    shape = Tally(GAMES).shape()
+    shape = RecordArrays(GAMES).shape()
     assert shape["games"] == 3
     assert shape["length"]["median"] == 1200
     assert shape["neutral_gone"]["median"] == 610
@@ -164,15 +166,15 @@ def test_survivors_of_games_that_are_over_are_not_counted():
         record(k, "abcd", (1, 2, 3, 4), died=(-1, 2500, 1200, 300), length=3000, land=[[10] * 4])
         for k in (3, 4)
     ]
-    assert list(Tally(games).shape()["alive"]) == ["1000"]
-    alive = Tally(games[1:]).shape()["alive"]
+    assert list(RecordArrays(games).shape()["alive"]) == ["1000"]
+    alive = RecordArrays(games[1:]).shape()["alive"]
     assert {tick: found["max"] for tick, found in alive.items()} == {"1000": 4, "2000": 2}
     assert alive["2000"]["min"] == 2
 
 
 def test_without_games_there_is_nothing_to_say():
     with pytest.raises(ValueError, match="there are no records"):
-        Tally([])
+        RecordArrays([])
 
 
 # ---- what is worked out here, and what scipy says ----------------------------------------------------

@@ -39,7 +39,7 @@ def test_no_number_of_seconds_is_long():
 
 def test_a_contest_that_ends_before_its_first_game_says_nothing_of_the_rest():
     stream = io.StringIO()
-    contest.Progress(500, 0, stream).close()
+    contest.ContestProgress(500, 0, stream).close()
     assert stream.getvalue().split("]")[1].strip() == ""
     assert stream.getvalue().startswith("0 of 500 games [")
 

@@ -12,7 +12,7 @@ from territorial import Replay, Setting, VecGame
 from territorial.league import League, SnapshotStore
 from tests.older import make
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* has moved:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* is now :DeprecationWarning")
 
 FOLDER = Path(__file__).parent / "before_rooms"
 PICKLES, DIGESTS = pickle.loads((FOLDER / "pickles.pickle").read_bytes())

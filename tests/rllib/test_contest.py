@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from territorial import GameConfig
 from territorial.evaluation.play import play_games
-from territorial.evaluation.players import Field
+from territorial.evaluation.players import Entrants
 from territorial.evaluation.schedule import Contest
 from territorial.league import SnapshotStore
 from territorial.nets import SnapshotPlayers
@@ -30,7 +30,7 @@ def test_a_frozen_module_plays_in_a_match(module, trunks, tmp_path):
     store = SnapshotStore(tmp_path)
     store.add("mine", {name: part.numpy() for name, part in weights.items()}, module.manifest(settings))
     make, asked = partial(SnapshotPlayers, store, trunks), ("snapshot:mine", "turtle", "snapshot:mine")
-    contest = Contest(config=config, players=Field(config, asked, make).names, games=1)
+    contest = Contest(config=config, players=Entrants(config, asked, make).names, games=1)
     (record,) = play_games(config, asked, contest.fixtures(), make)
     assert record.seats == (contest.players[0], "turtle-1", contest.players[0])
     assert record.length == 200 or not record.is_stopped

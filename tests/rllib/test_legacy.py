@@ -17,7 +17,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.legacy.env import LegacyEnv  # noqa: E402
 from rllib_adapters.legacy.model import BoardModel  # noqa: E402
 from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy  # noqa: E402
-from rllib_adapters.legacy.record import Record  # noqa: E402
+from rllib_adapters.legacy.record import ByteRecord  # noqa: E402
 from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
@@ -85,9 +85,9 @@ def test_a_row_of_bytes_is_the_observation_in_numpy_and_in_torch():
 
 def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
     layout = ObsLayout(height=256, width=256, num_players=32, frames=4)
-    assert Record(layout).num_bytes == 225_376
+    assert ByteRecord(layout).num_bytes == 225_376
     with pytest.raises(ValueError, match=r"shape \(1, 5\).* must be \(N, 225376\) of torch.uint8"):
-        Record(layout).tensors(torch.zeros(1, 5, dtype=torch.uint8))
+        ByteRecord(layout).tensors(torch.zeros(1, 5, dtype=torch.uint8))
 
 
 @pytest.mark.usefixtures("running_ray")

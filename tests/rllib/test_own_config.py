@@ -15,7 +15,7 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
-from rllib_adapters.envs.env_config import EnvOptions  # noqa: E402
+from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
 from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
@@ -102,7 +102,7 @@ def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path)
     config.callbacks(Mine, on_train_result=print)
     values = json.loads(json.dumps(config.serialize(), allow_nan=False))
     assert values["callbacks"].endswith("Mine")
-    again = EnvOptions.from_config({**values["env_config"], "bots": [Patient()]})
+    again = EnvConfig.from_config({**values["env_config"], "bots": [Patient()]})
     assert again.config == game
     assert again.table.to_dict() == table.to_dict()
     json.dumps(league_config(tmp_path / "other", small_league()).serialize())
@@ -119,7 +119,7 @@ def test_an_environment_may_be_configured_by_a_file():
     max_steps: 12
     """
     config = configure(PPOConfig(), yaml.safe_load(text), module=SmallModule)
-    options = EnvOptions.from_config(config.env_config)
+    options = EnvConfig.from_config(config.env_config)
     assert options.config == GameConfig(
         height=32, width=32, num_players=6, map="islands", rewards={"land": 1}
     )
@@ -129,7 +129,7 @@ def test_an_environment_may_be_configured_by_a_file():
         "bots": ["tests.rllib.support:Patient"],
         "seats": ["agent", "patient-1"],
     }
-    assert isinstance(EnvOptions.from_config(seats).seats[1], Patient)
+    assert isinstance(EnvConfig.from_config(seats).seats[1], Patient)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_environment_may_be_configured_by_a_file():
 )
 def test_what_cannot_be_read_is_named(env, error, message):
     with pytest.raises(error, match=message):
-        EnvOptions.from_config(env)
+        EnvConfig.from_config(env)
 
 
 # ---- minibatches ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 import rllib_adapters
-from rllib_adapters.envs.env_config import EnvOptions
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules import board
 from tests.docstrings import section
@@ -88,6 +88,6 @@ def test_the_example_of_configure_runs():
 
 def test_the_environment_lists_every_entry_of_an_env_config():
     listed = [entry for entry, _ in section(TerritorialMultiAgentEnv.__doc__, "Args")]
-    assert listed == [spec.name for spec in dataclasses.fields(EnvOptions)]
+    assert listed == [spec.name for spec in dataclasses.fields(EnvConfig)]
     named = dict(section(rllib_adapters.configure.configure.__doc__, "Args"))["env_config"]
     assert [entry for entry in listed if f"``{entry}``" not in named] == []

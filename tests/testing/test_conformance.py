@@ -17,7 +17,7 @@ import territorial
 from territorial import cli
 from territorial.cli.doctor import text_of
 from territorial.testing import CHECKS, check_determinism, diagnose, episode_digest, play_episode, stack_of
-from territorial.testing.conformance import Setting
+from territorial.testing.conformance import CheckSetting
 from territorial.testing.episodes import episode
 from territorial.testing.trainers import traits_of
 from tests.env.support import SMALL
@@ -276,7 +276,7 @@ class PlaysAnotherNextGame(Wrapper):
 def pickled(make, max_steps=30):
     """Return what the check of pickles finds wrong; nothing if all is well."""
     (check,) = (check for check in CHECKS if check.name == "it can be pickled")
-    return check.find(Setting(make, 0, max_steps)) or ""
+    return check.find(CheckSetting(make, 0, max_steps)) or ""
 
 
 def make_short():

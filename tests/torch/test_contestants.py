@@ -12,7 +12,7 @@ from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.decode.numpy import Decoder
 from territorial.evaluation.play import play_games, play_on_all_cores
-from territorial.evaluation.players import Field
+from territorial.evaluation.players import Entrants
 from territorial.evaluation.schedule import Contest
 from territorial.game.rng import draw
 from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
@@ -59,7 +59,7 @@ def make(store):
 
 
 def contest_of(asked, make, games=6):
-    field = Field(CONFIG, asked, make)
+    field = Entrants(CONFIG, asked, make)
     return Contest(config=CONFIG, players=field.names, games=games, seed=4)
 
 
@@ -155,13 +155,13 @@ def test_names_tell_snapshots_apart_that_went_by_the_same_name(tmp_path):
 
 def test_who_cannot_play_is_refused(store, make):
     with pytest.raises(UnknownSnapshotError, match="'nobody'"):
-        Field(CONFIG, ["snapshot:nobody"], make)
+        Entrants(CONFIG, ["snapshot:nobody"], make)
     with pytest.raises(MismatchError, match="width is 40; here it must be 48"):
         make(CONFIG.replace(width=48), ["first"])
     with pytest.raises(MismatchError, match="architecture 'MeanTrunk'; those known here are ReferenceModule"):
         SnapshotPlayers(store, {}, CONFIG, ["first"])
     with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; there is none"):
-        Field(CONFIG, ["snapshot:first"])
+        Entrants(CONFIG, ["snapshot:first"])
 
 
 def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):

@@ -29,7 +29,7 @@ from territorial.reference import ReferenceGame
 ROUNDS = 15
 
 
-class Position(NamedTuple):
+class BoardForms(NamedTuple):
     """A board in every form that a rung may want."""
 
     owner: npt.NDArray[np.uint8]  # (H+2, W+2) with a wall of 255
@@ -37,7 +37,7 @@ class Position(NamedTuple):
     occupied: npt.NDArray[np.uint64]  # (P+1, strips, groups)
 
 
-def by_masks(position: Position, p: int, t: int) -> int:
+def by_masks(position: BoardForms, p: int, t: int) -> int:
     """Whole-board masks of numpy: five passes over all cells."""
     own = position.owner == p
     reach = np.zeros_like(own)
@@ -48,7 +48,7 @@ def by_masks(position: Position, p: int, t: int) -> int:
     return int((reach & (position.owner == t)).sum())
 
 
-def by_cells(position: Position, p: int, t: int) -> int:
+def by_cells(position: BoardForms, p: int, t: int) -> int:
     """The same, compiled, one cell at a time: one pass, a branch for every cell."""
     return int(_by_cells(position.owner, p, t))
 
@@ -64,7 +64,7 @@ def _by_cells(owner: Any, p: int, t: int) -> int:
     return size
 
 
-def by_words(position: Position, p: int, t: int) -> int:
+def by_words(position: BoardForms, p: int, t: int) -> int:
     """Bit planes, one word of 64 cells after the other, over the whole board."""
     return int(_by_words(position.planes, p, t))
 
@@ -84,7 +84,7 @@ def _by_words(planes: Any, p: int, t: int) -> int:
     return size
 
 
-def by_blocks(position: Position, p: int, t: int) -> int:
+def by_blocks(position: BoardForms, p: int, t: int) -> int:
     """Eight rows as one vector, only in blocks where p has or borders cells of t: the engine's own."""
     return int(_by_blocks(position.planes, position.occupied, p, t))
 
@@ -95,10 +95,10 @@ def _by_blocks(planes: Any, occupied: Any, p: int, t: int) -> int:
     return board.front_size(own, cells)
 
 
-RUNGS: tuple[Callable[[Position, int, int], int], ...] = (by_masks, by_cells, by_words, by_blocks)
+RUNGS: tuple[Callable[[BoardForms, int, int], int], ...] = (by_masks, by_cells, by_words, by_blocks)
 
 
-def position_of(config: territorial.GameConfig, steps: int) -> tuple[Position, ReferenceGame]:
+def position_of(config: territorial.GameConfig, steps: int) -> tuple[BoardForms, ReferenceGame]:
     """Return a position after so many steps of bots, and the reference in the same."""
     seats = [territorial.LINEUPS["mixed-1"].seats[i % 32] for i in range(config.num_players)]
     game = territorial.VecGame(config, 1, seats=seats, observe=False, autoreset="disabled")
@@ -107,19 +107,19 @@ def position_of(config: territorial.GameConfig, steps: int) -> tuple[Position, R
         game.step()
     twin = ReferenceGame(config, game.maps[0], 0)
     twin.owner = game.state.owner[0, 1:-1, 1:-1].tolist()
-    position = Position(
+    position = BoardForms(
         game.state.owner[0].copy(), game.state.planes[0].copy(), game.state.occupied[0].copy()
     )
     return position, twin
 
 
-def pairs_of(position: Position) -> list[tuple[int, int]]:
+def pairs_of(position: BoardForms) -> list[tuple[int, int]]:
     """Return all pairs that have a front."""
     codes = range(len(position.planes))
     return [(p, t) for p in codes[1:] for t in codes if p != t and by_masks(position, p, t)]
 
 
-def nanoseconds(rung: Callable[[Position, int, int], int], position: Position, pairs: Any) -> float:
+def nanoseconds(rung: Callable[[BoardForms, int, int], int], position: BoardForms, pairs: Any) -> float:
     """Return what a rung takes for a pair: the median of several rounds."""
     costs = []
     for _ in range(ROUNDS):

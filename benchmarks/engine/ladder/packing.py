@@ -41,7 +41,7 @@ STEPS = 60
 ROUNDS = 9
 
 
-class Change(NamedTuple):
+class StepChange(NamedTuple):
     """What a step changes, in every form that a rung may want."""
 
     owner: npt.NDArray[np.uint8]  # (H, W) owner codes after the step, P + 1 where blocked
@@ -50,7 +50,7 @@ class Change(NamedTuple):
     log: dict[str, Any]  # the same as the engine logs it
 
 
-class Entries(NamedTuple):
+class RungEntries(NamedTuple):
     """What the rung that works from entries is given; split beforehand, as the engine does it."""
 
     boards: npt.NDArray[np.uint64]
@@ -58,7 +58,7 @@ class Entries(NamedTuple):
     work: Work
 
 
-class Stack:
+class BoardStack:
     """A stack of boards, and what the engine keeps beside it."""
 
     def __init__(self, config: territorial.GameConfig, owner: npt.NDArray[np.uint8]) -> None:
@@ -68,7 +68,7 @@ class Stack:
         buffers, work = allocate_buffers(layout, 1), make_work(config, logs_changes=True)
         self.height, self.work = layout.height, work
         self.boards, self.history = buffers.boards[0], buffers.history[0]
-        self.held = Held(Entries(self.boards, self.history, work), hold_entries)
+        self.held = Held(RungEntries(self.boards, self.history, work), hold_entries)
         planes, groups = layout.num_planes, num_groups(layout.height)
         strips, rows = num_strips(layout.width), num_rows(layout.height)
         self.changes = zeroed_words((planes, strips, rows))
@@ -95,7 +95,7 @@ def words_of(bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
     return np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def by_packing(stack: Stack, change: Change) -> None:
+def by_packing(stack: BoardStack, change: StepChange) -> None:
     """The new board packed from its codes with numpy, and all older frames moved."""
     board = words_of(bits_of(change.owner, len(stack.boards[0])))
     stack.boards[2:] = stack.boards[1:-1].copy()
@@ -103,7 +103,7 @@ def by_packing(stack: Stack, change: Change) -> None:
     stack.board[:] = board
 
 
-def by_words(stack: Stack, change: Change) -> None:
+def by_words(stack: BoardStack, change: StepChange) -> None:
     """All words of the stack moved and turned over, whether there is anything in them or not."""
     _by_words(stack.boards, change.planes)
 
@@ -119,7 +119,7 @@ def _by_words(boards: Any, changes: Any) -> None:
                 boards[0, b, r, s] ^= changes[b, s, r + 1]
 
 
-def by_blocks(stack: Stack, change: Change) -> None:
+def by_blocks(stack: BoardStack, change: StepChange) -> None:
     """Only blocks in which something is or was, word by word, as their words lie in rows of their own."""
     _by_blocks(stack.boards, stack.blocks, stack.changes, stack.touched)
 
@@ -149,7 +149,7 @@ def _by_blocks(boards: Any, sets: Any, changes: Any, touched: Any) -> None:
                     blocks &= blocks - ONE
 
 
-def by_bands(stack: Stack, change: Change) -> None:
+def by_bands(stack: BoardStack, change: StepChange) -> None:
     """Older frames by whole bands of eight rows, which lie together, as registers."""
     _by_bands(stack.boards, stack.history, stack.changes, stack.touched)
 
@@ -172,19 +172,19 @@ def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
                     blocks &= blocks - ONE
 
 
-def by_entries(stack: Stack, change: Change) -> None:
+def by_entries(stack: BoardStack, change: StepChange) -> None:
     """The log by blocks instead of by planes, so that it lies in few lines of the cache: the engine's own."""
     entry_of(_by_entries, stack.held.type)(stack.held)
 
 
 @kernel
-def hold_entries(entries: Entries, memory: Any) -> None:
+def hold_entries(entries: RungEntries, memory: Any) -> None:
     """Take ``entries`` apart."""
     keep(entries, memory)
 
 
 @kernel
-def _by_entries(held: Held[Entries]) -> None:
+def _by_entries(held: Held[RungEntries]) -> None:
     stack = arguments_of(held)
     boards, history, work = stack.boards, stack.history, stack.work
     for b in range(boards.shape[1]):
@@ -193,7 +193,7 @@ def _by_entries(held: Held[Entries]) -> None:
     forget_entries(work)
 
 
-def load(stack: Stack, change: Change, *, by_block: bool) -> None:
+def load(stack: BoardStack, change: StepChange, *, by_block: bool) -> None:
     """Write ``change`` into the log, which is empty; this is the work of the rules and not timed."""
     if by_block:
         for name, array in change.log.items():
@@ -222,7 +222,7 @@ def log_of(planes: npt.NDArray[np.uint64], touched: npt.NDArray[np.uint64], empt
 LOGGED = (by_blocks, by_bands, by_entries)
 """The rungs that work from the log, and leave it empty."""
 
-RUNGS: tuple[Callable[[Stack, Change], None], ...] = (
+RUNGS: tuple[Callable[[BoardStack, StepChange], None], ...] = (
     by_packing,
     by_words,
     by_blocks,
@@ -233,7 +233,7 @@ RUNGS: tuple[Callable[[Stack, Change], None], ...] = (
 
 def steps_of(
     config: territorial.GameConfig, steps: int
-) -> tuple[list[npt.NDArray[np.uint8]], list[Change], territorial.VecGame]:
+) -> tuple[list[npt.NDArray[np.uint8]], list[StepChange], territorial.VecGame]:
     """Return the boards of a game of bots, (H, W) of codes each, the changes between them, and the game."""
     seats = [territorial.LINEUPS["mixed-1"].seats[i % 32] for i in range(config.num_players)]
     game = territorial.VecGame(config, 1, seats=seats, frames=FRAMES, autoreset="disabled")
@@ -252,7 +252,9 @@ def codes_of(game: territorial.VecGame) -> npt.NDArray[np.uint8]:
     return np.where(owner == BLOCKED, game.layout.blocked_code, owner).astype(np.uint8)
 
 
-def change_of(old: npt.NDArray[np.uint8], new: npt.NDArray[np.uint8], game: territorial.VecGame) -> Change:
+def change_of(
+    old: npt.NDArray[np.uint8], new: npt.NDArray[np.uint8], game: territorial.VecGame
+) -> StepChange:
     """Return what changes from one board to the next."""
     differ = words_of(bits_of(old, game.layout.num_planes) ^ bits_of(new, game.layout.num_planes))
     planes = np.zeros((len(differ), num_strips(old.shape[1]), num_rows(len(old))), np.uint64)
@@ -262,10 +264,10 @@ def change_of(old: npt.NDArray[np.uint8], new: npt.NDArray[np.uint8], game: terr
     padded[..., : blocks.shape[2]] = blocks
     touched = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
     log = log_of(planes, touched, make_work(game.config, logs_changes=True))
-    return Change(new, planes, touched, log)
+    return StepChange(new, planes, touched, log)
 
 
-def run(rung: Callable[[Stack, Change], None], stack: Stack, changes: Any) -> float:
+def run(rung: Callable[[BoardStack, StepChange], None], stack: BoardStack, changes: Any) -> float:
     """Take ``stack`` through all ``changes`` and return the microseconds of one, without loading the log."""
     spent = 0.0
     for change in changes:
@@ -283,17 +285,17 @@ def main() -> int:
     boards, changes, game = steps_of(config, STEPS)
     print(f"{STEPS} steps of a game, a stack of {FRAMES}; a call from Python is in all of them")
     for rung in RUNGS:
-        stack = Stack(config, boards[0])
+        stack = BoardStack(config, boards[0])
         run(rung, stack, changes)
         if seen(stack, game.layout) != expected(game.layout, boards):
             print(f"{rung.__name__} does not pack what the twin packs", file=sys.stderr)
             return 1
-        costs = [run(rung, Stack(config, boards[0]), changes) for _ in range(ROUNDS)]
+        costs = [run(rung, BoardStack(config, boards[0]), changes) for _ in range(ROUNDS)]
         print(f"{statistics.median(costs):10,.1f} us  {rung.__name__:10} {rung.__doc__}")
     return 0
 
 
-def seen(stack: Stack, layout: ObsLayout) -> bytes:
+def seen(stack: BoardStack, layout: ObsLayout) -> bytes:
     """Return the stack in the form of the format."""
     return stack.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes].tobytes()
 
