@@ -25,7 +25,6 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-autodoc_type_aliases = {"RewardFunction": "RewardFunction", "Seat": "Seat"}  # long types have names
 napoleon_numpy_docstring = False
 
 

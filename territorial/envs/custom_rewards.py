@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +39,16 @@ class PreviousState:
         return list(_NAMES)
 
 
-RewardFunction = Callable[[PreviousState, GameArrays, dict[str, Any]], npt.ArrayLike]
-"""``(previous, state, info) -> (E, P)``: what the step was worth for every seat of every game.
+class RewardFunction(Protocol):
+    """A function that returns rewards of the user's own: the type of the option ``reward_fn``."""
 
-``previous`` and ``state`` are the games before and after the step, ended games as they ended. ``info`` is
-that of ``VecGame.step``, with ``rewards``, float32 (E, P), those of the config, and ``terminated``, bool
-(E, P).
-"""
+    def __call__(self, previous: PreviousState, state: GameArrays, info: dict[str, Any], /) -> npt.ArrayLike:
+        """Return what a step was worth for every seat of every game, (E, P).
+
+        ``previous`` and ``state`` are the games before and after the step, ended games as they ended.
+        ``info`` is that of ``VecGame.step``, with ``rewards``, float32 (E, P), those of the config, and
+        ``terminated``, bool (E, P).
+        """
 
 
 def checked_function(function: object) -> RewardFunction | None:
