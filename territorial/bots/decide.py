@@ -37,7 +37,16 @@ from territorial.bots.settings import (
     SPARES,
     SURPLUS,
 )
-from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw, choose, is_open, kill_price, leader_of
+from territorial.bots.targets import (
+    FREE_DRAWS,
+    HOLD_ALL,
+    BotTurn,
+    bot_draw,
+    choose,
+    is_open,
+    kill_price,
+    leader_of,
+)
 from territorial.config import Params
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.game.rules import need_for
@@ -57,7 +66,8 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
     """
     if memory[KIND] == LAUNCHES_AT_RANDOM:
         return launch_at_random(game, params, p)
-    target, fraction = best_launch(game, params, p, memory)
+    leader = leader_of(game, p, memory[LEADER_SHARE]) if memory[LEADER_SHARE] > 0 else 0
+    target, fraction = best_launch(game, params, BotTurn(p, memory, leader))
     memory[LAUNCHES] += target != HOLD_ALL
     if memory[FORGIVES] > 0:
         forgive(game, p, memory)
@@ -65,21 +75,21 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
 
 
 @njit
-def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
+def best_launch(game: Game, params: Params, bot: BotTurn) -> tuple[int, int]:
     """Return the first launch that can be made: of the moves in order, with free land in between."""
-    leader = leader_of(game, p, memory[LEADER_SHARE]) if memory[LEADER_SHARE] > 0 else 0
+    p, memory = bot.p, bot.memory
     for number in range(NUM_MOVES):
         if number == 1 + memory[FREE_AFTER_SECOND] and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
             is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0
             if is_idle and is_open(game, params, p, NEUTRAL):
-                return send(game, p, NEUTRAL, amount_for_land(game, p, memory))
+                return send(game, p, NEUTRAL, amount_for_land(game, bot))
             if memory[FREE_WAITS] != 0:
                 return HOLD_ALL, 0
         move = MOVES + number * MOVE_SIZE
         if memory[move + SEND] != 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
-            target = choose(game, params, p, memory, move, leader)
+            target = choose(game, params, bot, move)
             if target != HOLD_ALL:
-                amount = amount_for_player(game, p, memory, move, target)
+                amount = amount_for_player(game, bot, move, target)
                 needed = need_for(game.fronts[p, target], game.pools[p, target], params)
                 # What keeps nothing back may be raised to the need by the rules.
                 if amount >= needed or memory[move + RESERVE] == 0:
@@ -88,21 +98,22 @@ def best_launch(game: Game, params: Params, p: int, memory: Any) -> tuple[int, i
 
 
 @njit
-def amount_for_land(game: Game, p: int, memory: Any) -> int:
+def amount_for_land(game: Game, bot: BotTurn) -> int:
     """Return the troops to send at free land."""
-    amount = share(game, p, memory, memory[FREE], memory[FREE_LATER])
-    return max(amount, surplus(game, p, memory, memory[FREE_SURPLUS]))
+    amount = share(game, bot, bot.memory[FREE], bot.memory[FREE_LATER])
+    return max(amount, surplus(game, bot, bot.memory[FREE_SURPLUS]))
 
 
 @njit
-def amount_for_player(game: Game, p: int, memory: Any, move: int, target: int) -> int:
+def amount_for_player(game: Game, bot: BotTurn, move: int, target: int) -> int:
     """Return the troops that the move whose first column is ``move`` sends at ``target``."""
+    p, memory = bot.p, bot.memory
     troops, land = game.troops[p], game.land[p]
     first, later = memory[move + SEND], memory[move + SEND_LATER]
     if first == AS_FREE:
         first, later = memory[FREE], memory[FREE_LATER]
-    amount = share(game, p, memory, first, later)
-    amount = max(amount, surplus(game, p, memory, memory[move + SURPLUS]))
+    amount = share(game, bot, first, later)
+    amount = max(amount, surplus(game, bot, memory[move + SURPLUS]))
     if memory[move + KILL] > 0:
         amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)
     if memory[move + SPARES] != 0 and 8 * game.troops[target] < troops:
@@ -111,20 +122,21 @@ def amount_for_player(game: Game, p: int, memory: Any, move: int, target: int) -
 
 
 @njit
-def share(game: Game, p: int, memory: Any, first: int, later: int) -> int:
+def share(game: Game, bot: BotTurn, first: int, later: int) -> int:
     """Return the troops of a share, in thousandths, that is ``first`` at first and ``later`` in the end."""
+    memory = bot.memory
     thousandths = first if game.clock[TICK] < memory[OPENING] else later
     if memory[FALL] > 0:
         thousandths = max(later, first - memory[FALL] * memory[LAUNCHES])
-    return game.troops[p] * thousandths // 1000
+    return game.troops[bot.p] * thousandths // 1000
 
 
 @njit
-def surplus(game: Game, p: int, memory: Any, per_cell: int) -> int:
+def surplus(game: Game, bot: BotTurn, per_cell: int) -> int:
     """Return the troops above ``per_cell``; 0 for no such rule, and in the opening."""
-    if per_cell == 0 or game.clock[TICK] < memory[OPENING]:
+    if per_cell == 0 or game.clock[TICK] < bot.memory[OPENING]:
         return 0
-    return max(0, game.troops[p] - per_cell * game.land[p])
+    return max(0, game.troops[bot.p] - per_cell * game.land[bot.p])
 
 
 @njit

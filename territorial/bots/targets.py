@@ -5,9 +5,10 @@ Only neighbours are looked at. The best has the least score, a fraction; equals 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.bots.settings import (
     BY,
@@ -63,6 +64,14 @@ BY_DENSITY, BY_FORCE, BY_DISTANCE, BY_ATTACK, BY_DECLINE = 0, 1, 2, 3, 4
 BY_GRUDGE, BY_BORDER, BY_LEAST_LAND, BY_MOST_LAND = 5, 6, 7, 8
 
 
+class BotTurn(NamedTuple):
+    """The bot whose turn to decide it is, and what holds for all of its moves at this decision."""
+
+    p: int  # its seat
+    memory: npt.NDArray[np.int32]  # (M,) what it was told and remembers: territorial.bots.settings
+    leader: int  # who leads, if that is worth minding, or 0
+
+
 @njit
 def is_open(game: Game, params: Params, p: int, target: int) -> bool:
     """Return whether ``p`` may launch against ``target``."""
@@ -83,8 +92,9 @@ def wins_lot(game: Game, p: int, challenger: int, holder: int) -> bool:
 
 
 @njit
-def choose(game: Game, params: Params, p: int, memory: Any, move: int, leader: int) -> int:
+def choose(game: Game, params: Params, bot: BotTurn, move: int) -> int:
     """Return the best target of the move whose first column is ``move``, or HOLD_ALL."""
+    p, memory = bot.p, bot.memory
     by = memory[move + BY]
     if memory[move + BY_PERCENT] < 100:
         if bot_draw(game, p, FREE_DRAWS) % np.uint64(100) >= np.uint64(memory[move + BY_PERCENT]):
@@ -95,8 +105,8 @@ def choose(game: Game, params: Params, p: int, memory: Any, move: int, leader: i
         while neighbours != ZERO:
             q = 64 * word + lowest_bit(neighbours)
             neighbours &= neighbours - ONE
-            if q != NEUTRAL and is_open(game, params, p, q) and suits(game, p, q, memory, move, leader):
-                over, under = score(game, p, q, memory, by)
+            if q != NEUTRAL and is_open(game, params, p, q) and suits(game, bot, q, move):
+                over, under = score(game, bot, q, by)
                 behind = over * best_under - best_over * under
                 if best == HOLD_ALL or behind < 0 or (behind == 0 and wins_lot(game, p, q, best)):
                     best, best_over, best_under = q, over, under
@@ -104,20 +114,21 @@ def choose(game: Game, params: Params, p: int, memory: Any, move: int, leader: i
 
 
 @njit
-def suits(game: Game, p: int, q: int, memory: Any, move: int, leader: int) -> bool:
+def suits(game: Game, bot: BotTurn, q: int, move: int) -> bool:
     """Return whether ``q`` is all that the move asks of a target."""
-    only = memory[move + ONLY]
+    only = bot.memory[move + ONLY]
     if only == 0:
         return True
-    limit = memory[move + LIMIT]
-    is_weak = only & WEAKNESSES == 0 or is_weak_enough(game, p, q, memory, move, only, limit)
-    is_person = only & PERSONS == 0 or is_the_one(game, p, q, memory, leader, only, limit)
+    is_weak = only & WEAKNESSES == 0 or is_weak_enough(game, bot, q, move)
+    is_person = only & PERSONS == 0 or is_the_one(game, bot, q, move)
     return is_weak and is_person
 
 
 @njit
-def is_weak_enough(game: Game, p: int, q: int, memory: Any, move: int, only: int, limit: int) -> bool:
-    """Return whether the conditions of ``only`` that compare troops and land hold for ``q``."""
+def is_weak_enough(game: Game, bot: BotTurn, q: int, move: int) -> bool:
+    """Return whether those conditions of the move that compare troops and land hold for ``q``."""
+    p, memory = bot.p, bot.memory
+    only, limit = memory[move + ONLY], memory[move + LIMIT]
     troops, land, fits = game.troops[p], game.land[p], True
     if only & KILLABLE:
         price = kill_price(game, p, q) * max(100, memory[move + KILL]) // 100
@@ -132,8 +143,10 @@ def is_weak_enough(game: Game, p: int, q: int, memory: Any, move: int, only: int
 
 
 @njit
-def is_the_one(game: Game, p: int, q: int, memory: Any, leader: int, only: int, limit: int) -> bool:
-    """Return whether the conditions of ``only`` that look at who ``q`` is, and what it does, hold."""
+def is_the_one(game: Game, bot: BotTurn, q: int, move: int) -> bool:
+    """Return whether those conditions of the move hold that look at who ``q`` is, and what it does."""
+    p, memory, leader = bot.p, bot.memory, bot.leader
+    only, limit = memory[move + ONLY], memory[move + LIMIT]
     fits = True
     if only & NOT_YET:
         fits &= game.pools[p, q] == 0
@@ -152,8 +165,9 @@ def is_the_one(game: Game, p: int, q: int, memory: Any, leader: int, only: int, 
 
 
 @njit
-def score(game: Game, p: int, q: int, memory: Any, by: int) -> tuple[int, int]:
+def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
     """Return the two sides of a fraction that is the less, the better ``q`` is by the measure ``by``."""
+    p = bot.p
     if by == BY_DENSITY:
         return game.troops[q], game.land[q]
     if by == BY_FORCE:
@@ -165,7 +179,7 @@ def score(game: Game, p: int, q: int, memory: Any, by: int) -> tuple[int, int]:
     if by == BY_DECLINE:
         return game.land[q], game.peak[q]
     if by == BY_GRUDGE:
-        return memory[GRUDGES + q] - game.taken[q, p], 1
+        return bot.memory[GRUDGES + q] - game.taken[q, p], 1
     if by == BY_BORDER:
         return game.land[q], game.fronts[p, q]
     if by == BY_LEAST_LAND:

@@ -36,13 +36,13 @@ from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 from territorial.jit.simd import EIGHT, eight, no_cells, put, put_at, rows_in, total, with_counts
 
 
-class Capture(NamedTuple):
-    """A front that goes from ``giver`` to ``taker``; its cells are in ``Work.front`` meanwhile."""
+class Attack(NamedTuple):
+    """An attack of one player on another: on all cells of ``giver`` beside the cells ``own`` of ``taker``."""
 
     taker: int
     giver: int
-    size: int  # cells
-    blocks: BlockList  # in which they lie
+    own: CellSet  # as the turn of the taker began
+    size: int  # of the front, cells
 
 
 @njit
@@ -56,32 +56,32 @@ def count_fronts(game: Game) -> None:
 
 
 @njit
-def take_front(game: Game, work: Work, own: CellSet, taker: int, giver: int, size: int) -> None:
-    """Move the front of the cells ``own``, ``size`` cells, from ``giver`` to ``taker``; all fronts follow."""
+def take_front(game: Game, work: Work, attack: Attack) -> None:
+    """Move the front that is attacked from the giver to the taker; the sizes of all fronts follow."""
+    taker, giver = attack.taker, attack.giver
     cells = cells_of(game, giver)
-    blocks = find_front(own, cells, work.front, work.listed)
+    blocks = find_front(attack.own, cells, work.front, work.listed)
     zone = lose_front(cells, work.front, work.zone, work.all_blocks, blocks)
-    capture = Capture(taker, giver, size, blocks)
-    others = follow_both(game, work, capture, zone)
+    others = follow_both(game, work, attack, zone)
     if others.length > 0:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
                 if q != taker and has_any(game.occupied[q], others):
-                    follow_neighbour(game, work, capture, others, q)
+                    follow_neighbour(game, work, attack, blocks, others, q)
                 neighbours &= neighbours - ONE
     note_changes(work, work.front, blocks, giver, taker)
     gain_front(cells_of(game, taker), work.front, blocks)
 
 
 @njit
-def follow_both(game: Game, work: Work, capture: Capture, zone: BlockList) -> BlockList:
-    """Change the fronts between the two sides of a capture.
+def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> BlockList:
+    """Change the fronts between the two sides of an attack, whose front is taken.
 
     Returns the list of the blocks with cells beside the front, ``Work.near``, that neither of the two has.
     """
-    taker, giver, front, others = capture.taker, capture.giver, work.front.words, work.others
+    taker, giver, front, others = attack.taker, attack.giver, work.front.words, work.others
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
     count = 0
@@ -98,16 +98,21 @@ def follow_both(game: Game, work: Work, capture: Capture, zone: BlockList) -> Bl
         put_at(others.numbers, count, zone.numbers[i])
         put(work.near, EIGHT * count, of_others)
         count += rows_in(of_others) != ZERO
-    add(game, taker, giver, total(newly_touched) - capture.size)
+    add(game, taker, giver, total(newly_touched) - attack.size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
     return with_length(others, count)
 
 
 @njit
-def follow_neighbour(game: Game, work: Work, capture: Capture, others: BlockList, q: int) -> None:
-    """Change the fronts between ``q``, who borders the giver, and the two sides of a capture."""
-    taker, giver = capture.taker, capture.giver
+def follow_neighbour(
+    game: Game, work: Work, attack: Attack, blocks: BlockList, others: BlockList, q: int
+) -> None:
+    """Change the fronts between ``q``, who borders the giver, and the two sides of an attack.
+
+    ``blocks`` are those of the front, ``others`` those that ``follow_both`` found.
+    """
+    taker, giver = attack.taker, attack.giver
     own, found = game.planes[q], no_cells()
     for i in range(others.length):
         found |= eight(own, others.places[i]) & eight(work.near, EIGHT * i)
@@ -120,7 +125,7 @@ def follow_neighbour(game: Game, work: Work, capture: Capture, others: BlockList
         gained = with_counts(gained, cells & ~beside(game.planes[taker], place))
         lost = with_counts(lost, cells & ~beside(game.planes[giver], place))
     if q != NEUTRAL:
-        touches = touches_of(game, work, capture.blocks, q)
+        touches = touches_of(game, work, blocks, q)
         add(game, q, giver, -touches)
         add(game, q, taker, touches)
     if total(gained) != 0:

@@ -23,7 +23,7 @@ from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
 from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
 from territorial.game.change_log import note_changes
-from territorial.game.fronts import follow_death, mark, take_front
+from territorial.game.fronts import Attack, follow_death, mark, take_front
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LaunchList
 from territorial.game.rng import draw
 from territorial.game.scratch import Work
@@ -220,7 +220,7 @@ def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
         targets = game.active[p, word]
         while targets != ZERO:
             target = 64 * word + lowest_bit(targets)
-            refunds += attack(game, params, work, own, p, target, sizes[target])
+            refunds += fight(game, params, work, Attack(p, target, own, sizes[target]))
             targets &= targets - ONE
         game.fresh[p, word] = ZERO
     if has_many:
@@ -240,8 +240,9 @@ def count_targets(game: Game, p: int) -> int:
 
 
 @njit
-def attack(game: Game, params: Params, work: Work, own: CellSet, p: int, target: int, size: int) -> int:
-    """The pool of ``p`` against ``target`` fights for the front, ``size`` cells; return what comes home."""
+def fight(game: Game, params: Params, work: Work, attack: Attack) -> int:
+    """The pool of the taker against the giver fights for the front; return what comes home."""
+    p, target, size = attack.taker, attack.giver, attack.size
     pool = game.pools[p, target]
     layers = pool // size if size > 0 else 0
     if layers < params.min_layers:
@@ -260,7 +261,7 @@ def attack(game: Game, params: Params, work: Work, own: CellSet, p: int, target:
         game.ledger[PAID_ATTACK, p] += price
         hit_defender(game, params, p, target, price - params.attack_cost * size)
     if is_won:
-        conquer(game, work, own, p, target, size)
+        conquer(game, work, attack)
     set_pool(game, p, target, pool - price if is_won else 0)
     return 0 if is_won else pool - price
 
@@ -279,9 +280,10 @@ def hit_defender(game: Game, params: Params, p: int, target: int, force: int) ->
 
 
 @njit
-def conquer(game: Game, work: Work, own: CellSet, p: int, target: int, size: int) -> None:
-    """``p`` takes the whole front of the cells ``own``, ``size`` cells, from ``target``."""
-    take_front(game, work, own, p, target, size)
+def conquer(game: Game, work: Work, attack: Attack) -> None:
+    """The taker gets the whole front."""
+    p, target, size = attack.taker, attack.giver, attack.size
+    take_front(game, work, attack)
     game.land[p] += size
     game.land[target] -= size
     game.taken[p, target] += size

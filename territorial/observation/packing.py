@@ -10,9 +10,10 @@ bands are like those of the blocks of one strip.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.config import Params
 from territorial.constants import NEUTRAL
@@ -40,9 +41,24 @@ CODES_AT_ONCE = 64
 ALL_BYTES = np.uint64(0x0101010101010101)
 
 
+class PackedFrames(NamedTuple):
+    """The frames of one game."""
+
+    boards: npt.NDArray[np.uint64]  # (F, B, rows, S)
+    history: npt.NDArray[np.uint64]  # (F, B, groups) the bands that may not be zero
+
+
+class ChangedCells(NamedTuple):
+    """Room for the cells that changed in a step, and who has them now."""
+
+    cells: npt.NDArray[np.uint32]  # (D,) row * W + column
+    codes: npt.NDArray[np.uint8]  # (D,)
+
+
 @njit
-def pack_board(game: Game, params: Params, boards: Any, history: Any) -> int:
+def pack_board(game: Game, params: Params, frames: PackedFrames) -> int:
     """Write the board as it stands as all frames there are; return the length of the delta, NEW_GAME."""
+    boards, history = frames.boards, frames.history
     for entry in range(len(boards)):
         fill(boards[entry], ZERO)
         fill(history[entry], ZERO)
@@ -73,28 +89,27 @@ def change_code(board: Any, row: int, s: int, cells: Any, old: int, new: int) ->
 
 
 @njit
-def pack_changes(
-    game: Game, params: Params, work: Work, boards: Any, history: Any, index: Any, code: Any
-) -> int:
-    """Bring ``boards`` up to date from the log of changes, which is empty afterwards.
+def pack_changes(game: Game, params: Params, work: Work, frames: PackedFrames, changed: ChangedCells) -> int:
+    """Bring ``frames`` up to date from the log of changes, which is empty afterwards.
 
-    Writes the cells that changed into ``index`` (uint32: row * W + column) and ``code`` (uint8) and returns
-    how many there are, or NOT_LISTED if they are more than fit. The board goes plane by plane: the same
-    words of all planes lie so far apart that they drive each other out of the cache.
+    Lists the cells that ``changed`` and returns how many there are, or NOT_LISTED if they are more than fit.
+    The board goes plane by plane: the same words of all planes lie so far apart that they drive each other
+    out of the cache.
     """
     count = 0
     for entry in range(work.log_length[0]):
-        count = list_changes(game, params, work, entry, index, code, count)
+        count = list_changes(game, params, work, entry, changed, count)
     forget_entries(work)
-    for b in range(boards.shape[1]):
-        age(boards, history, b)
-        apply_changes(work, boards, history, b)
-    return count if count <= len(index) else NOT_LISTED
+    for b in range(frames.boards.shape[1]):
+        age(frames, b)
+        apply_changes(work, frames, b)
+    return count if count <= len(changed.cells) else NOT_LISTED
 
 
 @njit
-def age(boards: Any, history: Any, b: int) -> None:
+def age(frames: PackedFrames, b: int) -> None:
     """Make plane ``b`` of every XOR that of the next older one, and the newest zero."""
+    boards, history = frames.boards, frames.history
     strips = boards.shape[3]
     for entry in range(len(boards) - 1, 0, -1):
         for group in range(history.shape[2]):
@@ -110,7 +125,7 @@ def age(boards: Any, history: Any, b: int) -> None:
 
 @njit
 def list_changes(
-    game: Game, params: Params, work: Work, entry: int, index: Any, code: Any, count: int
+    game: Game, params: Params, work: Work, entry: int, changed_cells: ChangedCells, count: int
 ) -> int:
     """List the cells of an entry of the log that changed, by owner; return how many with those before."""
     s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
@@ -125,14 +140,15 @@ def list_changes(
             owner = 64 * word + lowest_bit(takers)
             cells = changed & eight(game.planes[owner], place)
             first = EIGHT * block * params.width + s * STRIP_BITS
-            count = list_block(work, cells, owner, first, params.width, index, code, count)
+            count = list_block(work, cells, owner, first, params.width, changed_cells, count)
             takers &= takers - ONE
     return count
 
 
 @njit
-def apply_changes(work: Work, boards: Any, history: Any, b: int) -> None:
+def apply_changes(work: Work, frames: PackedFrames, b: int) -> None:
     """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
+    boards, history = frames.boards, frames.history
     strips = boards.shape[3]
     for i in range(work.log_counts[b]):
         entry = work.log_planes[b, i]
@@ -152,7 +168,7 @@ def apply_changes(work: Work, boards: Any, history: Any, b: int) -> None:
 
 @njit
 def list_block(
-    work: Work, cells: Any, owner: int, first: int, width: int, index: Any, code: Any, count: int
+    work: Work, cells: Any, owner: int, first: int, width: int, changed: ChangedCells, count: int
 ) -> int:
     """List ``cells`` of a block, which ``owner`` has now; return the new count, beyond the room if full.
 
@@ -160,6 +176,7 @@ def list_block(
     are written for every row in any case, and those that are none are written over by the next row. Codes are
     written 64 at a time.
     """
+    index, code = changed.cells, changed.codes
     end = count + total(with_counts(no_cells(), cells))
     put(work.rows, 0, cells)
     has_room = end + CODES_AT_ONCE <= len(index)

@@ -36,7 +36,7 @@ from territorial.observation.layout import (
     ObsLayout,
     index,
 )
-from territorial.observation.packing import pack_board, pack_changes
+from territorial.observation.packing import ChangedCells, PackedFrames, pack_board, pack_changes
 
 BYTES_A_WORD = 8
 LOW_BYTE = np.uint64(0xFF)
@@ -149,12 +149,18 @@ def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> N
 
 
 @njit
+def frames_of(buffers: Buffers, k: int) -> PackedFrames:
+    """Return the frames of game ``k``, as views."""
+    return PackedFrames(buffers.boards[k], buffers.history[k])
+
+
+@njit
 def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
     """Write all there is to see of ``game`` into entry ``k``, whatever was there before."""
     mark_all(game)
     forget_changes(work)
     if buffers.boards.shape[1] > 0:
-        buffers.delta_count[k] = pack_board(game, params, buffers.boards[k], buffers.history[k])
+        buffers.delta_count[k] = pack_board(game, params, frames_of(buffers, k))
     for p in range(1, len(game.alive)):
         buffers.players[k, p - 1, _ALIVE] = 1  # no player is skipped
     observe_tables(game, params, work, buffers, k)
@@ -164,15 +170,8 @@ def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: in
 def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
     """Bring entry ``k``, which shows ``game`` as it was before the step, up to date."""
     if buffers.boards.shape[1] > 0:
-        buffers.delta_count[k] = pack_changes(
-            game,
-            params,
-            work,
-            buffers.boards[k],
-            buffers.history[k],
-            buffers.delta_index[k],
-            buffers.delta_code[k],
-        )
+        changed = ChangedCells(buffers.delta_index[k], buffers.delta_code[k])
+        buffers.delta_count[k] = pack_changes(game, params, work, frames_of(buffers, k), changed)
     observe_tables(game, params, work, buffers, k)
 
 
