@@ -32,6 +32,7 @@ from territorial.game.board import (
 )
 from territorial.jit.decorators import ZERO, njit
 from territorial.jit.simd import EIGHT
+from territorial.typing import Ints
 
 MOST_IN_A_POOL = 2**53
 """Most troops that a pool of a saved game may hold: 250 of them are still a whole number of 64 bits."""
@@ -65,17 +66,16 @@ class Field:
 
 
 Words = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
 
 Seed = Annotated[Words, FieldBlock("seed", ())]
-Clock = Annotated[Numbers, FieldBlock("clock", ())]
-Players = Annotated[Numbers, FieldBlock("players", ("P+1",))]
-Ledger = Annotated[Numbers, FieldBlock("ledger", ("P+1",))]
-Pairs = Annotated[Numbers, FieldBlock("pairs", ("P+1", "P+1"))]
+Clock = Annotated[Ints, FieldBlock("clock", ())]
+Players = Annotated[Ints, FieldBlock("players", ("P+1",))]
+Ledger = Annotated[Ints, FieldBlock("ledger", ("P+1",))]
+Pairs = Annotated[Ints, FieldBlock("pairs", ("P+1", "P+1"))]
 Targets = Annotated[Words, FieldBlock("targets", ("P+1", "K"))]
 Planes = Annotated[Words, FieldBlock("planes", ("P+1", "S", "rows"), is_field=True)]
 Occupied = Annotated[Words, FieldBlock("occupied", ("P+1", "S", "groups"), is_field=True)]
-SeatTable = Annotated[Numbers, FieldBlock("seating", ("P+1",))]
+SeatTable = Annotated[Ints, FieldBlock("seating", ("P+1",))]
 Memory = Annotated[npt.NDArray[np.int32], FieldBlock("memory", ("P+1", "M"), is_field=True)]
 
 
@@ -167,7 +167,7 @@ _CLOCK = {
     "episode": ("count", "which episode of its slot in the batch this is, from 0"),
     "map_id": ("index", "which map of the bank is played"),
     "num_land": ("cells", "land of the map, M in the rules"),
-    "next_due": ("tick", "nobody steps before this tick (derived)"),
+    "next_due": ("tick", "no player steps before this tick (derived)"),
     "land_changed": ("0 or 1", "land changed hands since deaths were looked at"),
 }
 _LEDGER = {
