@@ -25,9 +25,23 @@ Color = tuple[int, int, int]
 Align = Literal["left", "middle", "right"]
 
 
+class _Ink(NamedTuple):
+    """A text in a colour, without the empty rows above and below."""
+
+    top: int
+    """The first of the rows of the mask of the text."""
+    bare: Mask
+    """How much of what is below shows through, (h, w, 3)."""
+    ink: npt.NDArray[np.uint16]
+    """How much colour is added."""
+
+
 class _Glyph(NamedTuple):
     mask: Mask
     advance: int
+    top: int
+    """The first row of ink; ``bottom`` is the one after the last."""
+    bottom: int
 
 
 def draw_text(
@@ -47,11 +61,12 @@ def draw_text(
     """
     if not text:
         return
-    bare, ink = _ink(text, size, color)
-    height, width, _ = ink.shape
+    written = _ink(text, size, color)
+    height, width, _ = written.ink.shape
     before = 0 if align == "left" else text_width(text, size) // (2 if align == "middle" else 1)
-    top, left = baseline - size, column - before - _margin(size)
+    top, left = baseline - size + written.top, column - before - _margin(size)
     area = image[max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)]
+    bare, ink = written.bare, written.ink
     if area.shape != ink.shape:
         down, right = max(-top, 0), max(-left, 0)
         part = np.s_[down : down + area.shape[0], right : right + area.shape[1]]
@@ -62,12 +77,22 @@ def draw_text(
     area[:] = mixed
 
 
-@lru_cache(maxsize=2**9)
-def _ink(text: str, size: int, color: Color) -> tuple[Mask, npt.NDArray[np.uint16]]:
-    """Return how much of what is below shows through each pixel, (h, w, 3), and how much ink is added."""
-    covered = text_mask(text, size)[:, :, None]
-    ink = covered.astype(np.uint16) * np.array(color, np.uint16)
-    return np.repeat(FULL - covered, 3, axis=2), ink
+@lru_cache(maxsize=2**10)
+def _ink(text: str, size: int, color: Color) -> _Ink:
+    letters = [_glyph(character, size) for character in text]
+    top, bottom = min(letter.top for letter in letters), max(letter.bottom for letter in letters)
+    covered = text_mask(text, size)[top:bottom]
+    return _Ink(top, _BARE.take(covered, axis=0), _shades(color).take(covered, axis=0))
+
+
+_BARE = np.repeat(np.arange(FULL, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)
+"""What is left of the ground, by coverage, for each of three channels."""
+
+
+@lru_cache(maxsize=64)
+def _shades(color: Color) -> npt.NDArray[np.uint16]:
+    """Return how much of a colour is added, by coverage."""
+    return np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
 
 
 @lru_cache(maxsize=2**12)
@@ -101,10 +126,10 @@ def text_mask(text: str, size: int) -> Mask:
     mask = np.zeros((_height(size), text_width(text, size) + 2 * margin), np.uint8)
     left = 0
     for character in text:
-        letter, advance = _glyph(character, size)
-        area = mask[:, left : left + letter.shape[1]]
-        np.maximum(area, letter, out=area)
-        left += advance
+        letter = _glyph(character, size)
+        area = mask[:, left : left + letter.mask.shape[1]]
+        np.maximum(area, letter.mask, out=area)
+        left += letter.advance
     return mask
 
 
@@ -112,8 +137,10 @@ def text_mask(text: str, size: int) -> Mask:
 def _glyph(character: str, size: int) -> _Glyph:
     letter = normalize("NFD", character)[0]  # without accents, which the font lacks
     covered, advance = glyph(letter, size, _height(size), _margin(size))
-    thirds = (covered.astype(np.uint16) * FULL + 127) // 255
-    return _Glyph(thirds.astype(np.uint8), advance)
+    thirds = ((covered.astype(np.uint16) * FULL + 127) // 255).astype(np.uint8)
+    rows = np.flatnonzero(thirds.any(axis=1))
+    top, bottom = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (size - 1, size)
+    return _Glyph(thirds, advance, top, bottom)
 
 
 def _height(size: int) -> int:
