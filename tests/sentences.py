@@ -27,6 +27,8 @@ ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 HEADING = re.compile(r"#{1,6}\s+")
 FIELD = re.compile(r"\s*:\w+(?: [^:]+)?:\s+|\s+\*{0,2}[\w.]+:\s+")
 """An argument of a docstring: ``:param x: ...``, or ``x: ...`` in a section of Google's form."""
+RULE = re.compile(r"\s*=+(?: +=+)+\s*$")
+"""A line of a table in reST."""
 CODE = "code"
 """What stands for a code span, and for a value within an error."""
 
@@ -69,7 +71,7 @@ def markdown_blocks(page: str) -> Iterator[str]:
 
 def docstring_blocks(text: str) -> Iterator[str]:
     """Yield each paragraph and item of a docstring as one line of plain text."""
-    yield from map(_plain, _blocks(_without_code(inspect.cleandoc(text).splitlines())))
+    yield from map(_plain, _blocks(_without_tables(_without_code(inspect.cleandoc(text).splitlines()))))
 
 
 def docstrings(path: Path) -> Iterator[tuple[str, str]]:
@@ -154,6 +156,17 @@ def _without_code(lines: list[str]) -> list[str]:
         is_code = bool(line.strip()) and (begins or line.lstrip().startswith(">>>"))
         kept.append("" if is_code else line)
     return kept
+
+
+def _without_tables(lines: list[str]) -> Iterator[str]:
+    """Yield lines, those of tables in reST as paragraphs of their own: a cell may have several lines."""
+    is_table = False
+    for line in lines:
+        if RULE.match(line):
+            is_table = True
+        elif not line.strip():
+            is_table = False
+        yield from ("", "" if RULE.match(line) else line.strip(), "") if is_table else (line,)
 
 
 def _literals(node: ast.AST, *, within: bool = True) -> Iterator[str]:

@@ -69,6 +69,11 @@ def test_sentences_of_a_docstring_are_told_apart():
     assert list(sentences.of_docstring(text)) == ["Return code.", "Args:", "x: code or y", "y: no"]
 
 
+def test_lines_of_a_table_in_a_docstring_are_told_apart():
+    text = "Two:\n\n==== ====\n``a`` the one\n``b`` the other\n==== ====\n\nNo more."
+    assert list(sentences.of_docstring(text)) == ["Two:", "code the one", "code the other", "No more."]
+
+
 def test_docstrings_and_errors_of_a_file_are_found(tmp_path):
     path = tmp_path / "module.py"
     path.write_text('"""One."""\nX = 1\n"""Two."""\ndef f():\n    raise ValueError(f"x is {X}; " + "no")\n')
