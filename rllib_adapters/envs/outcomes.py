@@ -26,7 +26,7 @@ class Outcomes:
     def add(self, players: Sequence[Player], state: GameArrays, k: int, *, is_cut: bool) -> None:
         """Keep how game ``k`` stands, which is over for its environment.
 
-        Those who live are placed by land if it was cut, since that is what it came to; if it was left because
+        Those who live are placed by land if it was cut, since that is its result. If it was left because
         no module learns from it any more, their places are not known.
         """
         places = places_now(state, k) if is_cut else known_places(state, k)

@@ -45,9 +45,9 @@ def keeper_of(algorithm: Algorithm) -> LeagueKeeper:
 class LeagueKeeper:
     """Keeps a league while an algorithm trains, which calls it.
 
-    After an iteration it records how the games of all runners ended, counts a step of every learner,
-    freezes a copy of those whose gate is open, and hands the new table to all runners, which play by it from
-    their very next game on. What the league gives up stays in the store until :meth:`clean`: a checkpoint
+    After an iteration it records how the games of all runners ended, counts a step of every learner
+    and freezes a copy of those whose gate is open. It sends the new table to all runners, which play by it
+    from their very next game on. What the league evicts stays in the store until :meth:`clean`: a checkpoint
     may need it.
 
     """

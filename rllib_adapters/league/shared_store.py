@@ -31,7 +31,7 @@ class SharedStore(SnapshotStore):
 
     The machine on which the first process opens it is its home: there it is the store in ``path``, to which
     snapshots are added. Pickled and opened on another machine, it is a store in ``cache`` there, which gets
-    a snapshot when a process on that machine first needs it: one process fetches it through Ray's object
+    a snapshot when a process on that machine first needs it. One process fetches it through Ray's object
     store, the others wait and map the same file. What has been fetched stays for the next run; a snapshot
     that has changed since is fetched again::
 

@@ -14,7 +14,7 @@ class EpisodeEnds(ConnectorV2):
 
     RLlib adds a row to every piece of an episode, for the value of what was seen last. Releases before
     https://github.com/ray-project/ray/pull/59958 mark every such row as terminated and take the value of a
-    terminated row for 0: what comes after a cut counts for nothing, and neither does the value of the last
+    terminated row for 0. What comes after a cut counts for nothing, and neither does the value of the last
     state before an end. In those releases' recursion the targets are right if an end is marked at the
     added row alone, and a cut at every added row.
     """

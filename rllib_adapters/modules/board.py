@@ -37,7 +37,7 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
                 return MyNetwork(layout, config)  # see territorial.nets.BoardPolicy for what it must be
 
     The rest is here: decoding boards where the observations lie, features from the tables, heads,
-    masks, a policy that mostly holds at the start, and values in chunks without gradients where no gradient
+    masks, a policy that mostly holds at the start. Values are computed in chunks without gradients where none
     is needed, as in RLlib's computation of advantages, which asks for the whole train batch at once.
 
     ``model_config``, which ``settings_of(env_config)`` makes, has the entries:

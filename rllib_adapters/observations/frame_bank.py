@@ -20,7 +20,7 @@ FRAME = "frame"
 class FrameBank:
     """All distinct frames of a batch.
 
-    Those that lie in records stay there, as key frames and deltas, and are made when they are taken: what a
+    Those that lie in records stay there, as key frames and deltas, and are made when they are taken. What a
     bank needs is the bytes of what changed, however many agents see a frame. Others are kept as they are,
     told apart by the identity of their arrays.
     """

@@ -65,7 +65,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
     those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
-    ``raised_launches`` and ``bounced_launches``; under ``players`` the same by the name of who learns.
+    ``raised_launches`` and ``bounced_launches``. Under ``players`` it is the same by the name of who learns.
     Wins and places by opponent follow from ``outcomes.outcomes_of``. Returns and lengths of single agents
     are not logged.
 

@@ -31,9 +31,9 @@ class MemoryWatch:
 
         config.callbacks(on_train_result=MemoryWatch("runs/memory.jsonl"))
 
-    It adds ``result["memory"]``, and a line of JSON to ``path``: ``iteration``, ``seconds`` since the
-    first line of this process, ``measure``, PSS or USS, ``total`` and ``private`` bytes of the driver and
-    all that it started, and ``kinds``, the bytes of each kind of process. :func:`plot_memory` draws the file.
+    It adds ``result["memory"]``, and a line of JSON to ``path``. That has ``iteration``, ``seconds`` since
+    the first line of this process, and ``measure``, PSS or USS. It has ``total`` and ``private`` bytes of the
+    driver and all that it started, and ``kinds``, the bytes of each kind of process. :func:`plot_memory` draws the file.
     What processes of Ray on other machines take, and those of a cluster that was there before, is not in it.
 
     Args:

@@ -237,5 +237,5 @@ PRESETS = {
         checkpoint_every=1,
     ),
 }
-"""By name: "quick" shows in minutes that all of it works; "features" learns within an hour on two cores;
+"""By name: "quick" shows in minutes that all of it works; "features" learns within an hour on two cores.
 "boards" is a league at full size, with short games, of which ten end in some minutes."""

@@ -1,7 +1,7 @@
 """Bots in Python: a class with a name, an interval and a decision, asked for all its seats at once.
 
-They play by the same rules as the compiled bots, on the same clock and with the same random numbers, so the
-same idea gives the same game in either form; it is only slower.
+They play by the same rules as the compiled bots, at the same decision ticks and with the same random
+numbers. So the same idea gives the same game in either form; it is only slower.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class View:
     """What the N seats see that a bot decides for now, in any games of the batch.
 
     Arrays have a row a seat and, but for ``games``, ``seats``, ``ticks`` and ``memory``, a column for each
-    owner code 0..P, seats by their own numbers: ``troops[i, q]`` are those of seat q in the game of row i.
+    owner code 0..P, seats by their own numbers. ``troops[i, q]`` are those of seat q in the game of row i.
     All are copies, int64 unless said otherwise.
     """
 

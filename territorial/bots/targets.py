@@ -191,7 +191,7 @@ def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
 def kill_price(game: Game, p: int, q: int) -> int:
     """Return about what it takes to bring ``q`` down to a quarter, if no other player interferes.
 
-    Defence is 1.6 times the density, so the troops of q go with the 1.6th power of its land: at a quarter,
+    Defence is 1.6 times the density, so the troops of q go with the 1.6th power of its land. At a quarter,
     nine tenths of them have fallen, each for two attackers, and three quarters of the land cost 2 a cell.
     """
     return (18 * game.troops[q] + 15 * game.land[q]) // 10 + game.pools[q, p]

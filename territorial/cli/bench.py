@@ -6,12 +6,12 @@ What is measured, so that figures can be compared:
   batch. All seats are bots, which play inside that call. What is counted for the report (ticks,
   living seats) is counted while the clock stands.
 - *Whole games*: ended games are replaced by new ones within the step. Before the clock starts, the
-  games of the batch are moved to different points of their lives, game k of E to k/E of it, so that
-  at any time all parts of a game are in the mix as they are in a long run. A batch that begins
+  games of the batch are moved to different points of their lives, game k of E to k/E of it. So
+  all parts of a game are in the mix at any time, as they are in a long run. A batch that begins
   together would be timed in whatever phase it happens to be when the time is up.
-- *Phases*: batches of fresh games are played to their ends side by side without replacement, so
+- *Phases*: batches of fresh games are played to their ends side by side without replacement. So
   all games that run have the same tick, and the time of a call belongs to one phase for certain.
-  Games that are over stand still and are not counted; towards the end of a batch fewer games share
+  Games that are over stand still and are not counted. Towards the end of a batch fewer games share
   the cost of a call, which makes the last phase look slower than it is among whole games.
 - An environment step is one decision of all seats of one game, and the ticks up to the next.
   Agent-steps are environment steps times seats, those of eliminated players included, as trainers count

@@ -364,8 +364,8 @@ RECIPROCAL_BITS = 40
 def make_params(config: GameConfig) -> Params:
     """Return the numbers of ``config`` for the kernels.
 
-    ``peak_decay_reciprocal`` stands in for the divisor d: with m = 2**40 // d + 1, x // d equals
-    (x * m) >> 40 for every x up to 2**20 (the largest map) and d up to 10**6, since m * d exceeds
+    ``peak_decay_reciprocal`` stands in for the divisor d. With m = 2**40 // d + 1, x // d equals
+    (x * m) >> 40 for every x up to 2**20 (the largest map) and d up to 10**6. m * d exceeds
     2**40 by at most d < 2**20, so that x * (m * d - 2**40) < 2**40, less than one more whole.
     """
     small, medium, large = config.cadence_land

@@ -242,7 +242,7 @@ def rebuild(counts: Any, places: Any, keys: Any, cells: Any, codes: Any, wanted:
     """Bring stacks up to the end of a block, or to their newest frames where those lie in it.
 
     ``wanted``: int64 (n, 4), columns SLOT, GAME, OLDEST, NEWEST: place in ``out``, game, and the steps of the
-    stack's oldest frame and of its newest, counted from the begin of the block; sorted by game, then newest
+    stack's oldest frame and of its newest, counted from the begin of the block. Sorted by game, then newest
     step. Where the oldest is below 0, the blocks before have been here already.
     ``out``: uint8 (any, F, B, H * ceil(W/8)): entry 0 is the board so far, the others begin as zeros.
     """
@@ -276,8 +276,8 @@ def rebuild(counts: Any, places: Any, keys: Any, cells: Any, codes: Any, wanted:
 def begin_stack(counts: Any, places: Any, keys: Any, wanted: Any, i: int, out: Any) -> int:
     """Write a board at or before the oldest frame of stack ``i`` and return the step that follows it.
 
-    Taken is what leaves least to do: the key frame, or the stack before, if it is of the same game: its
-    newest board, or, as that may be too new, the board that its XORs lead back to.
+    Taken is what leaves least to do: the key frame, or the stack before, if it is of the same game. Of that
+    it is the newest board, or, as that may be too new, the board that its XORs lead back to.
     """
     slot, game, oldest = wanted[i, SLOT], wanted[i, GAME], wanted[i, OLDEST]
     key = oldest

@@ -104,7 +104,7 @@ class NumpyDecoder:
 
         For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
         1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
-        down to 255ths, 0 on neutral and blocked cells; and 1 on the cells of everyone, neutral land
+        down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
         kind = _dtype(dtype, FRACTION_DTYPES)

@@ -80,8 +80,8 @@ class TorchDecoder:
             The kernel is checked in Triton's interpreter and has not been timed on a GPU yet.
 
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
-    ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced;
-    elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
+    ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced.
+    Elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
     ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
     of the games where there are no more of these than entries.
 
@@ -180,7 +180,7 @@ class TorchDecoder:
 
         For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
         1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
-        down to 255ths, 0 on neutral and blocked cells; and 1 on the cells of everyone, neutral land
+        down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
         """
         checks.check_dtype(_name(dtype), FRACTION_DTYPES)

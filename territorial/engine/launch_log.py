@@ -1,6 +1,6 @@
 """The launch log: what a step leaves of the games that are recorded, their launches and how they ended.
 
-The kernels append every launch to the log of its game, by bots and agents alike, and when a game ends, or is
+The kernels append every launch to the log of its game, by bots and agents alike. When a game ends, or is
 left, they copy its last position before another game may take its place. The recorder (territorial.replay)
 empties the log before it is full. A batch without a recorder has a log without room, on which
 nothing is written.

@@ -48,8 +48,8 @@ METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
     "return": lambda one: float(np.mean(one.returns)),
     "length": lambda one: float(one.length),
 }
-"""What a game says of a policy: the share of the other seats that one of its own is above, which is the same
-from 2 to 250 players; its mean place; whether it won; the land and the reward of a seat; ticks."""
+"""What a game says of a policy. First the share of the other seats that one of its own is above, which is the
+same from 2 to 250 players. Then its mean place; whether it won; the land and the reward of a seat; ticks."""
 
 _T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
 """Student's t at 97.5 per cent for 1 to 16 degrees of freedom."""

@@ -19,7 +19,7 @@ Z = 1.959964
 """Of an interval of 95 per cent."""
 
 SUMS = ("met", "above", "won", "places")
-"""The sums over games that are kept of two players, in which games of those who change fade: games in which
+"""The sums over games that are kept of two players, in which games of those who change fade. Games in which
 they met, and of these the shares above, the games won, the differences in places."""
 COUNTS = ("games", "pairs")
 """The counts, of which nothing fades: games, and pairs of seats in them."""

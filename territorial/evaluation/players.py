@@ -19,9 +19,9 @@ from territorial.evaluation.policies import SNAPSHOT, MakePolicies
 class Entrants:
     """The players of a contest by the names that records call them.
 
-    A player is asked for as a bot of the engine (``banker``, ``banker-1``), as ``module:Class``, a
-    ``territorial.bots.PythonBot`` that can be made without arguments, or as ``snapshot:NAME``, which
-    ``make_policies`` brings to life for games of ``config``. Modules are looked for in the current folder
+    A player is asked for as a bot of the engine (``banker``, ``banker-1``), as ``module:Class`` or
+    as ``snapshot:NAME``. A class is a ``territorial.bots.PythonBot`` that can be made without arguments;
+    ``make_policies`` loads snapshots for games of ``config``. Modules are looked for in the current folder
     too. ValueError says what is wrong with a player, SnapshotError with a snapshot.
     """
 

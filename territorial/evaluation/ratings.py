@@ -79,8 +79,8 @@ def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
 
     Games are taken in an order drawn from a fixed seed, as the last ones move a rating a little more. Between
     1.96 sigma to both sides lies what as many other games would say, 95 times of 100, or more often where a
-    player has many seats. The intervals leave out the unit that all have in common: with 400 games of 32
-    seats ratings may lie a sixth too far apart or too close, with 4,000 a thirtieth, and with fewer than 100
+    player has many seats. The intervals leave out the unit that all have in common. With 400 games of 32
+    seats ratings may lie a sixth too far apart or too close, with 4,000 a thirtieth. With fewer than 100
     those of the best and the worst are still on their way from 25.
     """
     ratings, games = Ratings(fixed=True), sorted(records, key=lambda record: record.game)

@@ -173,8 +173,8 @@ def beside(cells: Any, place: int) -> Any:
     """Return, for the eight rows at ``place``, all cells that have a neighbour in ``cells``.
 
     ``cells`` is uint64[strip][row]. Nothing is carried over from beyond the outer strips: what is loaded
-    there, the strip's own words, is masked out. The rows above and below are those of the block moved by one:
-    eight words that lie across lines of the cache take twice as long to load, and far longer if they
+    there, the strip's own words, is masked out. The rows above and below are those of the block moved by one.
+    Eight words that lie across lines of the cache take twice as long to load, and far longer if they
     have just been written.
     """
     strip = cells.shape[1]

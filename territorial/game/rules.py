@@ -2,9 +2,9 @@
 
 Players own cells of a grid and keep troops at home. Home troops earn interest, land earns income, and
 both stop at a cap that grows with the land. A player launches troops against a neighbour or neutral
-land; they form a pool that stays in the field. Every few ticks a player with pools takes a step: each
+land; they form a pool that stays in the field. Every few ticks a player with pools takes a step. Each
 pool tries to take the whole border with its target in one go, paying for the cells and their
-defence; a pool that cannot afford it spends what it has on the defenders, and a pool too small to
+defence. A pool that cannot afford it spends what it has on the defenders, and a pool too small to
 try comes home. A player that shrinks to a quarter of the largest size dies, and the land becomes free.
 The game ends with one player left, with one player on nearly all land, or with time.
 
@@ -316,7 +316,7 @@ def follow_peaks(game: Game, params: Params) -> None:
     """Peaks of living players rise with the land at once and fall towards it slowly.
 
     They fall by a thousandth of the distance, at least by one cell, a tick. With land >= peak the fall
-    is 1 as well (the shifted product is not positive then), and the larger term is the land: so one
+    is 1 as well (the shifted product is not positive then), and the larger term is the land. So one
     expression serves all cases, without a branch, as this runs for all players in every tick.
     """
     for p in range(np.uint64(1), np.uint64(len(game.peak))):

@@ -33,8 +33,8 @@ class Held(Generic[Arguments]):
     ``hold`` is a kernel (arguments, memory) that calls ``keep`` with them. It stands beside the class of the
     arguments, as numba keeps with a compiled kernel where the classes of its arguments are.
 
-    With ``unknown_lengths`` kernels get the arrays as ``static_arrays.SizedArray``: it names arrays by
-    their fields ("work.log_bits", or "state" for all within), and says how many axes of each, from the first
+    With ``unknown_lengths`` kernels get the arrays as ``static_arrays.SizedArray``. It names arrays by
+    their fields ("work.log_bits", or "state" for all within). It says how many axes of each, from the first
     on, have lengths that machine code is not to know. Arrays that it does not name stay ordinary ones.
     """
 

@@ -19,7 +19,7 @@ def first_good(draw: Callable[[int, int], Land | None], height: int, width: int)
     """Return the first land that ``draw`` is content with, or else open land.
 
     ``draw`` takes the first of the 64 layers of an attempt, and how many 16ths of what it would
-    block it may: where pieces keep being cut off, as on a strip 16 cells wide, blocking less helps.
+    block it may. Where pieces keep being cut off, as on a strip 16 cells wide, blocking less helps.
     """
     for attempt in range(MAX_ATTEMPTS):
         land = draw(attempt * _LAYERS_PER_ATTEMPT, MAX_ATTEMPTS - attempt)

@@ -1,6 +1,6 @@
 """4-connected regions of land, by union-find over the horizontal runs of land cells.
 
-A map of 1024 x 1024 has a few thousand runs where it has a million cells, and every step below is
+A map of 1024 x 1024 has a few thousand runs where it has a million cells. Every step below is
 one numpy operation over all of them, so no compiled code is needed.
 """
 
@@ -49,7 +49,7 @@ def _join(size: int, a: Ints, b: Ints) -> Ints:
 
     Every round hangs the larger root of each edge below its smallest neighbour and flattens the
     trees. A root that is left alone by a round has a neighbour that went to a smaller root, and is
-    hung up in the next one: two rounds at least halve the number of open roots.
+    hung up in the next one. Two rounds at least halve the number of open roots.
     """
     root = np.arange(size, dtype=np.int64)
     while a.size:

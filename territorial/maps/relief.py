@@ -2,7 +2,7 @@
 
 Each kind scores every cell with integer noise and blocks the cells of lowest score, as many as its
 share of the map. The outcome is smoothed with a square brush, so that every land cell lies in a
-square of land as wide as the brush; of lakes and mountains only the largest region of land is kept.
+square of land as wide as the brush. Of lakes and mountains only the largest region of land is kept.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int =
     """Return owner codes, uint8 (H, W), of a start that looks the same to several seats each.
 
     Seats 1 and 2 (or 1 to 4, where the symmetry has four images) have spawns that are images of each other,
-    so have the next two (or four), and so on; ``num_players`` must be a multiple of that. Which spawns
+    so have the next two (or four), and so on. ``num_players`` must be a multiple of that. Which spawns
     these are is drawn by ``seed``, 0 to 2**64 - 1; they are spread as those of the rules are.
     ``VecGame.set_position`` takes the result. Raises ValueError if the map is not symmetric or lacks room.
     """

@@ -31,7 +31,7 @@ class MemoryGuard:
         with MemoryGuard(6 * 2**30):
             algorithm.train()
 
-    A thread samples them up to ten times a second, for a fiftieth of a processor: with Ray and a runner a
+    A thread samples them up to ten times a second, for a fiftieth of a processor. With Ray and a runner a
     sample takes 3 ms, and 30 where the limit is so near that shared memory has to be split up. Counted is
     what the system cannot take back in any process: anonymous and shared memory and swap, on Linux as PSS,
     so that pages which several processes share count once. Mapped files and the page cache do not count.

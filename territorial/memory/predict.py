@@ -1,7 +1,7 @@
 """What a league will take of memory, worked out before anything of it is built.
 
 There are two forms. "one-hot" is RLlib's old API stack with float32 one-hot observations and a policy of
-its own for every player of the league; "packed" is the new one with this project's environment, bots in
+its own for every player of the league. "packed" is the new one with this project's environment, bots in
 the engine, and snapshots that all processes share. docs/where-40-gb-went.md explains the amounts.
 """
 

@@ -20,7 +20,7 @@ class OwnerConv2d(nn.Module):
     """``nn.Conv2d`` over the one-hot planes of ``Decoder.onehot``, computed from ``Decoder.owners``.
 
     A convolution over one-hot planes adds up one weight for each cell it covers, so that it can look them
-    up by the codes of owners: a byte a cell is read and not a number a cell and owner. Weights and results
+    up by the codes of owners. A byte a cell is read and not a number a cell and owner. Weights and results
     are those of the convolution, but for rounding; blocked cells and those beyond the edge add nothing.
 
     Args:

@@ -15,8 +15,8 @@ class ReferenceTrunk(nn.Module):
     """Four convolutions over the owners of cells, beside two layers over the numbers.
 
     With 32 players, 4 frames and 256 x 256 cells a ``BoardPolicy`` with it has 4.9 million parameters and
-    takes some 112 million floating-point operations a board, multiplications and additions counted apart:
-    104 in convolutions and linear layers, 8 in adding up what ``OwnerConv2d`` looks up.
+    takes some 112 million floating-point operations a board, multiplications and additions counted apart.
+    104 are in convolutions and linear layers, 8 in adding up what ``OwnerConv2d`` looks up.
 
     Args:
         layout: of the observations.

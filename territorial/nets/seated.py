@@ -31,7 +31,7 @@ DRAWS = 256, 257
 class SeatedSnapshots:
     """The snapshots of a store at seats of games of one config.
 
-    What a seat draws follows from the seed of its game, the tick and the seat, and PyTorch uses one thread,
+    What a seat draws follows from the seed of its game, the tick and the seat. PyTorch uses one thread,
     so that the same rows of the same games come to the same actions in any process.
 
     Args:

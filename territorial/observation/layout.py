@@ -153,8 +153,8 @@ def index(table: tuple[Column, ...], name: str) -> int:
 class ObsLayout:
     """The sizes of an observation, from which all shapes follow; a decoder needs nothing else.
 
-    Letters: H rows, W columns, P players, F frames in a stack, B bit planes for the owner codes 0..P and
-    the code P + 1 of blocked cells, D most cells that a delta lists, C, K, G columns of the tables
+    Letters: H rows, W columns, P players, F frames in a stack. B bit planes hold the owner codes 0..P and
+    the code P + 1 of blocked cells; D is the most cells that a delta lists. C, K, G are columns of the tables
     ``PLAYERS``, ``BORDERS`` and ``GLOBALS``. Errors name the field, its value and its range.
     """
 

@@ -1,7 +1,7 @@
 """Packing: the board as bit planes of owner codes, the frames before it, and what changed, for all agents.
 
 The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, B, rows, S): frame, bit of the
-code, row, strip, with whole blocks of rows, those beyond the map blocked; in memory a row is its cells in
+code, row, strip, with whole blocks of rows, those beyond the map blocked. In memory a row is its cells in
 order, lowest bit first, which is the format's row of bytes. Entry 0 is the board, entry i > 0 the XOR of
 the frames i - 1 and i steps back. The XORs are zero nearly everywhere: ``history``, uint64 (F, B, groups),
 has the *bands* that may not be. A band is eight whole rows of a plane, so its words lie in a row, and sets of

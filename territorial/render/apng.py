@@ -22,7 +22,7 @@ class ApngWriter:
     """An animation that browsers play and of which other programs show the first picture; one is kept.
 
     Of every picture only the rectangle that changed is written, and in it what stayed is transparent, which
-    takes next to nothing. Pillow encodes the pixels; which frame goes where is written here, because Pillow's
+    takes next to nothing. Pillow encodes the pixels. Which frame goes where is written here, because Pillow's
     own writer of animations keeps all pictures until the last one has come, and loses those of an iterator,
     which it goes through twice.
 

@@ -112,8 +112,8 @@ class FilmWriter:
         """Return the bytes that show ``frame``, those of the header before the first one.
 
         Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or
-        types, codes or troops out of range, a tick that does not come after the last, and land that
-        is not the number of cells on the board.
+        types, and codes or troops out of range. So it does for a tick that does not come after the
+        last, and land that is not the number of cells on the board.
         """
         self._check(frame)
         changed = np.flatnonzero(frame.owner != self._owner)

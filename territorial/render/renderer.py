@@ -75,9 +75,9 @@ class Renderer:
     ) -> Image:
         """Return a new picture, uint8 (h, w, 3).
 
-        ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked; ``land`` and
-        ``troops`` (P,) the cells and balances of seats 1..P; ``tick`` stands above the standings; ``terrain``
-        says what blocked cells are, "water" or "mountains".
+        ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked. ``land`` and
+        ``troops`` (P,) are the cells and balances of seats 1..P; ``tick`` stands above the standings;
+        ``terrain`` says what blocked cells are, "water" or "mountains".
         """
         cells, balances = self._per_seat("land", land), self._per_seat("troops", troops)
         scale = fitting_scale(owner.shape) if self._scale is None else self._scale

@@ -84,7 +84,7 @@ class PageServer(ThreadingMixIn, TCPServer):
     """Serves ``page`` at ``/`` and ``film`` at ``/film``, to GET and HEAD, and nothing else.
 
     Requests must name this very server in their Host header, or the pages of other sites could read
-    what is served here once their name is made to lead here (DNS rebinding): a server on a
+    what is served here once their name is made to lead here (DNS rebinding). A server on a
     loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
     no other site can redirect. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
     """

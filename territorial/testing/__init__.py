@@ -1,7 +1,7 @@
 """Checks for users: what always holds in a game, random play, whole episodes compared, stacks diagnosed.
 
 ``check_games`` raises where a game is not as the rules promise; ``play_games`` and ``play_episode`` play at
-random with a hook; ``check_determinism`` compares whole episodes; ``diagnose`` looks for what makes trainers
+random with a hook. ``check_determinism`` compares whole episodes; ``diagnose`` looks for what makes trainers
 fail, and ``territorial doctor module:function`` prints what it finds.
 """
 
