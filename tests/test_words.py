@@ -14,7 +14,7 @@ pytestmark = pytest.mark.checkout
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs/glossary.md"
-PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")), *ROOT.glob("docs/**/*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 CODE = [
     path
     for folder in ("territorial", "rllib_adapters", "benchmarks", "examples", "notebooks")

@@ -33,8 +33,9 @@ class MemoryWatch:
 
     It adds ``result["memory"]``, and a line of JSON to ``path``. That has ``iteration``, ``seconds`` since
     the first line of this process, and ``measure``, PSS or USS. It has ``total`` and ``private`` bytes of the
-    driver and all that it started, and ``kinds``, the bytes of each kind of process. :func:`plot_memory` draws the file.
-    What processes of Ray on other machines take, and those of a cluster that was there before, is not in it.
+    driver and all that it started, and ``kinds``, the bytes of each kind of process. :func:`plot_memory`
+    draws the file. What processes of Ray on other machines take, and those of a cluster that was there
+    before, is not in it.
 
     Args:
         path: the file, made with its folder if it is not there; a run that goes on adds to what is there.
