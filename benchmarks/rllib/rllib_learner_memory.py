@@ -123,7 +123,7 @@ def learn(seats: int, warm: bytes, sample: bytes) -> dict[str, int]:
     )[MAIN]
     rows, tables = len(batch["rewards"]), table_bytes(batch)
     del batch
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is reset
     before = resident("VmRSS")
     learner.update(episodes=pickle.loads(sample), num_epochs=1, minibatch_size=MINIBATCH)
     return {"rows": rows, "tables": tables, "before": before, "peak": resident("VmHWM")}

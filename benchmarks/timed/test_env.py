@@ -22,7 +22,7 @@ def test_steps_of_32_agents_with_feature_observations(benchmark):
             {agent: int(rng.choice(legal[agent])) if rng.random() < 0.1 else 0 for agent in env.agents}
         )
         observations, *_ = env.step(script[-1])
-    assert len(env.agents) == 32  # nobody has died: every step timed serves all of them
+    assert len(env.agents) == 32  # no agent has died: every step timed serves all of them
 
     def play():
         for actions in script:

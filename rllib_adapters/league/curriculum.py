@@ -134,7 +134,7 @@ def _learn(learner: Any, env_config: Mapping[str, Any]) -> None:
 
 def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
     options = EnvConfig.from_config(env_config)
-    if options.layout == before:  # what was learned with one scale of inputs goes on with it
+    if options.layout == before:  # what was learned with one scale of inputs keeps it
         return
 
     def resize(_: str, module: Any) -> None:

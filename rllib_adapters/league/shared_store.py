@@ -89,7 +89,7 @@ class SharedStore(SnapshotStore):
             return
         there = ray.get(self._sender.about.remote(name))
         if there is None:
-            return  # what is no longer at home may be played on by whoever has it
+            return  # what is no longer at home may be played on by a process that has it
         with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
             if self.pack(name).manifest != there:
                 (self.path / name).rename(folder / name)

@@ -42,7 +42,7 @@ class ObservationLog:
         self._boards = FrameStore(layout, num_games, key_every=KEY_EVERY)
         self._tables = TableStore(num_games, sum(self._sizes))
         self._masks: list[npt.NDArray[np.uint8]] = []
-        self._joined_masks: npt.NDArray[np.uint8] | None = None  # once somebody looks at them
+        self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read
         self._legal = Legal(layout.num_players)
         self._known: dict[tuple[int, int], Frames] = {}
         self._is_changed = np.zeros(num_games, np.bool_)

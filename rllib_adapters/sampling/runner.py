@@ -277,7 +277,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             logp = dist.logp(actions)
         return {Columns.ACTIONS: actions, Columns.ACTION_LOGP: outputs.get(Columns.ACTION_LOGP, logp)}
 
-    # ---- what is told of it -----------------------------------------------------------------------
+    # ---- what is logged of it ---------------------------------------------------------------------
 
     def _report(self, episodes: list[MultiAgentEpisode], steps: int) -> None:
         """Call ``on_episode_end`` and log the metrics of a sample."""

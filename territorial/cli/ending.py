@@ -59,6 +59,6 @@ def _error_of_stdout(text: str = "") -> OSError | None:
 def _told(name: str, text: str, code: int) -> int:
     if sys.stdout is not None:
         _error_of_stdout()
-    with suppress(OSError):  # nobody can be told
+    with suppress(OSError):  # there is no reader
         print(f"{name}: {text}", file=sys.stderr, flush=True)
     return code

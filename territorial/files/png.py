@@ -100,7 +100,7 @@ def _check_place(kind: bytes, before: set[bytes]) -> None:
         raise PngError(f"it has two chunks {name}")
     if kind == b"tRNS":
         raise PngError("it has transparent colours (tRNS); flatten the picture")
-    if kind not in _PIXEL_CHUNKS and name[0].isupper():  # a capital: whoever reads on must understand it
+    if kind not in _PIXEL_CHUNKS and name[0].isupper():  # a capital: a reader must understand it
         raise PngError(f"it has a chunk {name}, which is not read here")
 
 

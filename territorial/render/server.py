@@ -89,7 +89,7 @@ class PageServer(ThreadingMixIn, TCPServer):
     no other site can redirect. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
     """
 
-    allow_reuse_address = os.name != "nt"  # there it would share the port with whoever has it
+    allow_reuse_address = os.name != "nt"  # there it would share the port with its owner
     daemon_threads = True
 
     def __init__(self, page: bytes, film: Feed, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -138,7 +138,7 @@ class PageServer(ThreadingMixIn, TCPServer):
         """Answer in a thread of its own."""
         try:
             super().process_request(request, client_address)
-        except Exception:  # such as no more threads: nobody else will
+        except Exception:  # such as no more threads: no other code will
             self._connections.release()
             raise
 
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.rfile.close()  # it would wait for every byte anew, and for any number of them
+        self.rfile.close()  # it would wait again for every byte, and for any number of them
         self.rfile = io.BufferedReader(RequestBytes(self.connection))
 
     def handle_one_request(self) -> None:
