@@ -69,14 +69,14 @@ COMMANDS = {
             "python benchmarks/media/render_speed.py",
             "python benchmarks/media/replay_cost.py",
             "python benchmarks/envs/vector_cost.py",
-            "python examples/search.py --out benchmarks/results/search_example.json",
+            "python examples/search.py --json benchmarks/results/search_example.json",
             "territorial bench --cold --json benchmarks/results/bench.json",
             "territorial bench --observe --json benchmarks/results/bench_observe.json",
-            "territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json",
-            "territorial bench --games 256 --threads 2 --observe"
+            "territorial bench --num-games 256 --threads 2 --json benchmarks/results/bench_threads2.json",
+            "territorial bench --num-games 256 --threads 2 --observe"
             " --json benchmarks/results/bench_threads2_observe.json",
-            "territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json",
-            "territorial bench --games 1 --observe --set decision_every=1 "
+            "territorial bench --num-games 64 --observe --json benchmarks/results/bench_lockstep.json",
+            "territorial bench --num-games 1 --observe --set decision_every=1 "
             "--json benchmarks/results/bench_tick.json",
             "python benchmarks/engine/parts.py --rounds 5 --json benchmarks/results/parts.json",
             "python benchmarks/engine/counts.py",
@@ -105,7 +105,7 @@ COMMANDS = {
             "python benchmarks/rllib/rllib_boards.py",
             "python benchmarks/rllib/rllib_learner_memory.py",
             "python benchmarks/envs/learning.py",
-            "python benchmarks/envs/learning.py --seed 1 --out benchmarks/results/learning_rllib_seed_1.json",
+            "python benchmarks/envs/learning.py --seed 1 --json benchmarks/results/learning_rllib_seed_1.json",
             "python benchmarks/envs/learning.py --trainer example",
             "python -m benchmarks.tables",
         ],

@@ -7,7 +7,7 @@ every player is improved in its own setting, and a player that does better in an
 there. Everything is one call of ``evaluate``: all players in all settings.
 
     python examples/coevolution.py                     a few minutes on two cores
-    python examples/coevolution.py --rounds 20 --episodes 48 --out coevolution.json
+    python examples/coevolution.py --generations 20 --episodes 48 --json coevolution.json
 """
 
 from __future__ import annotations
@@ -114,20 +114,51 @@ def improve(args: argparse.Namespace, pairs: list, rng: np.random.Generator, rou
 def main(argv: list[str] | None = None) -> list[dict]:
     """Evolve, print what there is after every round, and return the last pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pairs", type=int, default=5, help="pairs that are kept")
-    parser.add_argument("--children", type=int, default=4, help="settings tried in a round")
-    parser.add_argument("--offspring", type=int, default=3, help="children of every player in a round")
-    parser.add_argument("--episodes", type=int, default=16)
-    parser.add_argument("--too-hard", type=float, default=0.25, help="score of the best player")
-    parser.add_argument("--too-easy", type=float, default=0.97)
-    parser.add_argument("--processes", type=int, default=None)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="a file for the last pairs, as JSON")
+    parser.add_argument(
+        "--generations", type=int, default=5, help="generations of the search (default %(default)s)"
+    )
+    parser.add_argument("--pairs", type=int, default=5, help="pairs that are kept (default %(default)s)")
+    parser.add_argument(
+        "--children", type=int, default=4, help="new settings tried in each generation (default %(default)s)"
+    )
+    parser.add_argument(
+        "--offspring",
+        type=int,
+        default=3,
+        help="children of each player in a generation (default %(default)s)",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=int,
+        default=16,
+        help="episodes of each pair in an evaluation (default %(default)s)",
+    )
+    parser.add_argument(
+        "--too-hard",
+        type=float,
+        default=0.25,
+        help="score of the best player below which a setting is too hard (default %(default)s)",
+    )
+    parser.add_argument(
+        "--too-easy",
+        type=float,
+        default=0.97,
+        help="score of the best player above which a setting is too easy (default %(default)s)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=None,
+        help="worker processes that play the games (default one per usable core)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write the result as JSON to FILE; it holds the last pairs"
+    )
     args = parser.parse_args(argv)
     rng = np.random.default_rng(args.seed)
     pairs = [(TunedBot("first"), Niche())]
-    for round_ in range(1, args.rounds + 1):
+    for round_ in range(1, args.generations + 1):
         pairs = grow(args, pairs, rng, seed=10_000 * round_ + 5_000)
         pairs = improve(args, pairs, rng, round_)
         print(f"round {round_}: {len(pairs)} pairs, {len({bot.name for bot, _ in pairs})} players")
@@ -136,8 +167,8 @@ def main(argv: list[str] | None = None) -> list[dict]:
                 f"  {bot.name:12} interval {bot.interval}, share {bot.share}, daring {bot.daring} | {niche}"
             )
     result = [{"player": asdict(bot), "niche": asdict(niche)} for bot, niche in pairs]
-    if args.out:
-        write_file(args.out, f"{json.dumps(result, indent=1)}\n".encode())
+    if args.json:
+        write_file(args.json, f"{json.dumps(result, indent=1)}\n".encode())
     return result
 
 

@@ -6,7 +6,7 @@ by fresh ones: when the interval of its score lies above the mark. Every step th
 at the end, in the same table, so that what was forgotten on the way shows.
 
     python examples/curriculum.py
-    python examples/curriculum.py --mark 0.7 --rounds 40
+    python examples/curriculum.py --mark 0.7 --generations 40
 """
 
 from __future__ import annotations
@@ -40,12 +40,34 @@ def settings() -> dict[str, Setting]:
 def main(argv: list[str] | None = None) -> Evaluation:
     """Climb, and return the player's evaluation on all steps that it has reached."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--offspring", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=32)
-    parser.add_argument("--mark", type=float, default=0.55, help="the score that the interval must lie above")
-    parser.add_argument("--processes", type=int, default=None)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--generations", type=int, default=12, help="generations of the search (default %(default)s)"
+    )
+    parser.add_argument(
+        "--offspring",
+        type=int,
+        default=5,
+        help="children of each player in a generation (default %(default)s)",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=int,
+        default=32,
+        help="episodes of each pair in an evaluation (default %(default)s)",
+    )
+    parser.add_argument(
+        "--mark",
+        type=float,
+        default=0.55,
+        help="score that the interval must lie above (default %(default)s)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=None,
+        help="worker processes that play the games (default one per usable core)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
     args = parser.parse_args(argv)
     ladder, rng, step, best = settings(), np.random.default_rng(args.seed), 0, TunedBot("first")
     names = list(ladder)
@@ -60,7 +82,7 @@ def main(argv: list[str] | None = None) -> Evaluation:
             progress=False,
         )
 
-    for round_ in range(1, args.rounds + 1):
+    for round_ in range(1, args.generations + 1):
         family = [best, *(best.child(f"r{round_}-c{c}", rng) for c in range(args.offspring))]
         chosen = tried(family, [names[step]], seed=20_000 * round_).matrix().value[:, 0]
         best = family[int(chosen.argmax())]

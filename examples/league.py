@@ -4,7 +4,7 @@ One network of 4.9 million parameters learns from all 8 agents; after every iter
 and joins the opponents. At the end the network plays a few games against the untrained one.
 
     python examples/league.py
-    python examples/league.py --iterations 5 --runners 2 --store snapshots/
+    python examples/league.py --iterations 5 --env-runners 2 --store snapshots/
 """
 
 from __future__ import annotations
@@ -63,9 +63,11 @@ def megabytes() -> float:
 def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
     """Return the algorithm, with the untrained network as the first snapshot."""
     game = GameConfig(
-        height=options.size, width=options.size, num_players=options.agents + options.bots + options.frozen
+        height=options.side,
+        width=options.side,
+        num_players=options.agent_seats + options.bot_seats + options.snapshot_seats,
     )
-    seats = options.agents, options.bots, options.frozen
+    seats = options.agent_seats, options.bot_seats, options.snapshot_seats
     env_config = {"config": game, "league": table(*seats, [UNTRAINED])}
     settings = settings_of(env_config)
     torch.manual_seed(options.seed)
@@ -74,10 +76,11 @@ def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
         arrays = {name: tensor.numpy() for name, tensor in weights.items()}
         store.add(UNTRAINED, arrays, ReferenceModule.manifest(settings, iteration=0))
     config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
-    config.env_runners(num_env_runners=options.runners, sample_timeout_s=None)  # however long a sample takes
+    # No timeout: however long a sample takes.
+    config.env_runners(num_env_runners=options.env_runners, sample_timeout_s=None)
     config.training(
-        train_batch_size_per_learner=options.steps,
-        minibatch_size=min(64, options.steps),
+        train_batch_size_per_learner=options.iteration_steps,
+        minibatch_size=min(64, options.iteration_steps),
         num_epochs=1,
         lr=1e-4,
         gamma=0.995,
@@ -91,7 +94,7 @@ def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
 
 def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStore) -> list[Row]:
     """Train, freezing a copy after every iteration, and return what each took."""
-    rows, seats = [], (options.agents, options.bots, options.frozen)
+    rows, seats = [], (options.agent_seats, options.bot_seats, options.snapshot_seats)
     for i in range(1, options.iterations + 1):
         start = time.perf_counter()
         result = algorithm.train()
@@ -125,9 +128,11 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
     All else is as in training at its beginning; every game is cut after ``eval_steps`` decisions.
     """
     game = GameConfig(
-        height=options.size, width=options.size, num_players=options.agents + options.bots + options.frozen
+        height=options.side,
+        width=options.side,
+        num_players=options.agent_seats + options.bot_seats + options.snapshot_seats,
     )
-    league = table(options.agents, options.bots, options.frozen, [UNTRAINED])
+    league = table(options.agent_seats, options.bot_seats, options.snapshot_seats, [UNTRAINED])
     env_config = {"config": game, "league": league, "max_steps": options.eval_steps}
     env = TerritorialMultiAgentEnv(env_config)
     players = opponents_of(pool_settings(settings_of(env_config), store, [ReferenceModule]))
@@ -155,17 +160,43 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--iterations", type=int, default=3)
-    add("--agents", type=int, default=8, help="seats that learn")
-    add("--bots", type=int, default=12)
-    add("--frozen", type=int, default=12, help="seats of frozen opponents")
-    add("--size", type=int, default=256, help="rows and columns of the map")
-    add("--steps", type=int, default=64, help="decisions of an iteration")
-    add("--runners", type=int, default=1, help="processes that play")
-    add("--eval-games", type=int, default=2)
-    add("--eval-steps", type=int, default=40, help="decisions after which a game is cut")
-    add("--seed", type=int, default=0)
-    add("--store", default=None, help="folder of the snapshots; a temporary one if not given")
+    add(
+        "--iterations",
+        type=int,
+        default=3,
+        help="training iterations of the run (default %(default)s)",
+    )
+    add(
+        "--agent-seats",
+        type=int,
+        default=8,
+        help="seats of a game that learning agents control (default %(default)s)",
+    )
+    add("--bot-seats", type=int, default=12, help="seats of bots (default %(default)s)")
+    add("--snapshot-seats", type=int, default=12, help="seats of snapshots (default %(default)s)")
+    add(
+        "--side",
+        type=int,
+        default=256,
+        help="rows and columns of a square map, in cells (default %(default)s)",
+    )
+    add(
+        "--iteration-steps",
+        type=int,
+        default=64,
+        help="environment steps of a training iteration, over all games and env runners "
+        "(default %(default)s)",
+    )
+    add("--env-runners", type=int, default=1, help="processes that collect samples (default %(default)s)")
+    add("--eval-games", type=int, default=2, help="games of each evaluation (default %(default)s)")
+    add(
+        "--eval-steps",
+        type=int,
+        default=40,
+        help="decisions after which a game of an evaluation is cut (default %(default)s)",
+    )
+    add("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    add("--store", default=None, help="folder of the SnapshotStore (default a temporary folder)")
     return parser.parse_args(arguments)
 
 
@@ -176,7 +207,7 @@ def main(arguments: list[str]) -> None:
         "RAY_worker_niceness", "0"
     )  # Ray's own default, 15, starves runners of a busy machine
     ray.init(
-        num_cpus=options.runners + 1,
+        num_cpus=options.env_runners + 1,
         object_store_memory=200_000_000,
         include_dashboard=False,
         log_to_driver=False,
@@ -189,8 +220,9 @@ def main(arguments: list[str]) -> None:
         algorithm = build(options, store)
         built = Row("building", time.perf_counter() - start, 0, 0, megabytes())
         print(
-            f"{options.agents} learning agents, {options.bots} bots and {options.frozen} frozen opponents on "
-            f"{options.size} x {options.size} cells; built in {built.seconds:.0f} s",
+            f"{options.agent_seats} learning agents, {options.bot_seats} bots and "
+            f"{options.snapshot_seats} snapshots on {options.side} x {options.side} cells; "
+            f"built in {built.seconds:.0f} s",
             flush=True,
         )
         rows = [built, *train(options, algorithm, store)]

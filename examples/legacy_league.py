@@ -5,7 +5,7 @@ batches of 64 and minibatches of 16, two runners, 256 x 256 cells and 32 players
 surrounds it: the observations are packed boards, the bots own neither model nor dummy batch, and the frozen
 copies share one memory-mapped copy of each snapshot. docs/old_api_stack.md explains it, and how to move on.
 
-    python examples/legacy_league.py --iterations 2 --capacity 32
+    python examples/legacy_league.py --iterations 2 --policy-map-capacity 32
 """
 
 from __future__ import annotations
@@ -102,17 +102,36 @@ def memory_of_all() -> float:
 def main() -> None:
     """Build, train, and say what it took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--iterations", type=int, default=2)
-    parser.add_argument("--capacity", type=int, default=100, help="policy_map_capacity")
-    parser.add_argument("--runners", type=int, default=2)
-    parser.add_argument("--size", type=int, default=256, help="rows and columns of the map")
-    parser.add_argument("--players", type=int, default=32)
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        default=2,
+        help="training iterations of the run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--policy-map-capacity",
+        type=int,
+        default=100,
+        help="RLlib's policy_map_capacity, policies kept in memory (default %(default)s)",
+    )
+    parser.add_argument(
+        "--env-runners", type=int, default=2, help="processes that collect samples (default %(default)s)"
+    )
+    parser.add_argument(
+        "--side",
+        type=int,
+        default=256,
+        help="rows and columns of a square map, in cells (default %(default)s)",
+    )
+    parser.add_argument(
+        "--num-players", type=int, default=32, help="seats of the game, P (default %(default)s)"
+    )
     options = parser.parse_args()
-    game = GameConfig(height=options.size, width=options.size, num_players=options.players)
-    ray.init(num_cpus=options.runners + 1, object_store_memory=400_000_000, include_dashboard=False)
+    game = GameConfig(height=options.side, width=options.side, num_players=options.num_players)
+    ray.init(num_cpus=options.env_runners + 1, object_store_memory=400_000_000, include_dashboard=False)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        algorithm = make_config(game, folder, options.capacity, options.runners).build_algo()
+        algorithm = make_config(game, folder, options.policy_map_capacity, options.env_runners).build_algo()
         print(f"built in {time.perf_counter() - start:.0f} s: {memory_of_all():,.0f} MB over all processes")
         for i in range(options.iterations):
             start = time.perf_counter()

@@ -36,7 +36,7 @@ class Args:
     height: int = 32
     width: int = 32
     num_players: int = 4
-    num_agents: int = 2  # seats that learn; bots have the others
+    agent_seats: int = 2  # seats that learn; bots have the others
     bot: str = "novice"
     decision_every: int = 50  # ticks: a policy that launches at every chance must not launch too often
     num_games: int = 16
@@ -72,7 +72,7 @@ class Trunk(nn.Module):
 
 def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialVec:
     """Return games of the learning seats and bots."""
-    seats = ["agent"] * args.num_agents + [args.bot] * (args.num_players - args.num_agents)
+    seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     return territorial.make_vec(
         num_games,
         args.height,
@@ -180,7 +180,7 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
     policy = make_policy(args, env)
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
     seen, info = env.reset(args.seed)
-    started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.num_agents)
+    started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.agent_seats)
     for iteration in range(1, args.total_steps // (args.rollout * args.num_games) + 1):
         kept: dict[str, list] = {
             key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")

@@ -45,12 +45,18 @@ Act = Callable[[territorial.TerritorialVec], np.ndarray]
 def main(argv: list[str] | None = None) -> int:
     """Play, print places, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--games", type=int, default=60)
-    parser.add_argument("--candidates", type=int, default=12, help="moves that are tried (12)")
-    parser.add_argument("--rollouts", type=int, default=4, help="times that each is played on (4)")
-    parser.add_argument("--horizon", type=int, default=12, help="steps of a rollout (12)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--games", type=int, default=60, help="games to play (default %(default)s)")
+    parser.add_argument(
+        "--candidates", type=int, default=12, help="moves that are tried (default %(default)s)"
+    )
+    parser.add_argument(
+        "--rollouts", type=int, default=4, help="rollouts of each move that is tried (default %(default)s)"
+    )
+    parser.add_argument(
+        "--horizon", type=int, default=12, help="steps of a rollout of the search (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON to FILE")
     args = parser.parse_args(argv)
     began, rng = time.perf_counter(), np.random.default_rng(args.seed)
     search = Search(args.candidates, args.rollouts, args.horizon, rng)
@@ -61,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     (alone, alone_half), (searched, searched_half) = found.values()
     is_better = searched + searched_half < alone - alone_half
     print(f"the search is {'' if is_better else 'not '}better with disjoint intervals")
-    if args.out is not None:
+    if args.json is not None:
         result = {
             "machine": machine(),
             "versions": versions(),
@@ -74,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
                 for name, (mean, half) in found.items()
             },
         }
-        write_file(args.out, f"{json.dumps(result, indent=2)}\n".encode())
+        write_file(args.json, f"{json.dumps(result, indent=2)}\n".encode())
     return int(args.games >= 20 and not is_better)
 
 

@@ -4,8 +4,8 @@ The ``territorial.league.League`` says who plays the next game, hears how games 
 the copies' weights are in a ``SnapshotStore``. Everything that is needed to go on is in one folder: run it
 again with the same ``--folder`` and it goes on where it was. Needs PyTorch, and openskill for ratings.
 
-    python examples/torch_league.py --folder runs/small                   some minutes on two cores
-    python examples/torch_league.py --folder runs/small --iterations 40   goes on
+    python examples/torch_league.py --run runs/small                   some minutes on two cores
+    python examples/torch_league.py --run runs/small --iterations 40   resume
     territorial league show runs/small/league.npz                         the standings
 """
 
@@ -164,14 +164,23 @@ def load_learner(path: Path, policy: BoardPolicy, optimizer: torch.optim.Optimiz
 def main(argv: list[str] | None = None) -> League:
     """Train, and return the league."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--iterations", type=int, default=20, help="in all, those before a stop included")
-    parser.add_argument("--num-games", type=int, default=16)
-    parser.add_argument("--rollout", type=int, default=64)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", type=Path, required=True, help="folder of the run")
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        default=20,
+        help="training iterations of the run; those before a stop count (default %(default)s)",
+    )
+    parser.add_argument(
+        "--num-games", type=int, default=16, help="games that run side by side (default %(default)s)"
+    )
+    parser.add_argument(
+        "--rollout", type=int, default=64, help="steps of each game in a rollout (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
     given = parser.parse_args(argv)
     args = Args(seed=given.seed, num_games=given.num_games, rollout=given.rollout)
-    store, checkpoints = SnapshotStore(given.folder / "snapshots"), Checkpoints(given.folder / "checkpoints")
+    store, checkpoints = SnapshotStore(given.run / "snapshots"), Checkpoints(given.run / "checkpoints")
     latest = checkpoints.latest()
     league = League.load(latest / "league.npz") if latest else new_league(args.seed)
     layout_of = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).game.layout
@@ -200,7 +209,7 @@ def main(argv: list[str] | None = None) -> League:
             f"iteration {league.steps['main']}: {league.num_games} games, loss {loss:.3f}, rating "
             f"{rating:.1f}" + f", frozen {name}" * bool(name)
         )
-    league.save(given.folder / "league.npz")
+    league.save(given.run / "league.npz")
     return league
 
 

@@ -79,7 +79,7 @@ def test_each_table_has_one_place():
 
 def test_the_shape_of_games_is_written_down(tmp_path, capsys):
     path = tmp_path / "shape.json"
-    assert script("benchmarks/bots/mixed_shape.py").main(["--games", "3", "--out", str(path)]) == 0
+    assert script("benchmarks/bots/mixed_shape.py").main(["--games", "3", "--json", str(path)]) == 0
     result = json.loads(path.read_text())
     assert result["games"] == 3
     assert sum(bot["win_share"] for bot in result["bots"].values()) == pytest.approx(1)
@@ -91,7 +91,7 @@ def test_the_shape_of_games_is_written_down(tmp_path, capsys):
 
 def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
     path = tmp_path / "store.json"
-    arguments = ["--size", "small", "--steps", "8000", "--out", str(path)]
+    arguments = ["--size", "small", "--steps", "8000", "--json", str(path)]
     assert script("benchmarks/decode/frame_store.py").main(arguments) == 0
     result = json.loads(path.read_text())
     assert result["game_steps"] == 8000
@@ -104,7 +104,7 @@ def test_what_a_frame_store_takes_is_written_down(tmp_path, capsys):
 
 def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
     path = tmp_path / "render.json"
-    code = script("benchmarks/media/render_speed.py").main(["--size", "small", "--out", str(path)])
+    code = script("benchmarks/media/render_speed.py").main(["--size", "small", "--json", str(path)])
     result = json.loads(path.read_text())
     decides = result["rates"][result["decides"]]
     assert code == (0 if decides["per_s"] >= 200 else 1)
@@ -116,7 +116,7 @@ def test_how_fast_pictures_come_is_written_down(tmp_path, capsys):
 
 def test_what_replays_take_is_written_down(tmp_path, capsys):
     path = tmp_path / "replay.json"
-    arguments = ["--size", "small", "--steps", "4000", "--out", str(path)]
+    arguments = ["--size", "small", "--steps", "4000", "--json", str(path)]
     assert script("benchmarks/media/replay_cost.py").main(arguments) == 0
     result = json.loads(path.read_text())
     bots, busy = result["games"].values()

@@ -2,7 +2,7 @@
 """What bots cost a step: games of 32 of a kind, compared with the same games replayed from their launches.
 
     python benchmarks/bots/bot_cost.py                  all bots, benchmarks/results/bot_cost.json
-    python benchmarks/bots/bot_cost.py --bots drip,vulture
+    python benchmarks/bots/bot_cost.py --bot-names drip,vulture
 
 Both runs make the same launches in the same kernel; only one of them asks bots which. Whole games at full
 size, several side by side. The goal is 3 microseconds an environment step for 32 seats.
@@ -71,22 +71,41 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bots", default=",".join(bots.NAMES), help="names, separated by commas")
+    parser.add_argument(
+        "--bot-names",
+        default=",".join(bots.NAMES),
+        help="bots, by name and separated by commas (default %(default)s)",
+    )
     whole = options.whole(1, 1000)
-    parser.add_argument("--games", type=whole, default=4, help="games side by side (default 4)")
-    parser.add_argument("--repeats", type=whole, default=9, help="runs of each kind (default 9)")
-    parser.add_argument("--size", choices=SIZES, default="full", help="small: 64 x 64, for a quick look")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--num-games", type=whole, default=4, help="games that run side by side (default %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=whole, default=9, help="times that each case is measured (default %(default)s)"
+    )
+    parser.add_argument(
+        "--size",
+        choices=SIZES,
+        default="full",
+        help="size of the measurement; small: 64 x 64 cells (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
-    names = [bots.canonical(name) for name in parsed.bots.split(",")]
+    names = [bots.canonical(name) for name in parsed.bot_names.split(",")]
     fields = {name: (name,) * 32 for name in names}
     fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == 32}
     costs = {}
     for name, seats in fields.items():
-        costs[name] = cost = measure(SIZES[parsed.size], seats, parsed.games, parsed.repeats)
+        costs[name] = cost = measure(SIZES[parsed.size], seats, parsed.num_games, parsed.rounds)
         print(
             f"{name:20} {cost['bots_us']:6.2f} us of {cost['step_us']:6.2f} us a step, "
-            f"{cost['steps'] / parsed.games:6.0f} steps a game",
+            f"{cost['steps'] / parsed.num_games:6.0f} steps a game",
             flush=True,
         )
     result = {
@@ -94,12 +113,12 @@ def main(argv: list[str] | None = None) -> int:
         "rules_version": territorial.RULES_VERSION,
         "machine": machine(),
         "size": parsed.size,
-        "games": parsed.games,
-        "repeats": parsed.repeats,
+        "games": parsed.num_games,
+        "repeats": parsed.rounds,
         "goal_us": GOAL_US,
         "fields": costs,
     }
-    options.write_json(str(parsed.out), result)
+    options.write_json(str(parsed.json), result)
     return int(max(cost["bots_us"] for cost in costs.values()) > GOAL_US)
 
 

@@ -51,10 +51,28 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     whole = options.whole(1, 1_000_000)
-    parser.add_argument("--fair-games", type=whole, default=4000, help="games of each kind (default 4000)")
-    parser.add_argument("--games", type=whole, default=200, help="games of each field (default 200)")
-    parser.add_argument("--processes", type=options.whole(1, 1024), default=usable_cores())
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--fair-games",
+        type=whole,
+        default=4000,
+        help="games of each kind in the fairness test (default %(default)s)",
+    )
+    parser.add_argument(
+        "--games", type=whole, default=200, help="games to play; so many of each field (default %(default)s)"
+    )
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, 1024),
+        default=usable_cores(),
+        help="worker processes that play the games (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     fairness = {}
     for name in FAIR_BOTS:
@@ -80,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
             for name, shape in to_the_end.items()
         },
     }
-    options.write_json(str(parsed.out), result)
+    options.write_json(str(parsed.json), result)
     return 0
 
 

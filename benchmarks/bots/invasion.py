@@ -2,8 +2,8 @@
 """Who can invade whom: every bot on a quarter of the seats of a field of every other bot.
 
     python benchmarks/bots/invasion.py                     all bots, benchmarks/results/invasion.json
-    python benchmarks/bots/invasion.py --bots settler,besieger,opportunist,turtle --games 100 --out small.json
-    python benchmarks/bots/invasion.py --only-compare      what has changed since the result that is there
+    python benchmarks/bots/invasion.py --bot-names settler,besieger,turtle --games 100 --json small.json
+    python benchmarks/bots/invasion.py --check             what has changed since the result that is there
     python benchmarks/bots/invasion.py --draw      docs/images/invasion.png, of the result that is there
 
 For each pair the report has the wins of the invader as multiples of its fair share. It has a quarter of the
@@ -64,21 +64,43 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bots", default=",".join(bots.NAMES), help="names, separated by commas")
     parser.add_argument(
-        "--games", type=options.whole(1, 10_000), default=GAMES, help=f"a pair (default {GAMES})"
+        "--bot-names",
+        default=",".join(bots.NAMES),
+        help="bots, by name and separated by commas (default %(default)s)",
     )
-    parser.add_argument("--processes", type=options.whole(1, 1024), default=usable_cores())
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
     parser.add_argument(
-        "--only-compare", action="store_true", help="write nothing; exit code 1 if a cell has changed"
+        "--games",
+        type=options.whole(1, 10_000),
+        default=GAMES,
+        help="games to play; so many of each pair (default %(default)s)",
     )
-    parser.add_argument("--draw", action="store_true", help=f"play nothing, draw {PICTURE}")
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, 1024),
+        default=usable_cores(),
+        help="worker processes that play the games (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit code 1 if the result differs from what is on file",
+    )
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing; draw the result that is on file"
+    )
     parsed = parser.parse_args(argv)
     if parsed.draw:
-        draw_matrix(json.loads(parsed.out.read_text(encoding="utf-8")), PICTURE)
+        draw_matrix(json.loads(parsed.json.read_text(encoding="utf-8")), PICTURE)
         return 0
-    names = [bots.canonical(name) for name in parsed.bots.split(",")]
+    names = [bots.canonical(name) for name in parsed.bot_names.split(",")]
     pairs = [(invader, field) for invader in names for field in names if invader != field]
     records = play(CONFIG, pairs, parsed.games, parsed.processes)
     hardest = [(name, HARDEST) for name in names if name != HARDEST]
@@ -99,13 +121,13 @@ def main(argv: list[str] | None = None) -> int:
     }
     print_matrix(names, result["fair"])
     changed = []
-    if parsed.out.exists():
-        kept = json.loads(parsed.out.read_text(encoding="utf-8"))
+    if parsed.json.exists():
+        kept = json.loads(parsed.json.read_text(encoding="utf-8"))
         changed = changes(kept, result)
         print_changes(kept, result, changed)
-    if parsed.only_compare:
+    if parsed.check:
         return 1 if changed else 0
-    options.write_json(str(parsed.out), result)
+    options.write_json(str(parsed.json), result)
     return 0
 
 

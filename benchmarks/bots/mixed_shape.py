@@ -51,14 +51,25 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--games", type=options.whole(1, len(LINEUP.seeds)), default=len(LINEUP.seeds))
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--games",
+        type=options.whole(1, len(LINEUP.seeds)),
+        default=len(LINEUP.seeds),
+        help="games to play; the first of the recorded ones (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     started = time.perf_counter()
     result = report(play(LINEUP.seeds[: parsed.games]), LINEUP.seeds[: parsed.games])
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"{parsed.games} games in {time.perf_counter() - started:.0f} s; written to {parsed.out}")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
+    print(f"{parsed.games} games in {time.perf_counter() - started:.0f} s; written to {parsed.json}")
     return 0
 
 

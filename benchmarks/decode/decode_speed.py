@@ -60,7 +60,12 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", default=str(RESULT), metavar="FILE", help=f"default {RESULT}; - for stdout")
+    parser.add_argument(
+        "--json",
+        default=str(RESULT),
+        metavar="FILE",
+        help="write the result as JSON to FILE; - is stdout (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     batch = observations()
     result = report(onehot_seconds(batch), other_seconds(batch))

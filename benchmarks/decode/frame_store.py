@@ -78,13 +78,13 @@ def main(argv: list[str] | None = None) -> int:
     layout = ObsLayout(height=config.height, width=config.width, num_players=config.num_players)
     run = fill(config, layout, parsed)
     result = report(parsed, layout, run)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     print(table(result))
     print(
         f"{result['bytes_per_game_step']:,.0f} bytes a game step, {LIMIT:,} allowed; "
         f"{result['boards_compared']} boards compared: {'good' if result['is_good'] else 'NOT GOOD'}; "
-        f"written to {parsed.out}"
+        f"written to {parsed.json}"
     )
     return 0 if result["is_good"] else 1
 
@@ -94,11 +94,32 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=CONFIGS, default="full", help="256 x 256 with 32 seats, or less")
-    parser.add_argument("--steps", type=options.whole(1000, 10**9), default=1_000_000, help="game steps")
-    parser.add_argument("--key-every", type=options.whole(1, 10**6), default=64, help="see FrameStore")
+    parser.add_argument(
+        "--size",
+        choices=CONFIGS,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=options.whole(1000, 10**9),
+        default=1_000_000,
+        help="environment steps to run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--key-every",
+        type=options.whole(1, 10**6),
+        default=64,
+        help="steps from one key frame of a frame store to the next (default %(default)s)",
+    )
     options.add_seed_option(parser, "seed of the batch")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

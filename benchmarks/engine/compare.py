@@ -62,9 +62,19 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("old", nargs="?", default="HEAD", help="revision to compare with (default HEAD)")
     parser.add_argument("new", nargs="?", help=f"revision to judge (default: {AS_IT_IS})")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each, medians are taken (default 5)")
-    parser.add_argument("--steps", type=int, default=600, help="steps of every batch and run (default 600)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        help="times that each case is measured; the median counts (default %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=600,
+        help="environment steps to run; so many of each batch and run (default %(default)s)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE")
     return parser.parse_args(argv)
 
 

@@ -50,8 +50,16 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--games", type=options.whole(1, 1000), default=8, help="games to count in (8)")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--games", type=options.whole(1, 1000), default=8, help="games to play (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     steps = []
     for seed in range(parsed.games):
@@ -71,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     result["floor_us"] = {
         name: floor(counts, result["smallest_ns"]) for name, counts in result["per_step"].items() if counts
     }
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(json.dumps({name: result[name] for name in ("per_step", "smallest_ns", "floor_us")}, indent=2))
     return 0
 

@@ -34,12 +34,12 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     compared = run(parsed.ticks, parsed.seed, parsed.processes, show=True)
     result = report(compared, parsed.processes, time.perf_counter() - started)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     for mismatch in compared.mismatches:
         print(mismatch, file=sys.stderr)
     verdict = "DIFFERENT" if compared.mismatches else "no difference"
-    print(f"{compared.ticks:,} ticks of {compared.games:,} games: {verdict}; written to {parsed.out}")
+    print(f"{compared.ticks:,} ticks of {compared.games:,} games: {verdict}; written to {parsed.json}")
     return 1 if compared.mismatches else 0
 
 
@@ -48,10 +48,26 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--ticks", type=options.whole(1, 10**9), default=1_000_000, help="ticks to compare")
-    parser.add_argument("--processes", type=options.whole(1, 1024), default=2, help="processes to share them")
+    parser.add_argument(
+        "--ticks",
+        type=options.whole(1, 10**9),
+        default=1_000_000,
+        help="ticks to compare (default %(default)s)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, 1024),
+        default=2,
+        help="worker processes that play the games (default %(default)s)",
+    )
     options.add_seed_option(parser, "seed of the first game; the next ones count up")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

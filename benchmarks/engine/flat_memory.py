@@ -51,11 +51,11 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     readings = play(CONFIGS[parsed.size], parsed.steps, parsed.seed)
     result = report(parsed, readings, time.perf_counter() - started)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     print(
         f"{result['growth']:.4f} times the memory after the warm-up, {LIMIT} allowed: "
-        f"{'flat' if result['is_flat'] else 'GROWING'}; written to {parsed.out}"
+        f"{'flat' if result['is_flat'] else 'GROWING'}; written to {parsed.json}"
     )
     return 0 if result["is_flat"] else 1
 
@@ -65,12 +65,26 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=CONFIGS, default="full", help="256 x 256 with 32 seats, or less")
     parser.add_argument(
-        "--steps", type=options.whole(1000, 10**9), default=1_000_000, help="environment steps"
+        "--size",
+        choices=CONFIGS,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=options.whole(1000, 10**9),
+        default=1_000_000,
+        help="environment steps to run (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the batch")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

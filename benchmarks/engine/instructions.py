@@ -2,7 +2,7 @@
 """Counts the instructions of a step, part by part: the same on every run, however busy the machine is.
 
     python benchmarks/engine/instructions.py                 four parts, 8 games, some minutes
-    python benchmarks/engine/instructions.py --games 2       a look
+    python benchmarks/engine/instructions.py --num-games 2   a look
     python benchmarks/engine/instructions.py --against v0.1  each part in that revision and in these files
 
 Another process (``counted_step.py``) brings games to all points of their lives and plays one more step, one
@@ -12,7 +12,7 @@ operations that wait for each other, each takes a cycle. So it shows how many in
 where no counter of the processor can be read. The result goes to benchmarks/results/instructions.json, and
 from there into docs/performance.md.
 
-With ``--against`` nothing is written unless ``--out`` says where. The exit code is then 1 if a part takes
+With ``--against`` nothing is written unless ``--json`` says where. The exit code is then 1 if a part takes
 over one per cent more instructions, and 2 if the two revisions did not play the same games.
 """
 
@@ -64,22 +64,37 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--games", type=options.whole(1, 64), default=8, help="games that play the step (8)")
-    parser.add_argument("--side", type=options.whole(8, 1024), default=256, help="of the map, in cells (256)")
-    parser.add_argument("--against", metavar="REV", help="revision to compare these files with")
-    parser.add_argument("--out", type=Path, help=f"default {RESULT}, and none with --against")
+    parser.add_argument(
+        "--num-games",
+        type=options.whole(1, 64),
+        default=8,
+        help="games that run side by side (default %(default)s)",
+    )
+    parser.add_argument(
+        "--side",
+        type=options.whole(8, 1024),
+        default=256,
+        help="rows and columns of a square map, in cells (default %(default)s)",
+    )
+    parser.add_argument("--against", metavar="REV", help="revision to compare these files with (default none)")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        help=f"write the result as JSON to FILE (default {RESULT}, and none with --against)",
+    )
     parsed = parser.parse_args(argv)
     try:
         if parsed.against is not None:
-            return compare(parsed.against, parsed.games, parsed.side, parsed.out)
-        result = measure(ROOT, parsed.games, parsed.side)
+            return compare(parsed.against, parsed.num_games, parsed.side, parsed.json)
+        result = measure(ROOT, parsed.num_games, parsed.side)
     except CannotCountError as error:
         print(error, file=sys.stderr)
         return 1
     for part, found in result["parts"].items():
         more = result["any_size"][part]["instructions"]
         print(f"{found['instructions']:10,.0f}  {found['per_cycle']:4.1f} a cycle  {part} ({more:,.0f})")
-    write(parsed.out or RESULT, result)
+    write(parsed.json or RESULT, result)
     return 0
 
 

@@ -167,15 +167,23 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="times that each case is measured (default %(default)s)"
+    )
     parsed = parser.parse_args(argv)
     rows: dict[str, dict[str, Any]] = {}
     for form, step_of in FORMS.items():
         for games in (1, 16, 256):
             rows |= compare(f"{form}, {games} games", step_of, games, parsed.rounds)
     result = {"machine": machine(), "versions": versions(), "rounds": parsed.rounds, "rows": rows}
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

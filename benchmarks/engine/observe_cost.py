@@ -57,13 +57,13 @@ def main(argv: list[str] | None = None) -> int:
         "limit_us": LIMIT,
         "forms": rows,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     print(f"{'observed':34}{'us a step':>10}{'cost':>8}{'lowest - highest':>20}")
     for form, row in rows.items():
         spread = f"({row['cost_us_lowest']:.1f} - {row['cost_us_highest']:.1f})"
         print(f"{form:34}{row['step_us']:10.1f}{row['cost_us']:8.1f}{spread:>20}")
-    print(f"at most {LIMIT:g} are allowed for the third; written to {parsed.out}")
+    print(f"at most {LIMIT:g} are allowed for the third; written to {parsed.json}")
     return 0 if is_met else 1
 
 
@@ -72,12 +72,26 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=CONFIGS, default="full", help="256 x 256 with 32 seats, or less")
     parser.add_argument(
-        "--steps", type=options.whole(STEPS_A_TURN, 10**7), default=6000, help="steps of every game"
+        "--size",
+        choices=CONFIGS,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=options.whole(STEPS_A_TURN, 10**7),
+        default=6000,
+        help="environment steps to run; so many of each game (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the batches")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

@@ -49,9 +49,18 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=600, help="steps of every batch, from 20 (default 600)")
-    parser.add_argument("--json", metavar="FILE", help="write the result there; - writes it to stdout alone")
-    parser.add_argument("--rounds", type=int, default=1, help="how often to time everything (1)")
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=600,
+        help="environment steps to run; so many of each batch; 20 or more (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the result as JSON to FILE; - is stdout, without the text"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="times that each case is measured (default %(default)s)"
+    )
     parsed = parser.parse_args(argv)
     if parsed.steps < CHUNKS:
         parser.error(f"--steps is {parsed.steps}; it must be {CHUNKS} or more")

@@ -43,8 +43,19 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=options.seconds, default=20.0, help="for each of them (default 20)")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--seconds",
+        type=options.seconds,
+        default=20.0,
+        help="seconds of measuring; for each peer (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     replay = recorded()
     naive, steps, digest = play_naively(replay, parsed.seconds)
@@ -58,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         result["rates"]["MAgent2 battle"] = play_magent(parsed.seconds)
     except ImportError:
         print("magent2, which is in the extra peers, is not installed and not measured", file=sys.stderr)
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, rates in result["rates"].items():
         steps_per_s, agents_per_s = rates["env_steps_per_s"], rates["agent_steps_per_s"]
         print(f"{name:24} {steps_per_s:12,.1f} steps/s {agents_per_s:14,.0f} agent-steps/s")

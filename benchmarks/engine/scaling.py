@@ -3,7 +3,7 @@
 
     python benchmarks/engine/scaling.py                     all curves, some minutes
     python benchmarks/engine/scaling.py --only map --quick  one of them, in seconds
-    python benchmarks/engine/scaling.py --plot              draw what was measured before
+    python benchmarks/engine/scaling.py --draw              draw what was measured before
 
 Every point is a batch with games at all points of the first LIFE steps of their lives, stepped for a
 second; the result is the median over chunks. On a map of another size or with other numbers of players games
@@ -57,17 +57,32 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=CURVES, action="append", help="one curve; may be given again")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the time, no more than 64 games")
-    parser.add_argument("--plot", action="store_true", help="measure nothing, draw the result there is")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--only",
+        choices=CURVES,
+        action="append",
+        help="case to measure; the others keep the result on file; repeat the option for more (default all)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="take a tenth of the time, with 64 games at most"
+    )
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing; draw the result that is on file"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
-    result = json.loads(parsed.out.read_text(encoding="utf-8")) if parsed.out.exists() else {"curves": {}}
-    if not parsed.plot:
+    result = json.loads(parsed.json.read_text(encoding="utf-8")) if parsed.json.exists() else {"curves": {}}
+    if not parsed.draw:
         result |= {"machine": machine(), "versions": versions(), "config_digest": CONFIG.hexdigest}
         for curve in parsed.only or CURVES:
             result["curves"][curve] = measure(curve, quick=parsed.quick)
-            parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if not parsed.quick:
         draw(result["curves"], PLOT)
     return 0

@@ -42,7 +42,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     if CORES < 2:
         parser.error("this process may use one processor; there is nothing to compare")
@@ -55,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         rows[f"{GAMES} games, {form}"] = gain_of_threads(arguments)
     tell("")
     result = {"machine": machine(), "versions": versions(), "threads": CORES, "gains": rows}
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(rows, indent=2))
     return 0
 

@@ -122,11 +122,29 @@ class Clock(BaseCallback):  # type: ignore[misc]
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=240, help="of training for each adapter (240)")
-    parser.add_argument("--eval-games", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=ADAPTERS, action="append")
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=240,
+        help="seconds of measuring; of training, for each adapter (default %(default)s)",
+    )
+    parser.add_argument(
+        "--eval-games", type=int, default=400, help="games of each evaluation (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    parser.add_argument(
+        "--only",
+        choices=ADAPTERS,
+        action="append",
+        help="case to measure; the others keep the result on file; repeat the option for more (default all)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     torch.set_num_threads(1)  # the networks are too small to share
     found = {name: learn(name, parsed) for name in parsed.only or ADAPTERS}
@@ -140,8 +158,8 @@ def main(argv: list[str] | None = None) -> int:
         "limit_s": LIMIT_S,
         "adapters": found,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     missed = [name for name, one in found.items() if is_missed(name, one, parsed.eval_games)]
     print("MISSED: " + ", ".join(missed) if missed else "all met")
     return int(bool(missed))

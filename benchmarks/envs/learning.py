@@ -210,7 +210,7 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
     after, _ = ppo.train(args, see)
     torch.manual_seed(seed)
     env = ppo.make(args, 1)
-    seats = ["agent"] * args.num_agents + [args.bot] * (args.num_players - args.num_agents)
+    seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     before = ppo.make_policy(args, env)
     return Trained(before, after, env.config, seats, vars(args))
 
@@ -257,13 +257,13 @@ def main(argv: list[str] | None = None) -> int:
     trainer, steps, minutes = TRAINERS[parsed.trainer]
     curve: list[Point] = []
     trained = trainer(parsed.steps or steps, parsed.minutes or minutes, parsed.seed, curve)
-    scores = compare(trained, parsed.games)
+    scores = compare(trained, parsed.eval_games)
     result = report(parsed, trained, curve, scores)
-    out = parsed.out or ROOT / "benchmarks" / "results" / f"learning_{parsed.trainer}.json"
+    out = parsed.json or ROOT / "benchmarks" / "results" / f"learning_{parsed.trainer}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     options.write_json(str(out), result)
-    if parsed.plot:
-        plot(result, parsed.plot)
+    if parsed.picture:
+        plot(result, parsed.picture)
     verdict = "better than all others" if result["better_than_all"] else "NOT better than all others"
     print(f"{verdict}, after {result['seconds']:.0f} s; written to {out}")
     return 0 if result["better_than_all"] else 1
@@ -274,13 +274,39 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trainer", choices=TRAINERS, default="rllib")
-    parser.add_argument("--steps", type=options.whole(1, 10**9), help="game steps to train for")
-    parser.add_argument("--minutes", type=float, help="at most as long; default 15, or 5 for the example")
-    parser.add_argument("--games", type=options.whole(2, 10**5), default=200, help="games of a comparison")
-    parser.add_argument("--seed", type=options.whole(0, 2**31), default=0)
-    parser.add_argument("--out", type=Path, help="the result; default benchmarks/results/learning_*.json")
-    parser.add_argument("--plot", type=Path, help="a picture of the curve; needs matplotlib")
+    parser.add_argument(
+        "--trainer", choices=TRAINERS, default="rllib", help="trainer to measure (default %(default)s)"
+    )
+    parser.add_argument(
+        "--steps",
+        type=options.whole(1, 10**9),
+        help="environment steps to run (default none; --minutes is the limit)",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="minutes of the run at most (default 15, or 5 for the example)",
+    )
+    parser.add_argument(
+        "--eval-games",
+        type=options.whole(2, 10**5),
+        default=200,
+        help="games of each evaluation (default %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=options.whole(0, 2**31), default=0, help="random seed (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        help="write the result as JSON to FILE (default benchmarks/results/learning_*.json)",
+    )
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        help="write a picture to FILE, which must end in .png; it shows the learning curve; needs matplotlib",
+    )
     return parser.parse_args(argv)
 
 
@@ -328,7 +354,7 @@ def report(
         "game_steps": curve[-1].steps,
         "seconds": round(curve[-1].seconds, 1),
         "cpu_seconds": round(curve[-1].cpu_seconds, 1),
-        "games": parsed.games,
+        "games": parsed.eval_games,
         "mean_place": {
             name: {"mean": round(score.place, 3), "half_interval": round(score.half, 3)}
             for name, score in scores.items()

@@ -85,11 +85,22 @@ class StepCounter(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ship
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trainer", choices=[trainer.package for trainer in TRAINERS])
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of each run (default {STEPS})")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="file of results, which keeps the others")
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=STEPS,
+        help="environment steps to run; so many of each run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULTS,
+        help="write the result as JSON to FILE; the results of other trainers stay (default %(default)s)",
+    )
     args = parser.parse_args()
     (trainer,) = (trainer for trainer in TRAINERS if trainer.package == args.trainer)
-    out = args.out.resolve()
+    out = args.json.resolve()
     with TemporaryDirectory() as folder, chdir(folder):  # some leave files where they are
         found = run(trainer, args.steps)
     known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}

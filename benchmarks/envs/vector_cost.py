@@ -53,9 +53,22 @@ RESULT = Path(__file__).parents[1] / "results" / "vector_cost.json"
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--size", choices=CONFIGS, default="full")
-    parser.add_argument("--steps", type=int, default=300, help="steps of each batch (300)")
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument(
+        "--size", choices=CONFIGS, default="full", help="size of the measurement (default %(default)s)"
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=300,
+        help="environment steps to run; so many of each batch (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     config = CONFIGS[parsed.size]
     script = legal_script(config, parsed.steps)
@@ -78,8 +91,8 @@ def main(argv: list[str] | None = None) -> int:
         "parallel": parallel(config, max(20, parsed.steps)),
         "parallel_goal": PARALLEL_GOAL,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    parsed.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(
         json.dumps(
             {key: result[key] for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")},

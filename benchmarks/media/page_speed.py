@@ -56,8 +56,16 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=CASES, default="full", help="which games (default full)")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--size", choices=CASES, default="full", help="size of the measurement (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     program = chromium.find()
     if program is None:
@@ -71,9 +79,9 @@ def main(argv: list[str] | None = None) -> int:
         "limit_ms": LIMIT,
         "games": rows,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"written to {parsed.out}")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
+    print(f"written to {parsed.json}")
     return 0 if all(row["script_ms"]["median"] <= LIMIT for row in rows) else 1
 
 

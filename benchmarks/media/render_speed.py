@@ -59,10 +59,10 @@ def main(argv: list[str] | None = None) -> int:
     moments = play(config, seats, parsed.seed)
     print(f"a game of {moments[-1].tick} ticks, {len(moments)} pictures", flush=True)
     result = report(parsed, config, seats, moments)
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     verdict = "good" if result["is_good"] else "NOT GOOD"
-    print(f"{result['decides']}: {LIMIT} a second wanted: {verdict}; written to {parsed.out}")
+    print(f"{result['decides']}: {LIMIT} a second wanted: {verdict}; written to {parsed.json}")
     return 0 if result["is_good"] else 1
 
 
@@ -71,9 +71,20 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=CONFIGS, default="full", help="256 x 256 with 32 seats, or less")
+    parser.add_argument(
+        "--size",
+        choices=CONFIGS,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
+    )
     options.add_seed_option(parser, "seed of the game")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

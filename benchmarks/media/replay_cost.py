@@ -79,10 +79,10 @@ def main(argv: list[str] | None = None) -> int:
         "steps": parsed.steps,
         "recording": recording,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     report(result)
-    print(f"written to {parsed.out}")
+    print(f"written to {parsed.json}")
     return 0 if parsed.size != "full" or all(map(meets_limits, games.values())) else 1
 
 
@@ -91,14 +91,25 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 seats, or less")
+    parser.add_argument(
+        "--size",
+        choices=SIZES,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
+    )
     parser.add_argument(
         "--steps",
         type=options.whole(STEPS_A_TURN, 10**8),
         default=300_000,
-        help="steps of games in every batch, all its games together",
+        help="environment steps to run; so many of each batch, over all its games (default %(default)s)",
     )
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

@@ -2,7 +2,7 @@
 """Works out what a league of 250 runners and 1,000 snapshots takes of machines, from measured unit costs.
 
     python benchmarks/memory/capacity_plan.py
-    python benchmarks/memory/capacity_plan.py --runners 60 --snapshots 300 --runners-a-node 15
+    python benchmarks/memory/capacity_plan.py --env-runners 60 --capacity 300 --env-runners-per-node 15
 
 Unit costs are those in benchmarks/results: league_memory.json (processes, weights), rllib_sampling.json
 (steps of a runner), rllib_learner_memory.json (bytes of experience) and snapshots_at_scale.json (what
@@ -76,26 +76,57 @@ def plan(
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runners", type=int, default=250)
-    parser.add_argument("--snapshots", type=int, default=1000)
-    parser.add_argument("--runners-a-node", type=int, default=25)
-    parser.add_argument("--batch", type=int, default=4_000_000, help="agent steps of an iteration")
-    parser.add_argument("--iteration", type=float, default=30.0, help="seconds of an iteration")
-    parser.add_argument("--out", type=Path, default=RESULTS / "capacity_plan.json")
+    parser.add_argument(
+        "--env-runners", type=int, default=250, help="processes that collect samples (default %(default)s)"
+    )
+    parser.add_argument(
+        "--capacity", type=int, default=1000, help="snapshots that the league keeps (default %(default)s)"
+    )
+    parser.add_argument(
+        "--env-runners-per-node",
+        type=int,
+        default=25,
+        help="env runners on each machine (default %(default)s)",
+    )
+    parser.add_argument(
+        "--agent-steps",
+        type=int,
+        default=4_000_000,
+        help="agent steps of a training iteration, over all games and env runners (default %(default)s)",
+    )
+    parser.add_argument(
+        "--iteration-seconds",
+        type=float,
+        default=30.0,
+        help="seconds of a training iteration (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULTS / "capacity_plan.json",
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     unit = unit_costs()
     found = plan(
-        unit, parsed.runners, parsed.snapshots, parsed.runners_a_node, parsed.batch, parsed.iteration
+        unit,
+        parsed.env_runners,
+        parsed.capacity,
+        parsed.env_runners_per_node,
+        parsed.agent_steps,
+        parsed.iteration_seconds,
     )
-    asked = {"runners": parsed.runners, "snapshots": parsed.snapshots, "unit_costs": unit}
-    parsed.out.write_text(json.dumps({**asked, **found}, indent=1) + "\n", encoding="utf-8")
+    asked = {"runners": parsed.env_runners, "snapshots": parsed.capacity, "unit_costs": unit}
+    parsed.json.write_text(json.dumps({**asked, **found}, indent=1) + "\n", encoding="utf-8")
     memory, moved = found["memory_a_node"], found["an_iteration"]
     fixed = sum(value for name, value in memory.items() if name != "snapshots_in_files")
     print(
         f"{found['nodes']} nodes of {found['cores_a_node']} cores: {fixed / GB:.1f} GB each that must be "
-        f"there, {memory['snapshots_unevictable'] / MB:.0f} MB of it for {parsed.snapshots:,} snapshots;\n"
+        f"there, {memory['snapshots_unevictable'] / MB:.0f} MB of it for {parsed.capacity:,} snapshots;\n"
         f"up to {memory['snapshots_in_files'] / GB:.0f} GB of files worth keeping in memory, as much disk;\n"
-        f"an iteration of {parsed.batch:,} agent steps: {moved['weights_to_nodes'] / MB:,.0f} MB of weights, "
+        f"an iteration of {parsed.agent_steps:,} agent steps: "
+        f"{moved['weights_to_nodes'] / MB:,.0f} MB of weights, "
         f"{moved['a_new_snapshot'] / MB:,.0f} MB for a new snapshot, {moved['experience'] / GB:,.1f} GB of "
         f"experience; runners make {found['agent_steps_a_second']:,.0f} agent steps a second"
     )

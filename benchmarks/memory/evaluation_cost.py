@@ -180,16 +180,32 @@ def algorithm_pairs(folder: str, pairs: int, episodes: int) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--policies", type=int, default=64)
-    parser.add_argument("--settings", type=int, default=16)
-    parser.add_argument("--episodes", type=int, default=4)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=4, help="pairs timed with an algorithm of their own")
+    parser.add_argument(
+        "--policies", type=int, default=64, help="policies that are compared (default %(default)s)"
+    )
+    parser.add_argument(
+        "--settings", type=int, default=16, help="settings that are compared (default %(default)s)"
+    )
+    parser.add_argument(
+        "--episodes", type=int, default=4, help="episodes of each pair in an evaluation (default %(default)s)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=2, help="worker processes that play the games (default %(default)s)"
+    )
+    parser.add_argument(
+        "--timed-pairs", type=int, default=4, help="pairs timed with an algorithm each (default %(default)s)"
+    )
     parser.add_argument("--pairs-of", help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     if parsed.pairs_of:
-        algorithm_pairs(parsed.pairs_of, parsed.pairs, parsed.episodes)
+        algorithm_pairs(parsed.pairs_of, parsed.timed_pairs, parsed.episodes)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         store, parameters = filled_store(folder, parsed.policies)
@@ -197,7 +213,7 @@ def main(argv: list[str] | None = None) -> int:
         one = timed(store, names[:1], parsed.settings, parsed.episodes, parsed.processes)
         many = timed(store, names, parsed.settings, parsed.episodes, parsed.processes)
         command = [sys.executable, "-W", "ignore", __file__, "--pairs-of", folder]
-        command += ["--pairs", str(parsed.pairs), "--episodes", str(parsed.episodes)]
+        command += ["--timed-pairs", str(parsed.timed_pairs), "--episodes", str(parsed.episodes)]
         ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     pairs = json.loads(ended.stdout.splitlines()[-1])
     count = many["policies"] * many["settings"]
@@ -216,7 +232,7 @@ def main(argv: list[str] | None = None) -> int:
         "algorithm_a_pair": each_pair,
         "algorithms_all_pairs_extrapolated": {key: value * count for key, value in each_pair.items()},
     }
-    parsed.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     each, in_all = result["algorithm_a_pair"], result["algorithms_all_pairs_extrapolated"]
     print(
         f"{count} pairs, {many['games']} games: {many['seconds']:.0f} s on {parsed.processes} processes, "

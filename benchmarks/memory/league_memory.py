@@ -427,8 +427,19 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="+", metavar="CASE", help="the others keep what the file has")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="CASE",
+        help="case to measure; the others keep the result on file (default all)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)  # what the processes are given
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
@@ -440,7 +451,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     subprocess.run([sys.executable, "-m", "territorial", "warmup"], check=True)
     subprocess.run([sys.executable, "-c", COMPILE], check=True)
-    found = json.loads(parsed.out.read_text(encoding="utf-8"))["cases"] if parsed.only else {}
+    found = json.loads(parsed.json.read_text(encoding="utf-8"))["cases"] if parsed.only else {}
     for name in CASES:
         if parsed.only and name not in parsed.only:
             continue
@@ -455,9 +466,9 @@ def main(argv: list[str] | None = None) -> int:
         "measure": PSS,
         "cases": found,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"written to {parsed.out}")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
+    print(f"written to {parsed.json}")
     return 0
 
 

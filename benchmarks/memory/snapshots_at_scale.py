@@ -3,7 +3,7 @@
 processes that play with all of them.
 
     python benchmarks/memory/snapshots_at_scale.py            ten minutes; next to no disk
-    python benchmarks/memory/snapshots_at_scale.py --snapshots 100 --processes 1 2
+    python benchmarks/memory/snapshots_at_scale.py --capacity 100 --processes 1 2
 
 Every process lets all snapshots act, one after the other, and keeps as many open as a runner does. Memory
 that is in a file can be taken back by the system at any time. What it cannot take back is the sum over
@@ -140,21 +140,35 @@ def measured(folder: str, count: int, processes: int) -> dict[str, Any]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--snapshots", type=int, default=1000)
-    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument(
+        "--capacity", type=int, default=1000, help="snapshots that the league keeps (default %(default)s)"
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        nargs="+",
+        default=[1, 2, 4],
+        help="worker processes that play the games (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     rows = []
     VecGame(CONFIG, 1, frames=1).reset(0)  # what compiles the engine would show in the first row alone
     with tempfile.TemporaryDirectory() as folder:
-        size = filled_store(folder, parsed.snapshots)
+        size = filled_store(folder, parsed.capacity)
         on_disk = sum(os.stat(path).st_blocks * 512 for path in Path(folder).rglob("*"))
         for processes in parsed.processes:
-            one, many = (measured(folder, count, processes) for count in (1, parsed.snapshots))
+            one, many = (measured(folder, count, processes) for count in (1, parsed.capacity))
             grown = many["unevictable"] - one["unevictable"]
             rows.append({**many, "with_one_snapshot": one["unevictable"], "grown": grown})
             print(
-                f"{processes} processes, {parsed.snapshots:,} snapshots of {size / MB:.0f} MB: "
+                f"{processes} processes, {parsed.capacity:,} snapshots of {size / MB:.0f} MB: "
                 f"{grown / MB:+.0f} MB over one snapshot, {many['unevictable'] / MB:.0f} MB in all; "
                 f"{many['in_files'] / MB:,.0f} MB in files; {many['seconds']:.0f} s",
                 flush=True,
@@ -166,7 +180,7 @@ def main(argv: list[str] | None = None) -> int:
         "bytes_on_disk": on_disk,
         "rows": rows,
     }
-    parsed.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return int(max(row["grown"] / row["processes"] for row in rows) * CORES > LIMIT)
 
 

@@ -81,8 +81,19 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=SIDES, default="full", help="128 x 128 cells, or 32 x 32")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--size",
+        choices=SIDES,
+        default="full",
+        help="size of the measurement; full: 128 x 128 cells, small: 32 x 32 (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parser.add_argument("--case", help=argparse.SUPPRESS)  # what the processes of the leagues are given
     parsed = parser.parse_args(argv)
     chosen = cases(SIDES[parsed.size])
@@ -136,9 +147,9 @@ def write(parsed: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         "measure": PSS,
         "cases": rows,
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
-    print(f"written to {parsed.out}")
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
+    print(f"written to {parsed.json}")
 
 
 # ---- one league, in a process of its own -------------------------------------------------------------

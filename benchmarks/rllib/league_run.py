@@ -75,17 +75,38 @@ def against_bots(run: Path, episodes: int) -> dict[str, dict[str, dict[str, floa
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--episodes", type=int, default=64)
-    parser.add_argument("--run", type=Path, default=RUN)
-    parser.add_argument("--out", type=Path, default=RESULT)
-    parser.add_argument("--images", type=Path, default=IMAGES)
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=60,
+        help="minutes of the run at most (default %(default)s)",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=int,
+        default=64,
+        help="episodes of each pair in an evaluation (default %(default)s)",
+    )
+    parser.add_argument("--run", type=Path, default=RUN, help="folder of the run (default %(default)s)")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
+    parser.add_argument(
+        "--plots",
+        type=Path,
+        default=IMAGES,
+        help="draw plots into FOLDER (needs matplotlib) (default %(default)s)",
+    )
     parsed = parser.parse_args(argv)
     check_matplotlib()  # now, and not after an hour
     command = train(parsed.run, parsed.minutes)
     league, _ = league_of(parsed.run)
     for path in draw_league(league, parsed.run / "plots"):
-        shutil.copy(path, parsed.images / f"league_{path.name}")
+        shutil.copy(path, parsed.plots / f"league_{path.name}")
     result = {
         "machine": machine(),
         "versions": versions() | {name: importlib.metadata.version(name) for name in ("torch", "ray")},
@@ -96,7 +117,7 @@ def main(argv: list[str] | None = None) -> int:
         "against_bots": against_bots(parsed.run, parsed.episodes),
         "league": result_of(league),
     }
-    parsed.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for policy, rows in result["against_bots"].items():
         for bot, one in rows.items():
             print(

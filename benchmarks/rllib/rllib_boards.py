@@ -69,9 +69,9 @@ def main(argv: list[str] | None = None) -> int:
     game, frames, steps = SIZES[parsed.size]
     runners = {name: make_runner(name, game, frames, parsed, steps[name]) for name in MODULES}
     speeds = sampling_turns.take_turns(runners, parsed.rounds, begin_anew=False)
-    network = f"EncodeOncePolicy, {parsed.network}"
-    about = {"games": parsed.games, "agents": game.num_players, "frames": frames, "network": network}
-    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.out)
+    network = f"EncodeOncePolicy, {parsed.network_size}"
+    about = {"games": parsed.num_games, "agents": game.num_players, "frames": frames, "network": network}
+    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.json)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -79,8 +79,17 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
-    parser.add_argument("--network", default="small", help="of EncodeOncePolicy: small, medium or large")
+    parser.add_argument(
+        "--size",
+        choices=SIZES,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 agents (default %(default)s)",
+    )
+    parser.add_argument(
+        "--network-size",
+        default="small",
+        help="size of EncodeOncePolicy: small, medium or large (default %(default)s)",
+    )
     sampling_turns.add_options(parser, games=4, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)
 
@@ -89,9 +98,11 @@ def make_runner(name: str, game: GameConfig, frames: int, parsed: argparse.Names
     """Return a runner in this process; all seats are agents."""
     env_config = {"config": game, "frames": frames}
     config = configure(
-        PPOConfig(), env_config, module=MODULES[name], runner="batched", trunk={"size": parsed.network}
+        PPOConfig(), env_config, module=MODULES[name], runner="batched", trunk={"size": parsed.network_size}
     )
-    config.env_runners(num_env_runners=0, num_envs_per_env_runner=parsed.games, rollout_fragment_length=steps)
+    config.env_runners(
+        num_env_runners=0, num_envs_per_env_runner=parsed.num_games, rollout_fragment_length=steps
+    )
     config.debugging(seed=0)
     return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
 

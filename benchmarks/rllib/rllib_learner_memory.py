@@ -2,7 +2,7 @@
 """Measures what a learner needs for a sample in which one seat learns, and for one in which all 32 do.
 
     python benchmarks/rllib/rllib_learner_memory.py            samples of 32 and of 64 steps: ten minutes
-    python benchmarks/rllib/rllib_learner_memory.py --steps 8 --repeats 1
+    python benchmarks/rllib/rllib_learner_memory.py --rollout 8 --rounds 1
 
 The game is one of 256 x 256 cells and 32 players, with stacks of four boards.
 
@@ -49,32 +49,47 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--steps", type=options.whole(8, 1024), nargs="+", default=[32, 64], help="game steps of a sample"
+        "--rollout",
+        type=options.whole(8, 1024),
+        nargs="+",
+        default=[32, 64],
+        help="steps of each game in a rollout (default %(default)s)",
     )
-    parser.add_argument("--repeats", type=options.whole(1, 100), default=3, help="learners of each sample")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--rounds",
+        type=options.whole(1, 100),
+        default=3,
+        help="times that each case is measured; with a new learner each (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     parser.add_argument("--learn", type=int, help=argparse.SUPPRESS)  # in a process of its own
     parsed = parser.parse_args(argv)
     if parsed.learn:
         print(json.dumps(learn(parsed.learn, *pickle.load(sys.stdin.buffer))))
         return 0
     by_steps = {}
-    for steps in parsed.steps:
-        measured = {str(seats): measure(seats, steps, parsed.repeats) for seats in SEATS}
+    for steps in parsed.rollout:
+        measured = {str(seats): measure(seats, steps, parsed.rounds) for seats in SEATS}
         by_steps[str(steps)] = compare(measured)
         print(f"{steps} steps: {by_steps[str(steps)]['times']} times the peak, goal {GOAL}", flush=True)
     result = {
         "frames": FRAMES,
         "minibatch": MINIBATCH,
         "network": "ReferenceModule, float32",
-        "repeats": parsed.repeats,
+        "repeats": parsed.rounds,
         "by_steps": by_steps,
         "goal": GOAL,
         "machine": machine(),
         "versions": {**versions(), "ray": ray.__version__, "torch": torch.__version__},
     }
-    parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.out), result)
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    options.write_json(str(parsed.json), result)
     return int(any(case["times"] > GOAL for case in by_steps.values()))
 
 

@@ -73,11 +73,11 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parse(argv)
     torch.set_num_threads(1)
     game, agents, steps = SIZES[parsed.size]
-    runners = {name: make_runner(name, game, agents, parsed.games, steps[name]) for name in steps}
+    runners = {name: make_runner(name, game, agents, parsed.num_games, steps[name]) for name in steps}
     speeds = sampling_turns.take_turns(runners, parsed.rounds, begin_anew=True)
     network = "MLP 64-64 on the features"
-    about = {"games": parsed.games, "agents": agents, "network": network, "steps_of_a_sample": steps}
-    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.out)
+    about = {"games": parsed.num_games, "agents": agents, "network": network, "steps_of_a_sample": steps}
+    return sampling_turns.finish(sampling_turns.report(game, speeds, GOAL, **about), parsed.json)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -85,7 +85,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=SIZES, default="full", help="256 x 256 with 32 agents, or less")
+    parser.add_argument(
+        "--size",
+        choices=SIZES,
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 agents (default %(default)s)",
+    )
     sampling_turns.add_options(parser, games=16, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)
 

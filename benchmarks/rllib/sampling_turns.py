@@ -19,9 +19,25 @@ Speed = tuple[float, float]
 
 def add_options(parser: argparse.ArgumentParser, games: int, rounds: int, result: Path) -> None:
     """Add how many games, how many rounds, and where the result goes."""
-    parser.add_argument("--games", type=options.whole(1, 1024), default=games, help="games of a runner")
-    parser.add_argument("--rounds", type=options.whole(1, 1000), default=rounds, help="samples of each")
-    parser.add_argument("--out", type=Path, default=result, help=f"default {result}")
+    parser.add_argument(
+        "--num-games",
+        type=options.whole(1, 1024),
+        default=games,
+        help="games that run side by side; in each env runner (default %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=options.whole(1, 1000),
+        default=rounds,
+        help="times that each case is measured (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=result,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
 
 
 def take_turns(runners: dict[str, Any], rounds: int, *, begin_anew: bool) -> dict[str, list[Speed]]:

@@ -211,8 +211,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", choices=SIZES, default="full")
-    parser.add_argument("--out", type=Path, help=f"default {RESULT} for the full size, else none")
+    parser.add_argument(
+        "--size", choices=SIZES, default="full", help="size of the measurement (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        help="write the result as JSON to FILE (default benchmarks/results for the full size, else none)",
+    )
     parsed = parser.parse_args(argv)
     iterations, snapshots = SIZES[parsed.size]
     warnings.simplefilter("ignore")
@@ -236,7 +243,7 @@ def main(argv: list[str] | None = None) -> int:
         f"opened, {found:.4f} times the memory ({rows[0]['measure']}) of the second fifth in the last; "
         f"at most {FLAT}; opponents met {met}"
     )
-    out = parsed.out or (RESULT if parsed.size == "full" else None)
+    out = parsed.json or (RESULT if parsed.size == "full" else None)
     if out:
         about = versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")}
         result = {

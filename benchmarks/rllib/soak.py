@@ -108,20 +108,35 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--iterations", type=options.whole(10, 10**6), default=500)
-    parser.add_argument("--runners", type=options.whole(0, 100), default=2)
-    parser.add_argument("--out", type=Path, help=f"default {RESULT} for 500 iterations or more, else none")
+    parser.add_argument(
+        "--iterations",
+        type=options.whole(10, 10**6),
+        default=500,
+        help="training iterations of the run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--env-runners",
+        type=options.whole(0, 100),
+        default=2,
+        help="processes that collect samples (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        help=f"write the result as JSON to FILE (default {RESULT.name} from 500 iterations on)",
+    )
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     ray.init(
-        num_cpus=parsed.runners + 1,
+        num_cpus=parsed.env_runners + 1,
         object_store_memory=150_000_000,
         include_dashboard=False,
         log_to_driver=False,
         logging_level="error",
     )
     start = time.perf_counter()
-    rows = soak(parsed.iterations, parsed.runners)
+    rows = soak(parsed.iterations, parsed.env_runners)
     seconds = time.perf_counter() - start
     ray.shutdown()
     found = growth(rows)
@@ -129,14 +144,14 @@ def main(argv: list[str] | None = None) -> int:
         f"{parsed.iterations} iterations in {seconds:,.0f} s: {found:.4f} times the memory "
         f"({rows[0]['measure']}) of the second fifth in the last; at most {FLAT}"
     )
-    out = parsed.out or (RESULT if parsed.iterations >= 500 else None)
+    out = parsed.json or (RESULT if parsed.iterations >= 500 else None)
     if out:
         about = versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")}
         result = {
             "versions": about,
             "machine": machine(),
             "iterations": parsed.iterations,
-            "runners": parsed.runners,
+            "runners": parsed.env_runners,
             "snapshots_at_a_time": KEPT,
             "growth": found,
             "seconds": seconds,

@@ -25,13 +25,13 @@ The results come from (`make verify` does all of it)
     python benchmarks/media/render_speed.py
     python benchmarks/media/replay_cost.py
     python benchmarks/envs/vector_cost.py
-    python examples/search.py --out benchmarks/results/search_example.json
+    python examples/search.py --json benchmarks/results/search_example.json
     territorial bench --cold --json benchmarks/results/bench.json
     territorial bench --observe --json benchmarks/results/bench_observe.json
-    territorial bench --games 256 --threads 2 --json benchmarks/results/bench_threads2.json
-    territorial bench --games 256 --threads 2 --observe --json benchmarks/results/bench_threads2_observe.json
-    territorial bench --games 64 --observe --json benchmarks/results/bench_lockstep.json
-    territorial bench --games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
+    territorial bench --num-games 256 --threads 2 --json benchmarks/results/bench_threads2.json
+    territorial bench --num-games 256 --threads 2 --observe --json benchmarks/results/bench_threads2_observe.json
+    territorial bench --num-games 64 --observe --json benchmarks/results/bench_lockstep.json
+    territorial bench --num-games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
     python benchmarks/engine/parts.py --rounds 5 --json benchmarks/results/parts.json
     python benchmarks/engine/counts.py
     python benchmarks/engine/instructions.py
@@ -43,7 +43,7 @@ The results come from (`make verify` does all of it)
 and, where Ray is installed, from benchmarks/memory/where_memory_goes.py, league_memory.py, soak.py,
 evaluation_cost.py, snapshots_at_scale.py, capacity_plan.py, rllib_boards.py and learning.py, and where
 Chromium is, from benchmarks/media/page_speed.py.
-"""
+"""  # noqa: E501 - each command stands whole in its line: a test compares them with those of make verify
 
 from __future__ import annotations
 
@@ -93,7 +93,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="change nothing, only compare")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit code 1 if the result differs from what is on file",
+    )
     parsed = parser.parse_args(argv)
     code = 0
     for place, mark, content in TABLES:

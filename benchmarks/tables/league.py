@@ -121,7 +121,7 @@ def capacity() -> str:
         "with a small network on vectors of features. `rllib_learner_memory.py` measured bytes of experience "
         "with 32 seats learning on 256 x 256 cells; snapshots are as above. A large network takes more of "
         "the processors: measure it with `rllib_boards.py`. `python benchmarks/memory/capacity_plan.py "
-        "--runners 60` works out another one."
+        "--env-runners 60` works out another one."
     )
     header = f"{found['runners']} runners, {found['snapshots']:,} snapshots", "unit", "in all"
     return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", text])

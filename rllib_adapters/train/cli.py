@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import OPTIONS, PRESETS, Training
+from rllib_adapters.train.options import OPTIONS, PRESETS, Training, lowest
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -25,11 +25,11 @@ from territorial.snapshots.checkpoints import CheckpointError
 from territorial.snapshots.errors import StoreInUseError
 
 EXAMPLES = """\
-  territorial train RUN --preset quick            a small league, in some minutes
-  territorial train RUN                           the preset features: an hour on two cores
-  territorial train RUN --agents 2 --snapshots 6 --minutes 600 --log tensorboard
-  territorial train RUN --resume                  goes on from the newest complete checkpoint
-  territorial league show RUN                     ratings, and who is above whom
+  territorial train RUN --preset quick   train a small league in some minutes
+  territorial train RUN                  train for an hour on two cores
+  territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
+  territorial train RUN --resume         resume from the newest checkpoint
+  territorial league show RUN            print ratings and the best players
 """
 LIMITS = ("iterations", "minutes", "memory_mb")
 """What may change when a run is resumed."""
@@ -39,19 +39,42 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     parser = options.new_parser(verbs, "train", "train a league with RLlib", EXAMPLES)
     parser.add_argument("folder", metavar="RUN", help="folder of the run")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder")
     parser.add_argument(
-        "--preset", choices=tuple(PRESETS), default="features", help="what is not given (default features)"
+        "--resume", action="store_true", help="resume the run in RUN from its newest complete checkpoint"
+    )
+    parser.add_argument(
+        "--preset",
+        choices=tuple(PRESETS),
+        default="features",
+        help="preset that sets all options which are not given (default features)",
     )
     group = parser.add_argument_group("options of the run, with the defaults of the preset features")
     for spec in dataclasses.fields(Training):
         group.add_argument(
-            "--" + spec.name.replace("_", "-"),
+            option_of(spec.name),
+            dest=spec.name,
             type={"int": int, "float": float, "str": str}[str(spec.type)],
             metavar="N" if spec.type == "int" else "X" if spec.type == "float" else "TEXT",
-            help=f"{spec.metadata['help']} (default {spec.default})",
+            help=_explained(spec),
         )
     parser.set_defaults(run=run)
+
+
+def option_of(field: str) -> str:
+    """Return the option that sets a field of Training."""
+    return OPTION_OF.get(field, "--" + field.replace("_", "-"))
+
+
+def _explained(spec: dataclasses.Field[Any]) -> str:
+    """Return the help of an option: its meaning, its range and its default."""
+    return f"{spec.metadata['help']}{_range(spec)} (default {spec.default})"
+
+
+def _range(spec: dataclasses.Field[Any]) -> str:
+    if spec.type == "str":
+        return ""
+    rule = GameConfig.__dataclass_fields__.get(spec.name)
+    return f"; {lowest(spec)} or more" if rule is None else "; {low} to {high}".format_map(rule.metadata)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -60,8 +83,8 @@ def run(parsed: argparse.Namespace) -> int:
     training = None if parsed.resume else _training(parsed.preset, given)
     if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
         raise UsageError(
-            f"--{wrong[0].replace('_', '-')} cannot change when a run goes on; these may: "
-            + ", ".join("--" + name.replace("_", "-") for name in LIMITS)
+            f"argument {option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
+            + ", ".join(map(option_of, LIMITS))
         )
     folder = Path(parsed.folder)
     _check_folder(folder, goes_on=training is None)
@@ -136,7 +159,10 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
     except (OSError, MemoryError) as error:
         code = _fail(error)
         if isinstance(error, BudgetError):
-            _say("fewer runners, games or steps take less; --memory-mb may be another when the run goes on")
+            _say(
+                "fewer --env-runners, --num-games or --iteration-steps take less memory; --resume accepts "
+                "another --memory-mb"
+            )
         _say(f"--resume goes on from {current.checkpoints.latest()}")
         return code
     finally:
@@ -155,7 +181,13 @@ def _training(preset: str, given: dict[str, Any]) -> Training:
     try:
         return dataclasses.replace(PRESETS[preset], **given)
     except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(_with_option(str(error))) from None
+
+
+def _with_option(text: str) -> str:
+    """Return the text of an error with the option in front, where it begins with the field it is about."""
+    field = text.partition(" is ")[0]
+    return f"argument {option_of(field)}: {text}" if field in Training.describe() else text
 
 
 def _about(training: Training) -> str:

@@ -33,46 +33,47 @@ def _option(default: Any, meaning: str) -> Any:
 class Training:
     """The options of a run; ``describe`` says what they mean."""
 
-    height: int = _option(96, "rows of the map")
-    width: int = _option(96, "columns of the map")
+    height: int = _option(96, "rows of the map, in cells")
+    width: int = _option(96, "columns of the map, in cells")
     decision_every: int = _option(50, "ticks from one decision to the next")
-    max_ticks: int = _option(6000, "ticks after which a game ends")
-    maps: int = _option(16, "maps that games are played on")
-    network: str = _option("features", "what the network looks at: features (the tables alone) or boards")
-    agents: int = _option(4, "seats of a game that the main agent learns from")
-    exploiters: int = _option(0, "seats of a main exploiter, and of a league exploiter; 0: there are none")
-    snapshots: int = _option(4, "seats of frozen copies, harder opponents more often")
-    bots: int = _option(4, "seats of bots, of all kinds alike")
-    bot_names: str = _option(",".join(BOTS), "which bots, by commas")
-    capacity: int = _option(40, "frozen copies that the league keeps")
-    beats: float = _option(0.6, "a copy is frozen when main is above all others this often")
-    gate_games: int = _option(30, "games with each of them before that counts")
-    freeze_every: int = _option(25, "iterations after which a copy is frozen in any case")
-    iterations: int = _option(1_000_000, "iterations of the run in all")
-    minutes: float = _option(60.0, "minutes of the run in all, building not counted")
-    runners: int = _option(2, "processes that play; 0: the one that learns plays too")
-    threads: int = _option(1, "threads of torch in the process that learns; many get in each other's way")
-    games: int = _option(16, "games that each of them plays side by side")
-    steps: int = _option(2048, "decisions of an iteration, of all games together")
-    minibatch: int = _option(1024, "rows of a minibatch")
-    epochs: int = _option(3, "passes over the rows of an iteration")
-    learning_rate: float = _option(5e-4, "of Adam")
-    gamma: float = _option(0.99, "what the next decision's reward is worth now")
-    entropy: float = _option(0.003, "weight of the entropy")
-    seed: int = _option(0, "of the league and of the algorithm")
+    max_ticks: int = _option(6000, "the game ends after this many ticks")
+    maps: int = _option(16, "generated maps, whose seeds count up from the map seed")
+    network: str = _option("features", "input of the network: features, which are tables alone, or boards")
+    agents: int = _option(4, "seats of a game that learning agents control; those of the main agent")
+    exploiters: int = _option(
+        0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters"
+    )
+    snapshots: int = _option(4, "seats of snapshots; harder opponents are drawn more often")
+    bots: int = _option(4, "seats of bots; all bots are drawn equally often")
+    bot_names: str = _option(",".join(BOTS), "bots of the league, by name and separated by commas")
+    capacity: int = _option(40, "snapshots that the league keeps")
+    beats: float = _option(0.6, "share of games above every opponent from which on a snapshot is added")
+    gate_games: int = _option(30, "games against each opponent before that share counts")
+    freeze_every: int = _option(25, "iterations after which a snapshot is added in any case")
+    iterations: int = _option(1_000_000, "training iterations of the run; those before a stop count")
+    minutes: float = _option(60.0, "minutes of the run at most; setting up does not count")
+    runners: int = _option(2, "processes that collect samples; with 0 the learner does")
+    threads: int = _option(1, "PyTorch threads of the learner; many of them slow each other down")
+    games: int = _option(16, "games that run side by side; in each env runner")
+    steps: int = _option(2048, "environment steps of a training iteration, over all games and env runners")
+    minibatch: int = _option(1024, "rows of a minibatch, each one agent's step")
+    epochs: int = _option(3, "passes over the samples of an iteration")
+    learning_rate: float = _option(5e-4, "learning rate of Adam")
+    gamma: float = _option(0.99, "discount per decision")
+    entropy: float = _option(0.003, "weight of the entropy in the loss")
+    seed: int = _option(0, "random seed; of the league and of the algorithm")
     checkpoint_every: int = _option(10, "iterations from one checkpoint to the next")
-    keep: int = _option(2, "checkpoints that are kept")
+    keep: int = _option(2, "newest checkpoints that are kept")
     memory_mb: int = _option(0, "MB that all processes together may take; 0: no limit")
-    log: str = _option("csv", "beside progress.csv: csv for nothing more, or tensorboard")
+    log: str = _option("csv", "progress.csv alone (csv), or TensorBoard files as well (tensorboard)")
 
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
             value = getattr(self, spec.name)
             if spec.type == "int":
-                low = 0 if spec.name in _MAY_BE_ZERO else 1
-                object.__setattr__(self, spec.name, whole_number(spec.name, value, low))
+                object.__setattr__(self, spec.name, whole_number(spec.name, value, lowest(spec)))
             elif spec.type == "float":
-                object.__setattr__(self, spec.name, finite_number(spec.name, value, 0))
+                object.__setattr__(self, spec.name, finite_number(spec.name, value, lowest(spec)))
             elif not isinstance(value, str):
                 raise TypeError(f"{spec.name} is {shown(value)}; it must be a string")
         for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
@@ -190,6 +191,11 @@ class Training:
             reset_chance=0.25,
         )
         return [of_main, of_league]
+
+
+def lowest(spec: dataclasses.Field[Any]) -> int:
+    """Return the lowest value of a field that is a number."""
+    return 0 if spec.type == "float" or spec.name in _MAY_BE_ZERO else 1
 
 
 _MAY_BE_ZERO = ("exploiters", "snapshots", "bots", "runners", "seed", "memory_mb")

@@ -66,17 +66,17 @@ VERBS = {
 
 EXAMPLES = """\
 examples:
-  territorial play                      one whole game of 32 bots, standings and a picture
+  territorial play                    play one game of 32 bots, draw a picture
   territorial play --seed 7 --seats metronome,banker
-  territorial watch                     the same in the browser
-  territorial play --replay             the same, and keep the game
-  territorial replay FILE --at 2000     a game that was kept, as it stood then
-  territorial watch FILE                a game that was kept, in the browser
-  territorial maps europe               how a map looks
-  territorial bench                     how fast this machine plays, in under a minute
-  territorial info --json               versions, machine and defaults for a bug report
+  territorial watch                   show a game in the browser
+  territorial play --replay           play a game and record it
+  territorial replay FILE --at 2000   print a recorded game as of tick 2000
+  territorial watch FILE              show a recorded game in the browser
+  territorial maps europe             show a map
+  territorial bench                   measure the speed of this machine
+  territorial info --json             print the versions for a bug report
 
-territorial VERB --help says more about each.
+`territorial VERB --help` describes each verb.
 """
 
 

@@ -44,6 +44,7 @@ import numpy as np
 import territorial
 from territorial.cli import options
 from territorial.cli.machine import machine, resident_memory, versions
+from territorial.cli.option_names import explained
 from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
@@ -56,8 +57,8 @@ from territorial.observation.layout import MAX_FRAMES
 EXAMPLES = """\
   territorial bench
   territorial bench --json bench.json
-  territorial bench --threads 2 --games 256
-  territorial bench --observe                 everything that a policy may see included
+  territorial bench --threads 2 --num-games 256
+  territorial bench --observe                 include the observations
   territorial bench --set decision_every=1    a decision every tick
   territorial bench --cold                    compile again, a minute more
 """
@@ -92,32 +93,38 @@ def add_parser(verbs: Any) -> None:
     summary = "measure how fast this machine plays whole games of bots"
     parser = options.new_parser(verbs, "bench", summary, EXAMPLES)
     parser.add_argument(
-        "--threads", type=options.whole(1, 1024), default=1, metavar="N", help="threads (default 1)"
+        "--threads",
+        type=options.whole(1, 1024),
+        default=1,
+        metavar="N",
+        help=explained("--threads", "1 to 1024", default=1),
     )
     parser.add_argument(
         "--seconds",
         type=options.seconds,
         default=16.0,
         metavar="S",
-        help="time for measuring; starting up adds a few seconds (default 16)",
+        help="seconds of measuring; starting up adds a few; 0.1 to 3600 (default 16)",
     )
     parser.add_argument(
-        "--games",
+        "--num-games",
         type=options.whole(1, 1_000_000),
         default=16,
-        metavar="E",
-        help="games in the batch (default 16)",
+        metavar="N",
+        help=explained("--num-games", "1 to 1000000", default=16),
     )
-    parser.add_argument("--observe", action="store_true", help="fill in the observations as well")
+    parser.add_argument("--observe", action="store_true", help="write the observations as well")
     parser.add_argument(
         "--frames",
         type=options.whole(0, MAX_FRAMES),
         default=4,
-        metavar="F",
-        help="boards in the stack of an observation (default 4; 0: tables and masks only)",
+        metavar="N",
+        help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=4),
     )
-    parser.add_argument("--cold", action="store_true", help="compile from nothing, whatever the cache holds")
-    options.add_seed_option(parser, "seed of the first game")
+    parser.add_argument(
+        "--cold", action="store_true", help="compile all kernels anew and time that, whatever the cache holds"
+    )
+    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -130,8 +137,10 @@ def run(parsed: argparse.Namespace) -> int:
     seats = options.seats_of(parsed, config)
     options.check_json(parsed)
     frames = parsed.frames if parsed.observe else None
-    setting = BenchSetting(config, seats, parsed.games, parsed.threads, parsed.seed, frames)
-    with options.enough_memory("--games", f"{parsed.games:,} games, each of {options.size_of(config)}"):
+    setting = BenchSetting(config, seats, parsed.num_games, parsed.threads, parsed.seed, frames)
+    with options.enough_memory(
+        "--num-games", f"{parsed.num_games:,} games, each of {options.size_of(config)}"
+    ):
         result = measure(setting, parsed.seconds, is_cold=parsed.cold)
     if parsed.json != STDOUT:
         print(_text(result))

@@ -15,6 +15,7 @@ import numpy as np
 from territorial.bots import short
 from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, versions
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame, compile_steps
@@ -51,21 +52,21 @@ def add_options(parser: argparse.ArgumentParser, games: int) -> None:
         type=options.whole(1, MOST_GAMES),
         default=games,
         metavar="N",
-        help=f"games in all, those in --out included (default {games:,})",
+        help=explained("--games", f"those in --records count; 1 to {MOST_GAMES}", default=games),
     )
-    options.add_seed_option(parser, "seed of the first game; the next have the next seeds")
+    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     parser.add_argument(
-        "--out",
+        "--records",
         metavar="FILE",
-        help="keep every game in FILE, a line of JSON each; if it is there, the contest goes on from it",
+        help="append a line of JSON to FILE for each game; if FILE exists, only the missing games are played",
     )
-    parser.add_argument("--plots", metavar="FOLDER", help="draw plots into FOLDER (needs matplotlib)")
+    parser.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
     parser.add_argument(
         "--processes",
         type=options.whole(1, 1024),
         default=usable_cores(),
         metavar="N",
-        help=f"processes that play (default {usable_cores()}, the cores of this machine)",
+        help=f"worker processes that play the games; 1 to 1024 (default {usable_cores()}, the usable cores)",
     )
     snapshots.add_options(parser)
     options.add_json_option(parser)
@@ -91,14 +92,14 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
 def run(parsed: argparse.Namespace, players: Sequence[str], draw: Draw) -> int:
     """Play what is missing of the contest and report all of it; return the exit code."""
     options.check_json(parsed)
-    if parsed.out is not None:
-        options.check_writable("--out", parsed.out)
+    if parsed.records is not None:
+        options.check_writable("--records", parsed.records)
     if parsed.plots is not None:
         _check_plots(parsed.plots)
     config = config_of(parsed)
     make_policies = snapshots.policies_of(parsed, players)
     contest = _contest(parsed, config, players, draw, make_policies)
-    with _alone(parsed.out):
+    with _alone(parsed.records):
         return _play_and_report(parsed, contest, players, make_policies)
 
 
@@ -128,11 +129,11 @@ def _alone(out: str | None) -> Iterator[None]:
                 stack.enter_context(locked(Path(f"{out}.lock"), wait=False))
         except BlockingIOError:
             raise UsageError(
-                f"argument --out: another process plays games into {out!r}; wait until it has ended, or "
+                f"argument --records: another process plays games into {out!r}; wait until it has ended, or "
                 "name another file"
             ) from None
         except OSError as error:
-            raise UsageError(f"argument --out: {out!r}: {error.strerror}") from None
+            raise UsageError(f"argument --records: {out!r}: {error.strerror}") from None
         yield
 
 
@@ -164,19 +165,19 @@ def _play_and_report(
 def _kept(parsed: argparse.Namespace, contest: Contest, results: ContestResults) -> str:
     """Return what there is of a contest that has come to a stop."""
     done = f"{len(results.records):,} of {contest.games:,} games"
-    if parsed.out is None:
-        return f"{done} were played, and are lost without --out"
-    return f"{done} are in {parsed.out}: the same command goes on"
+    if parsed.records is None:
+        return f"{done} were played, and are lost without --records"
+    return f"{done} are in {parsed.records}: the same command goes on"
 
 
 def _results(parsed: argparse.Namespace, contest: Contest) -> ContestResults:
     """Return those games of the contest that have been played before."""
     try:
-        return ContestResults(contest, parsed.out)
+        return ContestResults(contest, parsed.records)
     except ResultsError as error:
-        raise UsageError(f"argument --out: {error}") from None
+        raise UsageError(f"argument --records: {error}") from None
     except OSError as error:
-        raise UsageError(f"argument --out: {parsed.out!r}: {error.strerror}") from None
+        raise UsageError(f"argument --records: {parsed.records!r}: {error.strerror}") from None
 
 
 def _compile(config: GameConfig) -> None:

@@ -16,11 +16,12 @@ from territorial.testing import Report, diagnose
 
 EXAMPLES = """\
   territorial doctor my_project.envs:make_env
-  territorial doctor make_env.py:make_env --steps 200
-  territorial doctor territorial:parallel_env      a full game without wrappers, which takes a while
+  territorial doctor make_env.py:make_env --max-steps 200
+  territorial doctor territorial:parallel_env    a full game; takes a while
 
-The function takes no arguments and returns a PettingZoo ParallelEnv or AECEnv, a gymnasium.Env or a
-gymnasium.vector.VectorEnv, with the wrappers that a trainer will see. Exit code 1 if a check fails.
+The function takes no arguments. It returns a PettingZoo ParallelEnv or AECEnv,
+a gymnasium.Env or a gymnasium.vector.VectorEnv, with the wrappers that a
+trainer will see. The exit code is 1 if a check fails.
 """
 
 
@@ -28,14 +29,14 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "look for what makes trainers fail on an environment of your own, wrappers included"
     parser = options.new_parser(verbs, "doctor", summary, EXAMPLES)
-    parser.add_argument("function", metavar="MODULE:FUNCTION", help="what makes the environment")
-    options.add_seed_option(parser, "seed of the episodes that are played")
+    parser.add_argument("function", metavar="MODULE:FUNCTION", help="function that makes the environment")
+    options.add_seed_option(parser, "the episodes of the checks use it")
     parser.add_argument(
-        "--steps",
+        "--max-steps",
         type=options.whole(1, 1_000_000),
         default=1000,
         metavar="N",
-        help="most steps of an episode that are looked at (default 1000)",
+        help="steps of an episode after which the checks stop; 1 to 1000000 (default 1000)",
     )
     options.add_json_option(parser)
     parser.set_defaults(run=run)
@@ -47,7 +48,7 @@ def run(parsed: argparse.Namespace) -> int:
     make = load(parsed.function)
     started = time.perf_counter()
     try:
-        report = diagnose(make, parsed.seed, max_steps=parsed.steps, progress=_progress)
+        report = diagnose(make, parsed.seed, max_steps=parsed.max_steps, progress=_progress)
     except Exception as error:
         _progress("")
         raise options.UsageError(f"argument MODULE:FUNCTION: {parsed.function}(): {error}") from error

@@ -23,14 +23,14 @@ from territorial.observation.layout import OBS_VERSION
 
 EXAMPLES = """\
   territorial info
-  territorial info --set launch_delay=0     the config that this gives, and its digest
-  territorial info --json                   for a bug report
+  territorial info --set launch_delay=0   print a changed config and its digest
+  territorial info --json                 print it for a bug report
 """
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "say what is installed, the defaults, the bots and the maps"
+    summary = "print what is installed, the defaults, the bots and the maps"
     parser = options.new_parser(verbs, "info", summary, EXAMPLES)
     options.add_json_option(parser)
     options.add_config_options(parser)

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli import options
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.league.charts import draw_league, label, order_of
 from territorial.league.league import League, named
 from territorial.snapshots.checkpoints import Checkpoints
 
 EXAMPLES = """\
-  territorial league show RUN                    ratings, and whom the main agent is above
-  territorial league show RUN --plots FOLDER     the same, and plots: ratings over time, payoff matrix
+  territorial league show RUN                  print ratings and standings
+  territorial league show RUN --plots FOLDER   draw plots of it as well
   territorial league show league.npz --json league.json
 """
 FILE = "league.npz"
@@ -22,14 +23,21 @@ FILE = "league.npz"
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    parser = options.new_parser(verbs, "league", "look at a league", EXAMPLES)
+    parser = options.new_parser(verbs, "league", "inspect a league", EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="print a league's standings, and draw them")
+    summary = "print the standings of a league, and draw them"
+    show = actions.add_parser("show", help=summary, description=options.described(summary))
     show.add_argument(
-        "path", metavar="RUN", help="folder of a run of `territorial train`, or a file that League.save wrote"
+        "path", metavar="RUN", help="folder of a run of `territorial train`, or a file written by League.save"
     )
-    show.add_argument("--plots", metavar="FOLDER", help="draw plots into FOLDER (needs matplotlib)")
-    show.add_argument("--most", type=options.whole(1, 100_000), default=30, metavar="N", help="players shown")
+    show.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
+    show.add_argument(
+        "--top",
+        type=options.whole(1, 100_000),
+        default=30,
+        metavar="N",
+        help="players to print, best first; 1 to 100000 (default 30)",
+    )
     options.add_json_option(show)
     show.set_defaults(run=run)
 
@@ -42,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
     league, where = league_of(Path(parsed.path))
     plots = _draw(league, parsed.plots) if parsed.plots else []
     if parsed.json != STDOUT:
-        print(text_of(league, where, parsed.most))
+        print(text_of(league, where, parsed.top))
         for path in plots:
             print(f"plot: {path}")
         if parsed.plots and not plots:

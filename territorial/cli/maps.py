@@ -13,6 +13,7 @@ from territorial import maps
 from territorial.cli import options
 from territorial.cli.map_catalogue import catalogue, catalogue_text
 from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
@@ -23,12 +24,12 @@ from territorial.render import write_png
 from territorial.render.figures import percent
 
 EXAMPLES = """\
-  territorial maps                                         all kinds with their options, all lands
-  territorial maps lakes europe                            how they look, and how much land they have
-  territorial maps islands:count=6,bridges=4 --map-seed 3 --count 4 --picture islands.png
-  territorial maps --picture maps.png                      one of each on one picture
-  territorial maps maze --export my.png                    a file to draw on: white is land
-  territorial maps my.png --num-players 8                  is it still fit to be played on?
+  territorial maps                          list all kinds, options and lands
+  territorial maps lakes europe             show two maps and their land
+  territorial maps islands:count=6,bridges=4 --num-maps 4 --picture islands.png
+  territorial maps --picture maps.png       draw one map of each kind
+  territorial maps maze --export my.png     write a file to edit: white is land
+  territorial maps my.png --num-players 8   check that 8 seats have room
   territorial play --map my.png --num-players 8
 """
 
@@ -61,35 +62,40 @@ def add_parser(verbs: Any) -> None:
         "maps",
         nargs="*",
         metavar="MAP",
-        help="a kind or a land, with options if wanted, or a file (.png, .npy, .txt); none: list them all",
+        help="a kind or a land, with or without options, or a file (.png, .npy, .txt); without MAP, all "
+        "kinds and lands are listed",
     )
     side = options.whole(MIN_SIDE, MAX_SIDE)
-    for name, what in (("height", "rows"), ("width", "columns")):
+    for option in ("--height", "--width"):
         parser.add_argument(
-            f"--{name}",
+            option,
             type=side,
             metavar="N",
-            help=f"{what} of the maps; {MIN_SIDE} to {MAX_SIDE} (default 256); files have their own",
+            help=explained(option, f"{MIN_SIDE} to {MAX_SIDE}; a map file has its own size", default=256),
         )
     parser.add_argument(
         "--map-seed",
         type=options.whole(0, options.SEED_LIMIT - 1),
         default=0,
         metavar="N",
-        help="seed of generated maps; 0 to 2**64 - 1 (default 0)",
+        help=explained("--map-seed", "0 to 2**64 - 1", default=0),
     )
     parser.add_argument(
-        "--count",
+        "--num-maps",
         type=options.whole(1, MAX_COUNT),
         default=1,
         metavar="N",
-        help=f"so many of each generated map, with seeds from --map-seed on; 1 to {MAX_COUNT} (default 1)",
+        help=explained("--num-maps", f"so many of each MAP; 1 to {MAX_COUNT}", default=1),
     )
     parser.add_argument(
         "--num-players",
         type=options.whole(MIN_PLAYERS, MAX_PLAYERS),
         metavar="N",
-        help="refuse maps without room for so many spawns",
+        help=explained(
+            "--num-players",
+            f"maps without room for so many spawns are refused; {MIN_PLAYERS} to {MAX_PLAYERS}",
+            default="any map is accepted",
+        ),
     )
     _add_file_options(parser)
     options.add_json_option(parser)
@@ -98,21 +104,21 @@ def add_parser(verbs: Any) -> None:
 
 def _add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
-    group.add_argument("--picture", metavar="FILE", help="draw all maps on one picture, a .png to look at")
+    group.add_argument("--picture", metavar="FILE", help=explained("--picture", "all maps are drawn on it"))
     group.add_argument(
         "--export",
         metavar="FILE",
-        help="write the map, if it is one, to a file that can be played on: .png, .npy or .txt",
+        help="write the one MAP to FILE, which play --map accepts; it must end in .png, .npy or .txt",
     )
     group.add_argument(
         "--threshold",
         type=options.whole(1, 255),
         metavar="N",
-        help="pixels of a file at least this bright are land; 1 to 255 (default: only white is land, and "
-        "only black is not)",
+        help="brightness from which a pixel of a file is land; 1 to 255 (default: the file is black and "
+        "white only, and white is land)",
     )
     group.add_argument(
-        "--block-unreachable", action="store_true", help="block land of a file that cannot be reached"
+        "--block-unreachable", action="store_true", help="block land of a file that players cannot reach"
     )
 
 
@@ -138,10 +144,8 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
             raise UsageError(f"argument --picture: {parsed.picture!r} must end in .png")
         options.check_writable("--picture", parsed.picture)
     if parsed.export is not None:
-        if len(parsed.maps) * parsed.count != 1:
-            raise UsageError(
-                f"argument --export: it writes one map, and {len(parsed.maps) * parsed.count} were asked for"
-            )
+        if (count := len(parsed.maps) * parsed.num_maps) != 1:
+            raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
         if not options.is_map_file(parsed.export):
             raise UsageError(
                 f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
@@ -177,7 +181,7 @@ def _file(parsed: argparse.Namespace, path: str) -> Shown:
 
 
 def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
-    """Yield ``--count`` maps of a kind, or the one of a land."""
+    """Yield ``--num-maps`` maps of a kind, or the one of a land."""
     size = parsed.height or GameConfig().height, parsed.width or GameConfig().width
     try:
         name = parse_map_name(text)
@@ -185,7 +189,7 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
             whole, land = (maps.land(text, *size, connected=connected) for connected in (False, True))
             yield Shown(str(name), None, whole, land, name.kind.terrain)
             return
-        for i in range(parsed.count):
+        for i in range(parsed.num_maps):
             yield _generated(name, size, (parsed.map_seed + i) % options.SEED_LIMIT)
     except ValueError as error:
         raise UsageError(f"argument MAP: {error}") from None

@@ -6,7 +6,6 @@ import argparse
 from itertools import cycle, islice
 from typing import Any
 
-from territorial import bots
 from territorial.cli import contest, options
 from territorial.engine.seats import LINEUPS
 
@@ -14,9 +13,9 @@ DEFAULT = "mixed-2"
 EXAMPLES = """\
   territorial match
   territorial match --seats levels-1 --games 200 --set handicap=true
-  territorial match --seats banker,turtle,my_bots:Patient --num-players 24 --plots plots
+  territorial match --seats banker,my_bots:Patient --num-players 24
   territorial match --seats snapshot:main-12,turtle --store snapshots
-  territorial match --games 2000 --out match.jsonl      stop it and go on as you like
+  territorial match --games 2000 --records match.jsonl   give it again to resume
 """
 
 
@@ -28,8 +27,7 @@ def add_parser(verbs: Any) -> None:
         "--seats",
         default=DEFAULT,
         metavar="PLAYER,PLAYER,...",
-        help=f"who plays: bots ({', '.join(bots.ALIASES)}), module:Class, a bot in Python, or snapshot:NAME, "
-        f"repeated until every seat has one; or a line-up ({', '.join(LINEUPS)}; default {DEFAULT})",
+        help=options.seats_help(contest.WHO, DEFAULT),
     )
     contest.add_options(parser, games=100)
     parser.set_defaults(run=run)

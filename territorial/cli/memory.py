@@ -15,53 +15,72 @@ from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup
 
 EXAMPLES = """\
-  territorial memory                                  32 bots, 32 frozen copies, 256 x 256, 32 players
-  territorial memory --snapshots 300 --env-runners 4
+  territorial memory                              predict with the defaults
+  territorial memory --capacity 300 --env-runners 4
   territorial memory --config league.toml --budget 6GB
   territorial memory --form packed --json plan.json
 
-a config holds fields and whole numbers, in TOML (or JSON); what is left out has its default:
+--config reads whole numbers in TOML or JSON. Fields are named like the options
+above with _ for -, but --agent-seats is agents, --num-games is games,
+--capacity is snapshots and --iteration-steps is steps:
   height = 128
   width = 128
   num_players = 16
   snapshots = 100
 """
-MEANINGS = {
-    "one-hot": "RLlib's old API stack: float32 one-hot observations, a policy of its own for every player",
-    "packed": "this project on the new API stack: packed boards, bots in the engine, shared snapshots",
+FORM_MEANINGS = {
+    "one-hot": "RLlib's old API stack with float32 one-hot observations and one policy per player",
+    "packed": "this project on the new API stack with packed boards, bots in the engine and shared snapshots",
 }
+OPTION_OF = {
+    "agents": "--agent-seats",
+    "games": "--num-games",
+    "snapshots": "--capacity",
+    "steps": "--iteration-steps",
+}
+"""Fields of a Setup whose options have another name: the one that other verbs have for it."""
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "say what a league will take of memory, before it is built"
+    summary = "predict the memory that training a league takes"
     parser = options.new_parser(verbs, "memory", summary, EXAMPLES)
-    parser.add_argument("--config", metavar="FILE", help="read the fields below from a .toml or .json file")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="read the options of the league below from FILE, .toml or .json; see the end of this page",
+    )
     parser.add_argument(
         "--form",
         choices=tuple(FORMS),
-        help="show one form only (default: both, side by side): "
-        + "; ".join(f"{form}: {meaning}" for form, meaning in MEANINGS.items()),
+        help="form of training to show (default: both, side by side); "
+        + "; ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
     )
     parser.add_argument(
         "--budget",
         type=size,
         metavar="SIZE",
-        help="exit with code 1 if the form packed, or the one that --form names, takes more at the worst "
-        "moment; such as 6GB or 900MB (a MB is 2**20 bytes)",
+        help="memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
+        "packed, or of --form, is higher",
     )
     options.add_json_option(parser)
     group = parser.add_argument_group("the league")
     for spec in dataclasses.fields(Setup):
         low, high, meaning = (spec.metadata[key] for key in ("low", "high", "help"))
         group.add_argument(
-            "--" + spec.name.replace("_", "-"),
+            option_of(spec.name),
+            dest=spec.name,
             type=options.whole(low, high),
             metavar="N",
             help=f"{meaning}; {low} to {high} (default {spec.default})",
         )
     parser.set_defaults(run=run)
+
+
+def option_of(field: str) -> str:
+    """Return the option that sets a field of the Setup."""
+    return OPTION_OF.get(field, "--" + field.replace("_", "-"))
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -139,7 +158,7 @@ def text_of(plans: list[Plan]) -> str:
         [
             title,
             sums(plans),
-            *(f"{plan.form}: {MEANINGS[plan.form]}\n{amounts(plan)}" for plan in plans),
+            *(f"{plan.form}: {FORM_MEANINGS[plan.form]}\n{amounts(plan)}" for plan in plans),
             f"{phases}\na MB is 2**20 bytes. docs/where-40-gb-went.md explains the amounts.",
         ]
     )

@@ -21,35 +21,35 @@ from territorial.cli.obs_tables import (
     in_bytes,
     letters,
 )
+from territorial.cli.option_names import explained
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.observation.layout import ARRAYS, MAX_FRAMES, ObsLayout
 
 EXAMPLES = """\
-  territorial obs                                          what one game shows its agents
-  territorial obs --explain --size 128 --players 8 --frames 4
-  territorial obs --memory --players 32 --size 256 --frames 4 --games 64 --steps 128
-  territorial obs --memory --changed 1.5 --json            for games in which more happens
+  territorial obs                                print all arrays and columns
+  territorial obs --explain --side 128 --num-players 8 --frames 4
+  territorial obs --memory --frames 4 --num-games 64 --rollout 128
+  territorial obs --memory --changed 1.5 --json  assume that more cells change
 """
 
-MEMORY_DEFAULTS = {"games": 64, "steps": 128, "changed": CHANGED_PERCENT, "key_every": KEY_EVERY}
+MEMORY_DEFAULTS = {"num_games": 64, "rollout": 128, "changed": CHANGED_PERCENT, "key_every": KEY_EVERY}
 LINE = 100
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "say what an observation holds, and what its forms cost in memory"
+    summary = "print what an observation holds, and the memory that its forms take"
     parser = options.new_parser(verbs, "obs", summary, EXAMPLES)
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--explain",
         action="store_true",
-        help="print the arrays with their shapes and bytes, and all columns of the tables (this is done "
-        "if nothing else is asked for)",
+        help="print shape and bytes of each array, and all columns of the tables (the default)",
     )
     what.add_argument(
         "--memory",
         action="store_true",
-        help="print what a rollout takes in every form: packed, as features, pooled, one-hot",
+        help="print the memory that a rollout takes in each form: packed, features, pooled, one-hot",
     )
     _add_layout_options(parser)
     _add_memory_options(parser)
@@ -61,24 +61,29 @@ def _add_layout_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the game")
     side, low_high = options.whole(MIN_SIDE, MAX_SIDE), f"{MIN_SIDE} to {MAX_SIDE}"
     group.add_argument(
-        "--size", type=side, default=256, metavar="N", help=f"rows and columns; {low_high} (default 256)"
+        "--side",
+        type=side,
+        default=256,
+        metavar="N",
+        help=f"rows and columns of a square map, in cells; {low_high} (default 256)",
     )
-    group.add_argument("--height", type=side, metavar="N", help=f"rows; {low_high} (default: --size)")
-    group.add_argument("--width", type=side, metavar="N", help=f"columns; {low_high} (default: --size)")
+    for option in ("--height", "--width"):
+        group.add_argument(
+            option, type=side, metavar="N", help=explained(option, low_high, default="that of --side")
+        )
     group.add_argument(
-        "--players",
         "--num-players",
         type=options.whole(MIN_PLAYERS, MAX_PLAYERS),
         default=32,
         metavar="N",
-        help=f"seats; {MIN_PLAYERS} to {MAX_PLAYERS} (default 32)",
+        help=explained("--num-players", f"{MIN_PLAYERS} to {MAX_PLAYERS}", default=32),
     )
     group.add_argument(
         "--frames",
         type=options.whole(0, MAX_FRAMES),
         default=1,
         metavar="N",
-        help=f"boards in a stack, 0 leaves boards out; 0 to {MAX_FRAMES} (default 1)",
+        help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=1),
     )
 
 
@@ -86,26 +91,29 @@ def _add_memory_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the rollout (--memory)")
     most = 1_000_000
     group.add_argument(
-        "--games", type=options.whole(1, most), metavar="N", help=f"games; 1 to {most} (default 64)"
-    )
-    group.add_argument(
-        "--steps",
+        "--num-games",
         type=options.whole(1, most),
         metavar="N",
-        help=f"steps of each game; 1 to {most} (default 128)",
+        help=explained("--num-games", f"1 to {most}", default=64),
+    )
+    group.add_argument(
+        "--rollout",
+        type=options.whole(1, most),
+        metavar="N",
+        help=f"steps of each game in a rollout; 1 to {most} (default 128)",
     )
     group.add_argument(
         "--changed",
         type=_percent,
         metavar="PERCENT",
-        help="cells that change hands in a step, of all cells; 0 to 100 (default "
-        f"{CHANGED_PERCENT}, the mean over whole games of 32 bots on 256 x 256 cells)",
+        help="share of the cells that change hands in a step, in per cent; 0 to 100 (default "
+        f"{CHANGED_PERCENT}, the mean of whole games of 32 bots on 256 x 256 cells)",
     )
     group.add_argument(
         "--key-every",
         type=options.whole(1, most),
         metavar="N",
-        help=f"steps from one whole frame in a frame store to the next; 1 to {most} (default {KEY_EVERY})",
+        help=f"steps from one key frame of a frame store to the next; 1 to {most} (default {KEY_EVERY})",
     )
 
 
@@ -141,9 +149,9 @@ def _percent(text: str) -> float:
 def _layout_of(parsed: argparse.Namespace) -> ObsLayout:
     """Return the layout that the options describe."""
     return ObsLayout(
-        height=parsed.height or parsed.size,
-        width=parsed.width or parsed.size,
-        num_players=parsed.players,
+        height=parsed.height or parsed.side,
+        width=parsed.width or parsed.side,
+        num_players=parsed.num_players,
         frames=parsed.frames,
     )
 
@@ -221,12 +229,16 @@ def _size_of(layout: ObsLayout) -> str:
 # ---- what it costs -----------------------------------------------------------------------------------
 
 
-def memory(layout: ObsLayout, *, games: int, steps: int, changed: float, key_every: int) -> dict[str, Any]:
-    """Return the bytes of every form: of a game step, of ``steps`` of one game, and of ``games`` of those."""
+def memory(
+    layout: ObsLayout, *, num_games: int, rollout: int, changed: float, key_every: int
+) -> dict[str, Any]:
+    """Return the bytes of every form: of a game step, of ``rollout`` steps of one game, and of
+    ``num_games`` of those.
+    """
     return {
         "layout": layout.to_dict(),
-        "games": games,
-        "steps": steps,
+        "games": num_games,
+        "steps": rollout,
         "changed_percent": changed,
         "key_every": key_every,
         "steps_to_a_new_game": GAME_STEPS,
@@ -235,8 +247,8 @@ def memory(layout: ObsLayout, *, games: int, steps: int, changed: float, key_eve
                 "name": form.name,
                 "meaning": form.meaning,
                 "bytes_per_game_step": form.mean(layout),
-                "bytes_per_game": form.total(layout, 1, steps),
-                "bytes": form.total(layout, games, steps),
+                "bytes_per_game": form.total(layout, 1, rollout),
+                "bytes": form.total(layout, num_games, rollout),
             }
             for form in forms(changed, key_every)
         ],

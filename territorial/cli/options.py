@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import cycle, islice
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots, maps
+from territorial.cli.option_names import explained, with_current_names
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -37,18 +39,20 @@ STDOUT = "-"
 
 _FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
 _MAP_HELP = (
-    "the map: a kind (lakes), one with options (islands:count=6,bridges=4), a land of the real world "
-    "(europe), a mix with weights (3*lakes + europe) or a file (.png, .npy, .txt): see `territorial maps` "
+    "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land (europe), a "
+    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial maps` lists the kinds "
     f"(default {_FIELDS['map'].default})"
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, of the command line or of a verb, that says what unknown names may have meant."""
+    """A parser, of the command line or of a verb, that knows old names of options and suggests near ones."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Return what ``args`` say; what is left over ends the program here, where its options are known."""
-        parsed, rest = super().parse_known_args(args, namespace)
+        arguments = sys.argv[1:] if args is None else args
+        current = with_current_names(self.prog.partition(" ")[2], arguments)
+        parsed, rest = super().parse_known_args(current, namespace)
         if rest:
             meant = hint(rest[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
@@ -71,11 +75,16 @@ def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.A
     parser: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
+        description=described(summary),
         epilog="examples:\n" + examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     return parser
+
+
+def described(summary: str) -> str:
+    """Return a summary as a sentence, in lines of a narrow terminal."""
+    return textwrap.fill(f"{summary[0].upper()}{summary[1:]}.", 78)
 
 
 # ---- the config of a game --------------------------------------------------------------------------
@@ -97,8 +106,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         type=_assignment,
         metavar="FIELD=VALUE",
         dest="assignments",
-        help="set any other field of the config, such as decision_every=1 or deaths=false; "
-        "may be repeated; `territorial info` lists the fields",
+        help="set any other field of the game's config, such as decision_every=1 or deaths=false; repeat "
+        "the option for more fields; `territorial info` lists them",
     )
 
 
@@ -235,14 +244,14 @@ def seconds(text: str) -> float:
     return number
 
 
-def add_seed_option(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Add ``--seed``."""
+def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--seed``; ``what`` says what it is the seed of."""
     parser.add_argument(
         "--seed",
         type=whole(0, SEED_LIMIT - 1),
         default=0,
         metavar="N",
-        help=f"{meaning}; 0 to 2**64 - 1 (default 0)",
+        help=explained("--seed", what, "0 to 2**64 - 1", default=0),
     )
 
 
@@ -256,8 +265,17 @@ def add_seats_option(parser: argparse.ArgumentParser) -> None:
         type=_seat_names,
         default=DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=f"who plays: bots ({', '.join(bots.ALIASES)}), repeated until every seat has one, or the "
-        f"name of a line-up ({', '.join(LINEUPS)}; default {DEFAULT_LINEUP})",
+        help=seats_help("bots", DEFAULT_LINEUP),
+    )
+
+
+def seats_help(who: str, default: str) -> str:
+    """Return the help of ``--seats`` of a verb in which ``who`` can play."""
+    return explained(
+        "--seats",
+        f"{who}, repeated until every seat is taken, or the name of a line-up ({', '.join(LINEUPS)})",
+        "`territorial info` lists the bots",
+        default=default,
     )
 
 
@@ -300,7 +318,7 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=STDOUT,
         metavar="FILE",
-        help="give the result as JSON: into FILE beside the text, or instead of it on stdout",
+        help=explained("--json", "without FILE, print the JSON instead of the text"),
     )
 
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
-from territorial.cli import options
+from territorial.cli import animation, options
 from territorial.cli.animation import check_animation, write_animation
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
@@ -26,10 +27,10 @@ from territorial.replay.replay import SUFFIX
 
 EXAMPLES = """\
   territorial play
-  territorial play --seed 7 --out seven.png
+  territorial play --seed 7 --picture seven.png
   territorial play --seed 7 --animation seven.mp4
-  territorial play --page               and leave it as a page for the browser
-  territorial play --seed 7 --replay    and keep the game: see territorial replay --help
+  territorial play --page              write a page for the browser as well
+  territorial play --seed 7 --replay   record the game for `territorial replay`
   territorial play --seats metronome,banker,turtle --num-players 60
   territorial play --height 512 --width 1024 --num-players 250 --map mountains
   territorial play --set launch_delay=0 --set deaths=false --json game.json
@@ -48,34 +49,33 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "play one whole game of bots, print the standings and leave a picture"
     parser = options.new_parser(verbs, "play", summary, EXAMPLES)
-    options.add_seed_option(parser, "seed of the game")
+    options.add_seed_option(parser, "equal seeds give equal games")
     options.add_seats_option(parser)
     parser.add_argument(
-        "--out", metavar="FILE", help="the picture, a .png (default territorial-SEED.png, here)"
+        "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
     )
-    parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
     parser.add_argument(
         "--animation",
         nargs="?",
         const="",
         metavar="FILE",
-        help="leave an animation of some seconds: .apng, or .gif or .mp4 with the extra video (default "
-        "territorial-SEED.apng, here)",
+        help=explained("--animation", animation.KINDS, default="FILE is territorial-SEED.apng, here"),
     )
     parser.add_argument(
         "--page",
         nargs="?",
         const="",
         metavar="FILE",
-        help="leave a page that shows the game in a browser, an .html (default territorial-SEED.html, here)",
+        help=explained("--page", default="FILE is territorial-SEED.html, here"),
     )
     parser.add_argument(
         "--replay",
         nargs="?",
         const="",
         metavar="FILE",
-        help="leave a replay, a file of a few KB for `territorial replay` (default territorial-SEED.replay, "
-        "here)",
+        help="record the game in FILE, a few KB for `territorial replay` (default FILE is "
+        "territorial-SEED.replay, here)",
     )
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -105,7 +105,7 @@ def run(parsed: argparse.Namespace) -> int:
     lineup = options.lineup_name(seats)
     if files.picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
-        options.write_picture("--out", files.picture, draw_poster(title, album, match.standings))
+        options.write_picture("--picture", files.picture, draw_poster(title, album, match.standings))
     if files.animation is not None:
         _write_animation(files.animation, album, game, shown_names(seats))
     if recorder is not None and files.replay is not None:
@@ -125,13 +125,13 @@ def _files(parsed: argparse.Namespace) -> Files:
     """Return what was asked for; UsageError for what cannot be written, before time is spent on it."""
     name = f"territorial-{parsed.seed}"
     files = Files(
-        picture=None if parsed.no_picture else parsed.out or f"{name}.png",
+        picture=None if parsed.no_picture else parsed.picture or f"{name}.png",
         animation=None if parsed.animation is None else parsed.animation or f"{name}.apng",
         replay=None if parsed.replay is None else parsed.replay or f"{name}{SUFFIX}",
         page=None if parsed.page is None else parsed.page or f"{name}.html",
     )
     if files.picture is not None:
-        options.check_picture("--out", files.picture)
+        options.check_picture("--picture", files.picture)
     if files.animation is not None:
         check_animation("--animation", files.animation, ANIMATION_FPS)
     if files.replay is not None:

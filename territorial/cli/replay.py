@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial.cli import options
+from territorial.cli import animation, options
 from territorial.cli.animation import check_animation, write_animation
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.standings import standings_of, standings_table
 from territorial.config import GameConfig
@@ -21,12 +22,12 @@ from territorial.render import Renderer
 from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
 
 EXAMPLES = """\
-  territorial play --replay game.replay     make one
-  territorial replay game.replay            what game it is
-  territorial replay game.replay --verify   play it again: exit code 1 if it comes out differently
+  territorial play --replay game.replay     record a game
+  territorial replay game.replay            print what game it is
+  territorial replay game.replay --verify   exit code 1 if it plays differently
   territorial replay game.replay --standings
-  territorial replay game.replay --at 2000 --out then.png
-  territorial replay game.replay --to-video game.mp4 --every 20 --fps 30
+  territorial replay game.replay --at 2000 --picture then.png
+  territorial replay game.replay --animation game.mp4 --every 20 --fps 30
   territorial replay game.replay --verify --json
 """
 
@@ -46,23 +47,30 @@ class Section(NamedTuple):
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "look into a recorded game: verify it, print standings, draw it at any tick"
+    summary = "inspect a recorded game: verify it, print its standings, draw it at any tick"
     parser = options.new_parser(verbs, "replay", summary, EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the replay")
-    parser.add_argument("--info", action="store_true", help="say what game it is (the default)")
+    parser.add_argument("file", metavar="FILE", help="the recorded game, a .replay file")
     parser.add_argument(
-        "--verify", action="store_true", help="play it again and compare it with the recording"
+        "--info", action="store_true", help="print what game it is (the default if nothing else is asked for)"
     )
     parser.add_argument(
-        "--standings", action="store_true", help="print the standings at the end, or --at TICK"
+        "--verify", action="store_true", help="play the game again and compare it with the recording"
     )
     parser.add_argument(
-        "--at", type=int, metavar="TICK", help="print the standings at TICK and leave a picture of it"
+        "--standings", action="store_true", help="print the standings at the end, or at the tick of --at"
     )
     parser.add_argument(
-        "--out", metavar="PNG", help="the picture of --at (default the replay's name and TICK, here)"
+        "--at",
+        type=int,
+        metavar="TICK",
+        help="print the standings at TICK and write a picture; 0 to the last tick of the game",
     )
-    parser.add_argument("--no-picture", action="store_true", help="leave no picture")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help=explained("--picture", "it shows the tick of --at", default="the replay's name and TICK, here"),
+    )
+    parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
     _add_video_options(parser)
     options.add_json_option(parser)
     parser.set_defaults(run=run)
@@ -71,21 +79,24 @@ def add_parser(verbs: Any) -> None:
 def _add_video_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("animations")
     group.add_argument(
-        "--to-video",
+        "--animation",
         nargs="?",
         const="",
-        metavar="VIDEO",
-        help="leave an animation of the game: .apng, or .gif or .mp4 with the extra video (default the "
-        "replay's name and .apng, here)",
+        metavar="FILE",
+        help=explained("--animation", animation.KINDS, default="FILE is the replay's name and .apng, here"),
     )
     group.add_argument(
         "--every",
         type=options.whole(1, 10**6),
         metavar="TICKS",
-        help=f"from one picture to the next (default what gives at most {VIDEO_PICTURES} pictures)",
+        help=explained("--every", "1 to 1000000", default=f"as few as give at most {VIDEO_PICTURES} frames"),
     )
     group.add_argument(
-        "--fps", type=float, default=VIDEO_FPS, metavar="N", help=f"pictures a second (default {VIDEO_FPS})"
+        "--fps",
+        type=float,
+        default=VIDEO_FPS,
+        metavar="N",
+        help=f"frames of the animation per second; 0.1 to 100 (default {VIDEO_FPS})",
     )
 
 
@@ -120,14 +131,14 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
     """Raise UsageError for options that do not fit the replay or each other, before anything is played."""
     if parsed.at is not None and not 0 <= parsed.at <= replay.num_ticks:
         raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
-    if parsed.out is not None and (parsed.at is None or parsed.no_picture):
-        raise UsageError(f"argument --out: {parsed.out!r}: only --at leaves a picture")
+    if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
+        raise UsageError(f"argument --picture: {parsed.picture!r}: only --at leaves a picture")
     if _leaves_picture(parsed):
-        options.check_picture("--out", _picture_path(parsed))
-    if parsed.to_video is not None:
-        check_animation("--to-video", _video_path(parsed), parsed.fps)
+        options.check_picture("--picture", _picture_path(parsed))
+    if parsed.animation is not None:
+        check_animation("--animation", _video_path(parsed), parsed.fps)
     elif parsed.every is not None:
-        raise UsageError(f"argument --every: {parsed.every}: it goes with --to-video only")
+        raise UsageError(f"argument --every: {parsed.every}: it is used with --animation only")
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Section]]:
@@ -136,7 +147,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
         _verify: parsed.verify,
         _standings: parsed.standings or parsed.at is not None,
         _picture: _leaves_picture(parsed),
-        _video: parsed.to_video is not None,
+        _video: parsed.animation is not None,
     }
     asked = {_info: parsed.info or not any(asked.values()), **asked}
     return [part for part, is_wanted in asked.items() if is_wanted]
@@ -208,7 +219,7 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
     path = _picture_path(parsed)
-    options.write_picture("--out", path, draw(replay, frame_of(replay.seek(_tick(parsed, replay)))))
+    options.write_picture("--picture", path, draw(replay, frame_of(replay.seek(_tick(parsed, replay)))))
     return Section({"picture": path}, f"\npicture: {path}")
 
 
@@ -222,7 +233,7 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
     path, every = _video_path(parsed), parsed.every or _rhythm(replay)
     pictures = write_animation(
-        "--to-video",
+        "--animation",
         path,
         replay.frames(every),
         replay.config,
@@ -248,11 +259,11 @@ def _leaves_picture(parsed: argparse.Namespace) -> bool:
 
 
 def _picture_path(parsed: argparse.Namespace) -> str:
-    return str(parsed.out or f"{Path(parsed.file).stem}-{parsed.at}.png")
+    return str(parsed.picture or f"{Path(parsed.file).stem}-{parsed.at}.png")
 
 
 def _video_path(parsed: argparse.Namespace) -> str:
-    return str(parsed.to_video or f"{Path(parsed.file).stem}.apng")
+    return str(parsed.animation or f"{Path(parsed.file).stem}.apng")
 
 
 def _rhythm(replay: Replay) -> int:

@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store",
         metavar="FOLDER",
-        help=f"the folder of a SnapshotStore, from which the players {SNAPSHOT}NAME come (needs PyTorch)",
+        help=f"folder of the SnapshotStore; it holds the players {SNAPSHOT}NAME; needs PyTorch",
     )
     parser.add_argument(
         "--architecture",
@@ -28,8 +28,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=_architecture,
         metavar="NAME=module:trunk",
         dest="architectures",
-        help="what makes the trunk of snapshots whose manifest has that architecture: a function, a class, "
-        "or a class with make_trunk; may be repeated, and ReferenceModule is known",
+        help="function or class that builds the trunk of snapshots with the architecture NAME; repeat the "
+        "option for more (default: ReferenceModule alone)",
     )
 
 

@@ -7,24 +7,24 @@ from typing import Any
 
 from territorial import bots
 from territorial.cli import contest, options
+from territorial.cli.option_names import explained
 
 EXAMPLES = """\
-  territorial tournament --out all.jsonl --plots plots
-  territorial tournament --players hard,very_hard,impossible,my_bots:Patient --games 200
-  territorial tournament --games 5000 --out all.jsonl   go on with one that has been played in part
+  territorial tournament --records all.jsonl --plots plots
+  territorial tournament --players hard,impossible,my_bots:Patient --games 200
+  territorial tournament --games 5000 --records all.jsonl   add more games
 """
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "let players meet in many games with seats dealt anew each time, and rate them"
+    summary = "compare players over many games, with seats dealt anew in each, and rate them"
     parser = options.new_parser(verbs, "tournament", summary, EXAMPLES)
     parser.add_argument(
         "--players",
         default=",".join(bots.NAMES),
         metavar="PLAYER,PLAYER,...",
-        help="who takes part, bots, module:Class, a bot in Python, or snapshot:NAME; every game deals its "
-        "seats among them as evenly as they go (default all bots)",
+        help=explained("--players", contest.WHO, "every game deals its seats evenly", default="all bots"),
     )
     contest.add_options(parser, games=2000)
     parser.set_defaults(run=run)

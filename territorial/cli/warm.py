@@ -26,9 +26,11 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "compile everything into the cache, once: two minutes, and less than one for every further size"
+    summary = (
+        "compile all kernels into the cache, once: two minutes, and less than one for each further board size"
+    )
     parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
-    options.add_seed_option(parser, "seed of the little game that is played for it")
+    options.add_seed_option(parser, "a small game with this seed is played to compile its kernels")
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from territorial.cli import options
+from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.cli.play import GameProgress, begin
 from territorial.cli.show import Show, live_show, recorded_show, write_page
@@ -20,11 +21,11 @@ from territorial.render.web import page
 from territorial.replay import Frame, Replay, ReplayError
 
 EXAMPLES = """\
-  territorial watch                                play a game of 32 bots and watch it
+  territorial watch                        play a game of 32 bots and show it
   territorial watch live --seed 7 --map mountains --open
-  territorial watch territorial-0.replay           a game that `territorial play --replay` has kept
-  territorial watch --export game.html             one file to keep, open or send
-  territorial watch --port 0 --json                a free port; the address as JSON
+  territorial watch territorial-0.replay   show a recorded game
+  territorial watch --page game.html       write one file to keep, open or send
+  territorial watch --port 0 --json        take a free port, print it as JSON
 """
 
 LIVE = "live"
@@ -40,18 +41,21 @@ def add_parser(verbs: Any) -> None:
         nargs="?",
         default=LIVE,
         metavar="FILE_OR_LIVE",
-        help="a replay, or live (the default), which plays a game of bots and shows it as it is played",
+        help="a replay file, or the word live, which shows a new game of bots as it is played (default live)",
     )
-    parser.add_argument("--export", metavar="FILE", help="write the page as FILE and serve nothing")
+    parser.add_argument("--page", metavar="FILE", help=explained("--page", "nothing is served then"))
     _add_server_options(parser)
     parser.add_argument(
         "--every",
         type=options.whole(1, 10_000_000),
-        metavar="N",
-        help="ticks from one frame to the next, at least; frames are taken at decisions (default: at every "
-        "decision, at fewer in games that may be longer than 2,000 decisions)",
+        metavar="TICKS",
+        help=explained(
+            "--every",
+            "a frame is taken at the next decision; 1 to 10000000",
+            default="every decision, or fewer in games that may last more than 2,000 decisions",
+        ),
     )
-    options.add_seed_option(parser, "seed of the game")
+    options.add_seed_option(parser, "equal seeds give equal games")
     options.add_seats_option(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -64,14 +68,15 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="address to serve on (default 127.0.0.1, this machine alone; 0.0.0.0: all who can reach it)",
+        help="address to serve on; 127.0.0.1 serves this machine alone, 0.0.0.0 the whole network "
+        "(default 127.0.0.1)",
     )
     group.add_argument(
         "--port",
         type=options.whole(0, 65535),
         default=DEFAULT_PORT,
         metavar="N",
-        help=f"port to serve on; 0 takes a free one (default {DEFAULT_PORT})",
+        help=f"TCP port to serve on; 0 takes a free port; 0 to 65535 (default {DEFAULT_PORT})",
     )
     group.add_argument("--open", action="store_true", help="open the page in a browser")
 
@@ -79,11 +84,11 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Serve the game, or write it."""
     options.check_json(parsed)
-    if parsed.export is not None:
-        options.check_writable("--export", parsed.export)
+    if parsed.page is not None:
+        options.check_writable("--page", parsed.page)
     try:
         show = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-        return _export(parsed, show) if parsed.export is not None else _serve(parsed, show)
+        return _write(parsed, show) if parsed.page is not None else _serve(parsed, show)
     except ReplayError as error:
         print(f"territorial watch: {error}", file=sys.stderr)
         return 1
@@ -130,14 +135,14 @@ def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
 # ---- as a file -------------------------------------------------------------------------------------
 
 
-def _export(parsed: argparse.Namespace, show: Show) -> int:
+def _write(parsed: argparse.Namespace, show: Show) -> int:
     film = b"".join(write_film(*show))
-    size = write_page("--export", parsed.export, film)
+    size = write_page("--page", parsed.page, film)
     if parsed.json != STDOUT:
-        print(f"page: {parsed.export} ({size:,} bytes); it opens in any browser, also without a network")
+        print(f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network")
     if parsed.json is not None:
         result = {
-            "page": parsed.export,
+            "page": parsed.page,
             "bytes": size,
             "film_bytes": len(film),
             "title": show.header["title"],

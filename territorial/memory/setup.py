@@ -30,31 +30,33 @@ class Setup:
     Errors name the field, its value and its range.
     """
 
-    height: int = _field(256, MIN_SIDE, MAX_SIDE, "rows of the map")
-    width: int = _field(256, MIN_SIDE, MAX_SIDE, "columns of the map")
-    num_players: int = _field(32, MIN_PLAYERS, MAX_PLAYERS, "seats of a game")
-    frames: int = _field(4, 1, MAX_FRAMES, "boards in a stack")
-    agents: int = _field(8, 1, MAX_PLAYERS, "seats of a game whose experience is learned from")
-    bots: int = _field(32, 0, 10_000, "players of the league that are bots")
-    snapshots: int = _field(32, 0, 100_000, "players of the league that are frozen networks")
-    parameters: int = _field(5_000_000, 1, 10**12, "parameters of a network")
-    parameter_bytes: int = _field(4, 1, 8, "bytes of a parameter of a snapshot")
+    height: int = _field(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
+    width: int = _field(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
+    num_players: int = _field(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
+    frames: int = _field(4, 1, MAX_FRAMES, "boards in the stack of an observation")
+    agents: int = _field(8, 1, MAX_PLAYERS, "seats of a game that learning agents control")
+    bots: int = _field(32, 0, 10_000, "bots of the league")
+    snapshots: int = _field(32, 0, 100_000, "snapshots that the league keeps")
+    parameters: int = _field(5_000_000, 1, 10**12, "parameters of each network")
+    parameter_bytes: int = _field(4, 1, 8, "bytes of each parameter of a snapshot")
     activations: int = _field(
-        500_000, 0, 10**12, "numbers per board that a network keeps until its gradients are computed"
+        500_000, 0, 10**12, "numbers per board that a network keeps for backpropagation"
     )
-    env_runners: int = _field(2, 0, 10_000, "processes that play, beside the driver; 0: the driver plays")
+    env_runners: int = _field(2, 0, 10_000, "processes that collect samples; with 0 the driver does")
     driver_plays: int = _field(
         1,
         0,
         1,
-        "1: the driver has a runner too, as RLlib makes one (create_local_env_runner); 0: it has none",
+        "1 if the driver has an env runner as well (RLlib's create_local_env_runner), 0 if not",
     )
-    games: int = _field(1, 1, 100_000, "games that each of them plays at once")
-    learners: int = _field(0, 0, 1_000, "processes that learn; 0: the driver learns")
-    steps: int = _field(64, 1, 10**9, "environment steps of an iteration, of all runners together")
-    minibatch: int = _field(16, 1, 10**9, "rows of a minibatch")
-    process_mb: int = _field(340, 0, 10**6, "MB of a process that has imported everything and done nothing")
-    services_mb: int = _field(320, 0, 10**6, "MB of Ray's own processes on a machine")
+    games: int = _field(1, 1, 100_000, "games that run side by side; in each env runner")
+    learners: int = _field(0, 0, 1_000, "processes that learn; with 0 the driver does")
+    steps: int = _field(
+        64, 1, 10**9, "environment steps of a training iteration, over all games and env runners"
+    )
+    minibatch: int = _field(16, 1, 10**9, "rows of a minibatch, each one agent's step")
+    process_mb: int = _field(340, 0, 10**6, "MB of an idle process after all imports")
+    services_mb: int = _field(320, 0, 10**6, "MB of Ray's own processes on each machine")
 
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):

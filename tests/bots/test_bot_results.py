@@ -173,8 +173,8 @@ def test_what_bots_cost_is_written_down(tmp_path, capsys):
     from benchmarks.bots import bot_cost
 
     path = tmp_path / "cost.json"
-    arguments = ["--bots", "turtle,drip", "--size", "small", "--games", "1", "--repeats", "1"]
-    assert bot_cost.main([*arguments, "--out", str(path)]) in (0, 1)
+    arguments = ["--bot-names", "turtle,drip", "--size", "small", "--num-games", "1", "--rounds", "1"]
+    assert bot_cost.main([*arguments, "--json", str(path)]) in (0, 1)
     found = json.loads(path.read_text())
     assert set(found["fields"]) == {"turtle-1", "drip-1", *LINEUPS}
     for cost in found["fields"].values():
@@ -187,7 +187,7 @@ def test_who_invades_whom_is_written_down(tmp_path, capsys):
     from benchmarks.bots import invasion
 
     path, games = tmp_path / "invasion.json", ["--games", "1", "--processes", "1"]
-    assert invasion.main(["--bots", "full_sender,turtle", *games, "--out", str(path)]) == 0
+    assert invasion.main(["--bot-names", "full_sender,turtle", *games, "--json", str(path)]) == 0
     found = json.loads(path.read_text())
     assert found["bots"] == ["full_sender-1", "turtle-1"]
     assert found["fair"] == [[None, 0.0], [4.0, None]]
@@ -198,12 +198,12 @@ def test_who_invades_whom_is_written_down(tmp_path, capsys):
     assert "8 invaders" in out
     assert "compared with" not in out
     before = path.read_bytes()
-    both = ["--bots", "full_sender,turtle", *games, "--out", str(path)]
-    assert invasion.main([*both, "--only-compare"]) == 0
+    both = ["--bot-names", "full_sender,turtle", *games, "--json", str(path)]
+    assert invasion.main([*both, "--check"]) == 0
     assert "no cell has changed" in capsys.readouterr().out
     kept = {**found, "games": 2000, "fair": [[None, 4.0], [0.0, None]], "rules_version": 0}
     path.write_text(json.dumps(kept))
-    assert invasion.main([*both, "--only-compare"]) == 1
+    assert invasion.main([*both, "--check"]) == 1
     out = capsys.readouterr().out
     assert "rules_version was 0 and is 1" in out
     assert "full_sender-1 among turtle-1: fair was 4.00 and is 0.00 (p = " in out

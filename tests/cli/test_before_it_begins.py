@@ -16,19 +16,19 @@ from tests.replay.support import BOTS, SMALL, small_replay
 
 LITTLE = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
 FILES = [
-    (["play", *LITTLE], "--out", "a.png"),
+    (["play", *LITTLE], "--picture", "a.png"),
     (["play", "--no-picture", *LITTLE], "--animation", "a.apng"),
     (["play", "--no-picture", *LITTLE], "--replay", "a.replay"),
     (["play", "--no-picture", *LITTLE], "--page", "a.html"),
     (["play", "--no-picture", *LITTLE], "--json", "a.json"),
-    (["watch", *LITTLE], "--export", "a.html"),
+    (["watch", *LITTLE], "--page", "a.html"),
     (["watch", *LITTLE], "--json", "a.json"),
-    (["replay", "game.replay", "--at", "20"], "--out", "a.png"),
-    (["replay", "game.replay"], "--to-video", "a.apng"),
+    (["replay", "game.replay", "--at", "20"], "--picture", "a.png"),
+    (["replay", "game.replay"], "--animation", "a.apng"),
     (["replay", "game.replay", "--verify"], "--json", "a.json"),
-    (["match", *LITTLE], "--out", "a.jsonl"),
+    (["match", *LITTLE], "--records", "a.jsonl"),
     (["match", *LITTLE], "--json", "a.json"),
-    (["tournament", *LITTLE], "--out", "a.jsonl"),
+    (["tournament", *LITTLE], "--records", "a.jsonl"),
     (["tournament", *LITTLE], "--json", "a.json"),
     (["bench", *LITTLE], "--json", "a.json"),
     (["maps", "lakes"], "--export", "a.txt"),
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(
 
 def test_the_picture_that_is_left_without_being_asked_for_is_noticed_too(capsys, nothing_begins, read_only):
     assert cli.main(["play", *LITTLE]) == 2
-    assert "argument --out: 'territorial-0.png': the folder " in capsys.readouterr().err
+    assert "argument --picture: 'territorial-0.png': the folder " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["match", "tournament", "league"])

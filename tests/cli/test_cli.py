@@ -75,7 +75,7 @@ def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
     code, out, _ = run(capsys, "play", "--no-picture", "--page", "--seed", "5", *SMALL)
     assert code == 0
     assert out.endswith("\n\npage: territorial-5.html\n")
-    assert run(capsys, "watch", "--export", "other.html", "--seed", "5", *SMALL)[0] == 0
+    assert run(capsys, "watch", "--page", "other.html", "--seed", "5", *SMALL)[0] == 0
     assert Path("territorial-5.html").read_bytes() == Path("other.html").read_bytes()
     result = json.loads(run(capsys, "play", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
     assert result["page"] == "a.html"
@@ -87,7 +87,7 @@ def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
 
 def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     picture = tmp_path / "a.png"
-    arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--out", str(picture), *SMALL]
+    arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--picture", str(picture), *SMALL]
     first, second = (json.loads(run(capsys, *arguments, "--json")[1]) for _ in range(2))
     assert first["game_digest"] == second["game_digest"]
     assert first["ticks"] == 200
@@ -203,7 +203,7 @@ def test_axes_have_few_round_steps():
 @pytest.fixture(scope="module")
 def bench_result(tmp_path_factory: pytest.TempPathFactory) -> dict:
     path = tmp_path_factory.mktemp("bench") / "bench.json"
-    arguments = ["bench", "--seconds", "0.2", "--games", "3", "--seed", "7", *SMALL]
+    arguments = ["bench", "--seconds", "0.2", "--num-games", "3", "--seed", "7", *SMALL]
     assert cli.main([*arguments, "--set", "max_ticks=1500", "--json", str(path)]) == 0
     return json.loads(path.read_text())
 
@@ -237,7 +237,7 @@ def test_bench_says_what_it_measured_on(bench_result):
 
 
 def test_bench_prints_a_table_and_can_observe_on_threads(capsys):
-    options = ["--seconds", "0.1", "--games", "2", "--threads", "2", "--observe"]
+    options = ["--seconds", "0.1", "--num-games", "2", "--threads", "2", "--observe"]
     code, out, err = run(capsys, "bench", *options, *SMALL)
     assert code == 0
     assert "2 games, 2 thread(s), stacks of 4 boards" in out
@@ -376,14 +376,14 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
         (["play", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
         (["play", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
         (["play", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
-        (["play", "--out", "a.jpg"], ["--out", "'a.jpg'", ".png"]),
-        (["play", "--out", "/no/such/folder/a.png"], ["--out", "no such folder"]),
+        (["play", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+        (["play", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
         (["play", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
         (["play", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
         (["play", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
         (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
         (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
-        (["bench", "--games", "0"], ["--games", "'0'"]),
+        (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
         (["fly"], ["VERB", "fly", "play"]),
         ([], ["VERB"]),
     ],
@@ -397,14 +397,15 @@ def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, p
 
 
 @pytest.mark.parametrize(
-    ("verb", "option", "size"), [("bench", "--games", "1,000,000 games"), ("play", "--height", "256 x 256")]
+    ("verb", "option", "size"),
+    [("bench", "--num-games", "1,000,000 games"), ("play", "--height", "256 x 256")],
 )
 def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, option, size):
     def too_much(*arguments: object, **keywords: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(f"territorial.cli.{verb}.VecGame", too_much)
-    games = ["--games", "1000000"] if verb == "bench" else ["--no-picture"]
+    games = ["--num-games", "1000000"] if verb == "bench" else ["--no-picture"]
     code, _, err = run(capsys, verb, *games)
     assert code == 2
     for part in (f"argument {option}", size, "not enough memory"):

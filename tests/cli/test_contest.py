@@ -106,7 +106,7 @@ def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
 
 def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
     file = tmp_path / "t.jsonl"
-    arguments = ("tournament", "--games", "30", "--out", str(file), *SMALL, "--processes", "2")
+    arguments = ("tournament", "--games", "30", "--records", str(file), *SMALL, "--processes", "2")
     found = result(capsys, *arguments)
     assert sum(line["seats"] for line in found["standings"]) == 120
     games = [json.loads(line) for line in file.read_text().splitlines()[1:]]
@@ -138,24 +138,26 @@ def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_p
     """The second call finds three games of the first; a third with more games plays only those."""
     file, straight = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     common = ("match", "--seats", "banker,turtle,novice,hard", *SMALL, *ONE)
-    result(capsys, *common, "--games", "3", "--out", str(file))
+    result(capsys, *common, "--games", "3", "--records", str(file))
     before = file.read_text().splitlines()
-    found = result(capsys, *common, "--games", "8", "--out", str(file))
+    found = result(capsys, *common, "--games", "8", "--records", str(file))
     assert file.read_text().splitlines()[:4] == before
     assert len(file.read_text().splitlines()) == 9
-    assert found["standings"] == result(capsys, *common, "--games", "8", "--out", str(straight))["standings"]
+    assert (
+        found["standings"] == result(capsys, *common, "--games", "8", "--records", str(straight))["standings"]
+    )
 
 
 def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
     file = tmp_path / "a.jsonl"
     common = ("match", "--seats", "banker,turtle", "--games", "1", *SMALL, *ONE)
     with locked(tmp_path / "a.jsonl.lock"):
-        code, _, err = run(capsys, *common, "--out", str(file))
+        code, _, err = run(capsys, *common, "--records", str(file))
         assert code == 2
-        assert f"argument --out: another process plays games into {str(file)!r}" in err
+        assert f"argument --records: another process plays games into {str(file)!r}" in err
         assert not file.exists()
-        assert run(capsys, *common, "--out", str(tmp_path / "b.jsonl"))[0] == 0
-    assert run(capsys, *common, "--out", str(file))[0] == 0
+        assert run(capsys, *common, "--records", str(tmp_path / "b.jsonl"))[0] == 0
+    assert run(capsys, *common, "--records", str(file))[0] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send on Windows")
@@ -163,7 +165,17 @@ def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
 def test_finished_games_survive_whatever_stops_the_process(tmp_path, stop):
     """And so do no processes that play."""
     file = tmp_path / "a.jsonl"
-    command = [sys.executable, "-m", "territorial", "match", "--games", "100000", "--out", str(file), *SMALL]
+    command = [
+        sys.executable,
+        "-m",
+        "territorial",
+        "match",
+        "--games",
+        "100000",
+        "--records",
+        str(file),
+        *SMALL,
+    ]
     process = subprocess.Popen(
         [*command, "--processes", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -218,8 +230,8 @@ def is_running(pid):
         (["--seats", "banker,banker,banker,banker,banker"], ["5 players; a game of this config has 4 seats"]),
         (["--games", "0"], ["--games", "'0' is not a whole number from 1"]),
         (["--processes", "0"], ["--processes", "'0'"]),
-        (["--out", "no/such/folder.jsonl"], ["--out", "there is no such folder"]),
-        (["--out", "."], ["--out", "is a folder"]),
+        (["--records", "no/such/folder.jsonl"], ["--records", "there is no such folder"]),
+        (["--records", "."], ["--records", "is a folder"]),
         (["--plots", "/dev/null/plots"], ["--plots"]),
         (["--set", "num_maps=2000"], ["num_maps"]),
         (["--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' plays"]),
@@ -239,9 +251,9 @@ def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, par
 def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("my notes\n")
-    code, _, err = run(capsys, "match", "--out", str(file), *SMALL)
+    code, _, err = run(capsys, "match", "--records", str(file), *SMALL)
     assert code == 2
-    assert "argument --out" in err
+    assert "argument --records" in err
     assert "is no file of a contest" in err
     assert file.read_text() == "my notes\n"
 
@@ -264,7 +276,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
     (tmp_path / "fails_for_a_test.py").write_text("from pathlib import Path\n" + STOPPED)
     file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
     common = ("match", "--seats", "fails_for_a_test:Mine,turtle", "--processes", processes, *SMALL)
-    kept = (*common, "--out", str(file))
+    kept = (*common, "--records", str(file))
     assert run(capsys, *kept, "--games", "2")[0] == 0
     stop.touch()
     code, out, err = run(capsys, *kept, "--games", "4")
@@ -277,7 +289,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
     assert last[1] == f"2 of 4 games are in {file}: the same command goes on"
     code, out, err = run(capsys, *common, "--games", "4")
     assert (code, out) == (1, "")
-    assert err.endswith("0 of 4 games were played, and are lost without --out\n")
+    assert err.endswith("0 of 4 games were played, and are lost without --records\n")
     stop.unlink()
     assert run(capsys, *kept, "--games", "4")[0] == 0
 
@@ -287,7 +299,7 @@ def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path):
     import resource
 
     file = tmp_path / "a.jsonl"
-    common = ("match", "--seats", "banker,turtle", "--out", str(file), *SMALL, *ONE)
+    common = ("match", "--seats", "banker,turtle", "--records", str(file), *SMALL, *ONE)
     assert run(capsys, *common, "--games", "2")[0] == 0
     before, limits = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, limits[1]))
@@ -306,14 +318,14 @@ def test_games_of_a_bot_that_was_edited_are_not_mixed_with_those_before(capsys, 
     monkeypatch.chdir(tmp_path)
     source, file = tmp_path / "edited_for_a_test.py", tmp_path / "a.jsonl"
     source.write_text(BOT)
-    common = ("match", "--seats", "edited_for_a_test:Mine,turtle", "--out", str(file), *SMALL, *ONE)
+    common = ("match", "--seats", "edited_for_a_test:Mine,turtle", "--records", str(file), *SMALL, *ONE)
     assert run(capsys, *common, "--games", "1")[0] == 0
     assert run(capsys, *common, "--games", "2")[0] == 0
     before = file.read_text()
     source.write_text(BOT.replace("1\n", "2\n"))
     code, _, err = run(capsys, *common, "--games", "3")
     assert code == 2
-    assert "argument --out: " in err
+    assert "argument --records: " in err
     assert "the code of 'mine-1' has changed since" in err
     assert file.read_text() == before
 

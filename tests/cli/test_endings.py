@@ -19,7 +19,7 @@ SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks",
 CONTEST = ["--games", "1", "--processes", "1", *SMALL]
 ARGUMENTS = {
     "play": ["--no-picture", *SMALL],
-    "watch": ["--export", "game.html", *SMALL],
+    "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "tournament": ["--players", "banker,turtle", *CONTEST],
@@ -132,7 +132,7 @@ def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
 def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, monkeypatch):
     def half_done(parsed):
         sys.stdout.write("half a result")
-        raise cli.options.UsageError("argument --out: the disk is full")
+        raise cli.options.UsageError("argument --records: the disk is full")
 
     monkeypatch.setattr(cli.info, "run", half_done)
     reader, writer = os.pipe()
@@ -140,7 +140,7 @@ def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, mo
     with open(writer, "w", encoding="utf-8") as file:
         monkeypatch.setattr(sys, "stdout", file)
         assert cli.main(["info"]) == 2
-    assert capsys.readouterr().err == "territorial info: error: argument --out: the disk is full\n"
+    assert capsys.readouterr().err == "territorial info: error: argument --records: the disk is full\n"
 
 
 # ---- processes ---------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_the_list_as_json(capsys):
 
 def test_a_map_is_shown_with_what_there_is_to_know(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    code, out, _ = run(capsys, "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--count", "2")
+    code, out, _ = run(capsys, "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--num-maps", "2")
     assert code == 0
     facts = [line for line in out.splitlines() if line.startswith("islands:count=3 of map_seed ")]
     mask = maps.generate("islands:count=3", 32, 48, 7)
@@ -125,7 +125,7 @@ def test_an_exported_map_comes_back_and_is_played_on(capsys, tmp_path, suffix):
 
 def test_a_picture_has_a_tile_for_every_map(capsys, tmp_path):
     path = tmp_path / "sheet.png"
-    code, _, _ = run(capsys, "maps", "lakes", "maze", *SMALL, "--count", "2", "--picture", str(path))
+    code, _, _ = run(capsys, "maps", "lakes", "maze", *SMALL, "--num-maps", "2", "--picture", str(path))
     assert code == 0
     pixels = read_png(path.read_bytes(), 16, 4096)
     # Four maps of 48 x 32 cells, five pixels each, in two columns.
@@ -175,7 +175,7 @@ def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(capsys, tmp_path):
 
 def test_many_maps_tell_how_far_they_are(capsys, monkeypatch):
     monkeypatch.setattr("territorial.cli.maps.PROGRESS_SECONDS", 0.0)
-    code, _, err = run(capsys, "maps", "lakes", "maze", *SMALL, "--count", "2")
+    code, _, err = run(capsys, "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
     assert code == 0
     assert err.splitlines()[1:3] == ["2 maps made, at present lakes", "3 maps made, at present maze"]
 
@@ -201,7 +201,7 @@ def test_a_picture_of_a_game_in_a_maze_shows_mountains(capsys, tmp_path):
     from territorial.render import owner_colors
 
     path = tmp_path / "game.png"
-    arguments = ["--map", "maze", *SMALL, "--num-players", "4", "--max-ticks", "50", "--out", str(path)]
+    arguments = ["--map", "maze", *SMALL, "--num-players", "4", "--max-ticks", "50", "--picture", str(path)]
     assert run(capsys, "play", *arguments)[0] == 0
     colors = {tuple(color) for color in read_png(path.read_bytes(), 16, 4096).reshape(-1, 3)}
     assert tuple(owner_colors(4, "mountains")[255]) in colors
@@ -220,7 +220,7 @@ def test_a_picture_of_a_game_in_a_maze_shows_mountains(capsys, tmp_path):
         (["maps", "maze:symmetry=quarter_turn", *SMALL], ["argument MAP", "square map", "32 x 48"]),
         (["maps", "lakes", "--height", "15"], ["--height", "'15'", "16 to 1024"]),
         (["maps", "lakes", "--map-seed", "-1"], ["--map-seed", "'-1'"]),
-        (["maps", "lakes", "--count", "101"], ["--count", "'101'", "1 to 100"]),
+        (["maps", "lakes", "--num-maps", "101"], ["--num-maps", "'101'", "1 to 100"]),
         (["maps", "iceland", *SMALL, "--num-players", "250"], ["--num-players", "250, but only", "iceland"]),
         (["maps", "lakes", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
         (["maps", "lakes", "--picture", "no/such/a.png"], ["--picture", "no such folder"]),

@@ -52,7 +52,7 @@ def test_explain_names_every_array_and_every_column_with_its_unit_and_meaning(ca
 
 
 def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):
-    _, out, _ = run(capsys, "--size", "64", "--width", "50", "--players", "3", "--frames", "2")
+    _, out, _ = run(capsys, "--side", "64", "--width", "50", "--num-players", "3", "--frames", "2")
     assert "64 x 50 cells, 3 seats, 2 frames" in out
     for text in (
         "(F, B, H, ceil(W/8)) = (2, 3, 64, 7), 2,688 bytes",
@@ -65,11 +65,11 @@ def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):
 
 
 def test_explain_is_what_is_done_when_nothing_is_asked_for(capsys):
-    assert run(capsys) == run(capsys, "--explain", "--size", "256", "--players", "32", "--frames", "1")
+    assert run(capsys) == run(capsys, "--explain", "--side", "256", "--num-players", "32", "--frames", "1")
 
 
 def test_explain_in_json_describes_a_layout_that_can_be_read_back(capsys):
-    result = as_json(capsys, "--size", "32", "--height", "48", "--num-players", "6", "--frames", "0")
+    result = as_json(capsys, "--side", "32", "--height", "48", "--num-players", "6", "--frames", "0")
     layout = ObsLayout.from_dict(result["layout"])
     assert layout == ObsLayout(height=48, width=32, num_players=6, frames=0)
     assert [tuple(array["shape"]) for array in result["arrays"]] == [layout.shape(a.name) for a in ARRAYS]
@@ -81,8 +81,8 @@ def test_explain_in_json_describes_a_layout_that_can_be_read_back(capsys):
 
 
 def test_memory_prints_every_form_and_what_it_assumes(capsys):
-    size = ("--players", "32", "--size", "256", "--frames", "4")
-    code, out, err = run(capsys, "--memory", *size, "--games", "64", "--steps", "128")
+    size = ("--num-players", "32", "--side", "256", "--frames", "4")
+    code, out, err = run(capsys, "--memory", *size, "--num-games", "64", "--rollout", "128")
     assert (code, err) == (0, "")
     assert "8,192 game steps, 262,144 agent steps" in out
     cells = {line.split("  ")[1]: line.split() for line in out.splitlines() if line.startswith("  ")}
@@ -97,8 +97,8 @@ def test_memory_prints_every_form_and_what_it_assumes(capsys):
 def test_the_bytes_are_those_of_arrays_of_that_form(capsys):
     config = territorial.GameConfig(height=50, width=64, num_players=5)
     layout = ObsLayout(height=50, width=64, num_players=5, frames=2)
-    options = ("--height", "50", "--width", "64", "--players", "5", "--frames", "2", "--games", "3")
-    result = as_json(capsys, "--memory", *options, "--steps", "7", "--changed", "1")
+    options = ("--height", "50", "--width", "64", "--num-players", "5", "--frames", "2", "--num-games", "3")
+    result = as_json(capsys, "--memory", *options, "--rollout", "7", "--changed", "1")
     found = {form["name"]: form["bytes_per_game_step"] for form in result["forms"]}
     planes = np.zeros((2, 3, 50, 8), np.uint8)
     assert planes.shape == layout.shape("planes")
@@ -117,7 +117,7 @@ def test_the_bytes_are_those_of_arrays_of_that_form(capsys):
 
 @pytest.mark.parametrize(("key_every", "keys"), [("64", 1), ("20", 1), ("8", 3)])
 def test_a_rollout_is_its_steps_and_a_store_has_whole_frames_at_fixed_distances(capsys, key_every, keys):
-    result = as_json(capsys, "--memory", "--games", "10", "--steps", "20", "--key-every", key_every)
+    result = as_json(capsys, "--memory", "--num-games", "10", "--rollout", "20", "--key-every", key_every)
     for form in result["forms"]:
         frame = 6 * 256 * 32 if form["name"] == "frame store" else 0
         step = form["bytes_per_game_step"] - frame / int(key_every)
@@ -204,19 +204,19 @@ def test_tables_in_markdown():
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--size", "8"], ["--size", "'8'", "16 to 1024"]),
+        (["--side", "8"], ["--side", "'8'", "16 to 1024"]),
         (["--height", "2000"], ["--height", "'2000'", "16 to 1024"]),
-        (["--players", "1"], ["--players", "'1'", "2 to 250"]),
+        (["--num-players", "1"], ["--num-players", "'1'", "2 to 250"]),
         (["--frames", "17"], ["--frames", "'17'", "0 to 16"]),
         (["--memory", "--frames", "0"], ["--frames", "0 leaves boards out", "1 to 16"]),
-        (["--memory", "--games", "0"], ["--games", "'0'", "1 to 1000000"]),
-        (["--memory", "--steps", "x"], ["--steps", "'x'"]),
+        (["--memory", "--num-games", "0"], ["--num-games", "'0'", "1 to 1000000"]),
+        (["--memory", "--rollout", "x"], ["--rollout", "'x'"]),
         (["--memory", "--changed", "101"], ["--changed", "'101'", "0 to 100"]),
         (["--memory", "--changed", "nan"], ["--changed", "'nan'", "0 to 100"]),
         (["--memory", "--explain"], ["--explain", "--memory"]),
         (["--memory", "--key-every", "0"], ["--key-every", "'0'", "1 to 1000000"]),
         (["--key-every", "4"], ["--key-every", "only with --memory"]),
-        (["--games", "4"], ["--games", "only with --memory"]),
+        (["--num-games", "4"], ["--num-games", "only with --memory"]),
         (["--explain", "--changed", "1"], ["--changed", "only with --memory"]),
         (["--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
     ],

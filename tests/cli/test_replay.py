@@ -108,7 +108,7 @@ def test_a_moment_is_a_table_and_a_picture(game, capsys, tmp_path):
     assert png.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", png[16:24])
     assert width > height == 16 * 32
-    arguments = ["replay", "territorial-5.replay", "--at", "110", "--out", "then.png", "--json"]
+    arguments = ["replay", "territorial-5.replay", "--at", "110", "--picture", "then.png", "--json"]
     result = json.loads(run(capsys, *arguments)[1])
     assert (tmp_path / "then.png").read_bytes() == png
     assert result["picture"] == "then.png"
@@ -144,8 +144,8 @@ def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
         (["missing.replay"], ["FILE", "'missing.replay'", "No such file"]),
         (["territorial-5.replay", "--at", "201"], ["--at", "201", "0 to 200"]),
         (["territorial-5.replay", "--at", "-1"], ["--at", "-1", "0 to 200"]),
-        (["territorial-5.replay", "--at", "5", "--out", "a.jpg"], ["--out", "'a.jpg'", ".png"]),
-        (["territorial-5.replay", "--out", "a.png"], ["--out", "'a.png'", "--at"]),
+        (["territorial-5.replay", "--at", "5", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+        (["territorial-5.replay", "--picture", "a.png"], ["--picture", "'a.png'", "--at"]),
         (["territorial-5.replay", "--json", "no/such/folder"], ["--json", "no such folder"]),
         ([], ["FILE"]),
     ],
@@ -188,7 +188,7 @@ def test_help_names_every_option(capsys):
 
 
 def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--to-video")
+    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--animation")
     assert code == 0
     assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
     pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")
@@ -203,7 +203,7 @@ def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
 
 
 def test_an_animation_is_as_often_and_as_fast_as_was_asked_for(game, capsys, tmp_path):
-    arguments = ["--to-video", "slow.png", "--every", "70", "--fps", "4", "--json"]
+    arguments = ["--animation", "slow.png", "--every", "70", "--fps", "4", "--json"]
     result = json.loads(run(capsys, "replay", "territorial-5.replay", *arguments)[1])
     assert result["video"] == "slow.png"
     assert (result["video_pictures"], result["video_every"]) == (4 + 8, 70)
@@ -214,11 +214,11 @@ def test_an_animation_is_as_often_and_as_fast_as_was_asked_for(game, capsys, tmp
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--to-video", "a.avi"], ["--to-video", "a.avi", ".apng, .png, .gif, .mp4"]),
-        (["--to-video", "/no/such/folder/a.apng"], ["--to-video", "no such folder"]),
-        (["--to-video", "--fps", "1000"], ["--to-video", "fps is 1000", "0.1 to 100"]),
-        (["--to-video", "--every", "0"], ["--every", "'0'"]),
-        (["--every", "5"], ["--every", "--to-video"]),
+        (["--animation", "a.avi"], ["--animation", "a.avi", ".apng, .png, .gif, .mp4"]),
+        (["--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
+        (["--animation", "--fps", "1000"], ["--animation", "fps is 1000", "0.1 to 100"]),
+        (["--animation", "--every", "0"], ["--every", "'0'"]),
+        (["--every", "5"], ["--every", "--animation"]),
     ],
 )
 def test_animations_that_cannot_be_are_refused_before_anything_is_drawn(

@@ -60,7 +60,7 @@ def check_film(film: bytes, seed: int) -> None:
 
 def test_export_writes_a_page_with_the_whole_game(capsys, tmp_path):
     path = tmp_path / "game.html"
-    code, out, err = run(capsys, "--export", str(path), "--seed", "5", *SMALL)
+    code, out, err = run(capsys, "--page", str(path), "--seed", "5", *SMALL)
     assert code == 0
     assert f"page: {path} ({path.stat().st_size:,} bytes)" in out
     assert "tick 400 of 400 [####################]" in err
@@ -69,7 +69,7 @@ def test_export_writes_a_page_with_the_whole_game(capsys, tmp_path):
 
 def test_export_tells_json_what_it_wrote(capsys, tmp_path):
     path = tmp_path / "game.html"
-    code, out, _ = run(capsys, "live", "--export", str(path), "--every", "50", *SMALL, "--json")
+    code, out, _ = run(capsys, "live", "--page", str(path), "--every", "50", *SMALL, "--json")
     assert code == 0
     result = json.loads(out)
     assert result["page"] == str(path)
@@ -93,20 +93,20 @@ def replay(tmp_path, capsys):
 
 def test_a_replay_gives_the_page_of_the_game_that_was_played(capsys, tmp_path, replay):
     for name, source in {"live.html": ["--seed", "5", *SMALL], "replay.html": [str(replay)]}.items():
-        assert run(capsys, "--export", str(tmp_path / name), *source)[0] == 0
+        assert run(capsys, "--page", str(tmp_path / name), *source)[0] == 0
     assert (tmp_path / "live.html").read_bytes() == (tmp_path / "replay.html").read_bytes()
     check_film(film_of((tmp_path / "replay.html").read_bytes()), 5)
 
 
 def test_a_damaged_replay_is_refused_with_the_reason(capsys, tmp_path, replay):
     replay.write_bytes(replay.read_bytes()[:-5])
-    code, out, err = run(capsys, str(replay), "--export", str(tmp_path / "no.html"))
+    code, out, err = run(capsys, str(replay), "--page", str(tmp_path / "no.html"))
     assert (code, out) == (1, "")
     assert err.startswith(f"territorial watch: {str(replay)!r}: ")
     assert not (tmp_path / "no.html").exists()
 
 
-@pytest.mark.parametrize("how", [["--export", "no.html"], ["--port", "0"]])
+@pytest.mark.parametrize("how", [["--page", "no.html"], ["--port", "0"]])
 def test_a_replay_that_turns_out_differently_is_no_show(capsys, tmp_path, monkeypatch, replay, how):
     def frames(self, every):
         yield frame_of(self.seek(0))
@@ -249,8 +249,8 @@ def test_a_port_that_is_taken_is_an_error_with_a_way_out(capsys):
         (["--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
         (["--host", ""], ["--host", "''"]),
         (["--every", "0"], ["--every", "'0' is not a whole number from 1"]),
-        (["--export", "no/such/folder.html"], ["--export", "there is no such folder"]),
-        (["--export", "."], ["--export", "is a folder"]),
+        (["--page", "no/such/folder.html"], ["--page", "there is no such folder"]),
+        (["--page", "."], ["--page", "is a folder"]),
         (["--seats", "nobody"], ["--seats", "no bot 'nobody'"]),
     ],
 )

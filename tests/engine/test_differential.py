@@ -57,7 +57,7 @@ def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
     from benchmarks.engine import differential as long_run
 
     path = tmp_path / "differential.json"
-    assert long_run.main(["--ticks", "1_000_000", "--processes", "2", "--out", str(path)]) == 0
+    assert long_run.main(["--ticks", "1_000_000", "--processes", "2", "--json", str(path)]) == 0
     result = json.loads(path.read_text())
     assert result["ticks"] >= 1_000_000
     assert result["mismatches"] == []
@@ -68,7 +68,7 @@ def test_a_long_run_writes_down_what_it_compared_and_on_what(tmp_path):
     from benchmarks.engine import differential as long_run
 
     path = tmp_path / "results" / "differential.json"
-    assert long_run.main(["--ticks", "300", "--seed", "5", "--processes", "1", "--out", str(path)]) == 0
+    assert long_run.main(["--ticks", "300", "--seed", "5", "--processes", "1", "--json", str(path)]) == 0
     result = json.loads(path.read_text())
     assert result["ticks"] >= 300
     assert (result["first_seed"], result["mismatches"]) == (5, [])

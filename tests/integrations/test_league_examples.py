@@ -22,7 +22,7 @@ def as_in_their_folder(monkeypatch):
 def test_settings_and_players_qualify_each_other(tmp_path):
     import coevolution
 
-    options = f"--rounds 1 --episodes 2 --offspring 1 --processes 1 --out {tmp_path / 'pairs.json'}"
+    options = f"--generations 1 --episodes 2 --offspring 1 --processes 1 --json {tmp_path / 'pairs.json'}"
     found = coevolution.main(options.split())
     assert 1 <= len(found) <= 5
     assert (tmp_path / "pairs.json").read_text().count('"niche"') == len(found)
@@ -42,7 +42,7 @@ def test_niches_that_are_known_are_not_new():
 def test_a_ladder_is_climbed_by_fresh_games():
     import curriculum
 
-    found = curriculum.main(["--rounds", "2", "--episodes", "4", "--offspring", "1", "--mark", "0"])
+    found = curriculum.main(["--generations", "2", "--episodes", "4", "--offspring", "1", "--mark", "0"])
     assert found.settings[0] == "a few novices"
     assert len(found.settings) >= 2
     assert found.policies[-1] == "first again"
@@ -52,7 +52,7 @@ def test_a_ladder_is_climbed_by_fresh_games():
 def test_a_plain_loop_trains_a_league_and_goes_on(tmp_path, capsys):
     import torch_league
 
-    options = ["--folder", str(tmp_path), "--num-games", "2", "--rollout", "12"]
+    options = ["--run", str(tmp_path), "--num-games", "2", "--rollout", "12"]
     torch_league.main([*options, "--iterations", "2"])
     league = torch_league.main([*options, "--iterations", "6"])
     assert league.steps == {"main": 6}

@@ -205,7 +205,7 @@ def test_the_command_shows_both_forms_side_by_side(capsys):
 def test_options_take_the_place_of_what_the_file_says(capsys, tmp_path):
     path = tmp_path / "league.toml"
     path.write_text("height = 64\nwidth = 64\nsnapshots = 3\n", encoding="utf-8")
-    code, out, _ = run(capsys, "--config", str(path), "--snapshots", "5", "--form", "packed", "--json")
+    code, out, _ = run(capsys, "--config", str(path), "--capacity", "5", "--form", "packed", "--json")
     result = json.loads(out)
     assert code == 0
     assert result["setup"] == dataclasses.asdict(Setup(height=64, width=64, snapshots=5))
@@ -229,7 +229,7 @@ def test_the_budget_decides_the_exit_code(capsys):
     ("arguments", "message"),
     [
         (["--budget", "6"], "'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"),
-        (["--steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
+        (["--iteration-steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
         (["--num-players", "4"], "agents is 8; there are num_players = 4 seats"),
         (["--config", "missing.toml"], "argument --config: 'missing.toml' cannot be read: No such file"),
     ],

@@ -35,8 +35,19 @@ NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
 )
 SMALL = [
-    *("--preset", "quick", "--height", "24", "--width", "24", "--maps", "1", "--max-ticks", "400"),
-    *("--games", "2", "--steps", "24", "--minibatch", "12", "--freeze-every", "1", "--capacity", "3"),
+    *("--preset", "quick", "--height", "24", "--width", "24", "--num-maps", "1", "--max-ticks", "400"),
+    *(
+        "--num-games",
+        "2",
+        "--iteration-steps",
+        "24",
+        "--minibatch",
+        "12",
+        "--freeze-every",
+        "1",
+        "--capacity",
+        "3",
+    ),
     *("--checkpoint-every", "1"),
 ]
 
@@ -328,9 +339,9 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     [
         (["--network", "words"], "network is 'words'"),
         (["--minibatch", "9999"], "minibatch is 9999; it may be up to 8192, the rows of main"),
-        (["--agents", "0"], "agents is 0"),
+        (["--agent-seats", "0"], "agents is 0"),
         (["--bot-names", "nobody"], "nobody"),
-        (["--resume", "--agents", "3"], "--agents cannot change"),
+        (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_ray_is_started(tmp_path, capsys, options, message):

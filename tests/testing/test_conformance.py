@@ -436,12 +436,12 @@ def module(tmp_path, monkeypatch):
 def test_the_doctor_says_what_is_well_and_what_is_not(module, capsys):
     assert cli.main(["doctor", f"{module}:sound"]) == 0
     assert re.search(r"all 1\d checks passed", capsys.readouterr().out)
-    assert cli.main(["doctor", f"{module}:views", "--steps", "20"]) == 1
+    assert cli.main(["doctor", f"{module}:views", "--max-steps", "20"]) == 1
     shown = capsys.readouterr().out
     assert "FAILED  observations are not overwritten" in shown
     assert "Leave zero_copy off" in shown
     assert "1 of 12 checks failed, 1 skipped" in shown
-    assert cli.main(["doctor", f"{module}:views", "--steps", "20", "--json"]) == 1
+    assert cli.main(["doctor", f"{module}:views", "--max-steps", "20", "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert not result["passed"]
     assert result["kind"] == "PettingZoo, parallel"
@@ -464,7 +464,7 @@ def test_what_cannot_be_diagnosed_is_said(name, message, module, capsys):
 
 
 def test_a_module_of_the_folder_one_is_in_is_found(module):
-    command = [sys.executable, "-m", "territorial", "doctor", "stack_under_test:sound", "--steps", "5"]
+    command = [sys.executable, "-m", "territorial", "doctor", "stack_under_test:sound", "--max-steps", "5"]
     root = Path(territorial.__file__).parents[1]
     done = subprocess.run(
         command, cwd=module.parent, env={**os.environ, "PYTHONPATH": str(root)}, check=False

@@ -166,7 +166,7 @@ def test_who_cannot_play_is_refused(store, make):
 
 def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):
     file = tmp_path / "games.jsonl"
-    options = ("--store", str(store.path), "--architecture", MEAN, "--out", str(file), *GAME, "--json")
+    options = ("--store", str(store.path), "--architecture", MEAN, "--records", str(file), *GAME, "--json")
     seats = ("--seats", "snapshot:first,turtle,snapshot:second,banker,snapshot:first")
     assert cli.main(["match", *seats, "--games", "2", *options]) == 0
     before = file.read_text()
