@@ -45,7 +45,7 @@ class Training:
     )
     snapshots: int = _option(4, "seats of snapshots; harder opponents are drawn more often")
     bots: int = _option(4, "seats of bots; all bots are drawn equally often")
-    bot_names: str = _option(",".join(BOTS), "bots of the league, by name and separated by commas")
+    bot_names: str = _option(",".join(BOTS), "bots, by name and separated by commas")
     capacity: int = _option(40, "snapshots that the league keeps")
     beats: float = _option(0.6, "share of games above every opponent from which on a snapshot is added")
     gate_games: int = _option(30, "games against each opponent before that share counts")
