@@ -105,7 +105,8 @@ COMMANDS = {
             "python benchmarks/rllib/rllib_boards.py",
             "python benchmarks/rllib/rllib_learner_memory.py",
             "python benchmarks/envs/learning.py",
-            "python benchmarks/envs/learning.py --seed 1 --json benchmarks/results/learning_rllib_seed_1.json",
+            "python benchmarks/envs/learning.py --seed 1"
+            " --json benchmarks/results/learning_rllib_seed_1.json",
             "python benchmarks/envs/learning.py --trainer example",
             "python -m benchmarks.tables",
         ],
@@ -214,7 +215,7 @@ def find_python():
         else:
             return python.command
     if usable:
-        say("taking Python {}.{}, with which only the core has been tested".format(*usable[0].version))
+        say("using Python {}.{}, with which only the core has been tested".format(*usable[0].version))
         return usable[0].command
     raise SetupError(no_python(incomplete, others))
 
@@ -328,7 +329,7 @@ def remove_broken_venv():
     owner = read(unfinished_path())
     if owner is not None and owner != str(os.getpid()) and is_running(owner):
         raise SetupError(
-            "another bootstrap.py (process {0}) is at work on {1}. Wait for it to end;\n"
+            "another bootstrap.py (process {0}) is installing into {1}. Wait for it to end;\n"
             "if it is something else by that number, delete {1} and try again.".format(owner, venv_name())
         )
     # What an interrupted pip leaves behind can look installed and lack files: begin again.
@@ -341,7 +342,7 @@ def remove_broken_venv():
                 "{} was not made by bootstrap.py and has no Python 3.11 to 3.14 with pip.\n"
                 "Move or delete it, then give the same command again.".format(venv_name())
             )
-    say("the last installation did not finish, or its Python is gone: making {} anew".format(venv_name()))
+    say("the last installation is incomplete, or its Python is missing; making {} again".format(venv_name()))
     try:
         shutil.rmtree(VENV)
     except OSError as error:
@@ -524,5 +525,5 @@ if __name__ == "__main__":
         print("bootstrap: {}".format(error), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("\nbootstrap: stopped; the same command begins again where needed", file=sys.stderr)
+        print("\nbootstrap: stopped; give the same command again to continue", file=sys.stderr)
         sys.exit(130)

@@ -96,7 +96,9 @@ def configure(
     learning = list(specs)
     if any("snapshot" in roles for roles in roles_by_seat(options.table)):
         if store is None:
-            raise ValueError("the league draws snapshots, and store is None; name the folder where they are")
+            raise ValueError(
+                "store is None, but the league draws snapshots; store must be the folder that holds them"
+            )
         known = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
         pool = pool_settings(model_config, store_of(store), known)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
@@ -153,8 +155,8 @@ def _trainables(
     given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
     if set(given) != set(names):
         raise ValueError(
-            f"the modules are {', '.join(sorted(given))}; those who learn in the league are "
-            f"{', '.join(sorted(names))}, one module each"
+            f"the modules are {', '.join(sorted(given))}; the learners of the league are "
+            f"{', '.join(sorted(names))}, and each needs one module"
         )
     return {name: _class_and_settings(name, given[name]) for name in names}
 

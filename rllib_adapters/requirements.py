@@ -32,7 +32,10 @@ def check_requirements() -> None:
 
 
 def _refuse_newer(found: str) -> None:
-    known = f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest that rllib_adapters is tested with"
+    known = (
+        f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest release that "
+        "rllib_adapters was tested with"
+    )
     if os.environ.get(ANY_RAY) == "1":
         warnings.warn(known, stacklevel=4)
         return

@@ -260,7 +260,7 @@ def test_an_environment_made_by_somebody_else_is_not_deleted(bootstrap, machine)
 def test_a_second_bootstrap_leaves_the_first_one_alone(bootstrap, machine):
     Path(bootstrap.VENV).mkdir()
     Path(bootstrap.unfinished_path()).write_text(str(os.getppid()))
-    with pytest.raises(bootstrap.SetupError, match="is at work on"):
+    with pytest.raises(bootstrap.SetupError, match="is installing into"):
         bootstrap.install("")
 
 

@@ -74,7 +74,7 @@ BAD = {
     "several maps of one's own": (
         {"map": LAND, "height": 20, "width": 24, "num_maps": 2},
         ValueError,
-        "num_maps is 2; it must be 1 when a map is given",
+        "num_maps is 2; it must be 1 with a map of your own",
     ),
     "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
     "two cadence borders": (
@@ -101,7 +101,7 @@ BAD = {
     "more spawns than cells": (
         {"height": 16, "width": 16, "num_players": 22},
         ValueError,
-        "num_players is 22: their spawns take 12 cells each .* at most 21 can ever fit",
+        "num_players is 22; each spawn takes 12 cells .* it must be at most 21",
     ),
 }
 
@@ -143,7 +143,7 @@ def test_for_map_takes_the_size_of_the_map():
 
 
 def test_for_map_takes_a_land_mask_only():
-    with pytest.raises(TypeError, match="land is a ndarray; LandMask"):
+    with pytest.raises(TypeError, match="land is a ndarray; it must be a LandMask"):
         GameConfig.for_map(np.ones((20, 24), bool))
 
 

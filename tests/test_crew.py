@@ -271,7 +271,9 @@ def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
     crew.share(lambda thread: None)
     crew._threads.jobs[0].put(lambda: goes_on.wait(30))
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"1 threads of a step .* still at work after 0\.01 s"):
+        with pytest.raises(
+            RuntimeError, match=r"1 threads of an interrupted or failed step .* still running after 0\.01 s"
+        ):
             crew.retire()
         assert crew.is_interrupted
     monkeypatch.setattr(_crew, "PATIENCE", 30.0)

@@ -67,7 +67,7 @@ def test_memory_stays_as_long_as_it_is_held():
 
 
 def test_it_does_not_go_to_other_processes():
-    with pytest.raises(TypeError, match="belongs to this process"):
+    with pytest.raises(TypeError, match="cannot be copied to another process"):
         pickle.dumps(Held(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1))), hold))
 
 

@@ -269,7 +269,7 @@ def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, capfd):
     assert kernel(1) == 2
     said = capfd.readouterr().err
     assert said.count("\n") == 1
-    assert "cannot be kept in" in said
+    assert "cannot be saved in" in said
     assert "No space left on device" in said
 
 

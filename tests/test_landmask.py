@@ -221,6 +221,6 @@ def test_bits_beyond_the_width_are_refused(width):
     assert LandMask(16, width, bytes(bits)).num_land == width - 16
     for column in range(width, 24):
         bits[3 * 5 + 2] = wrong = full | 1 << column - 16
-        message = f"map bits of row 5 end in the byte {wrong:#04x}; beyond the width, {width}, they must be 0"
+        message = f"map bits of row 5 end in the byte {wrong:#04x}; it must be at most .* beyond the width"
         with pytest.raises(ValueError, match=message):
             LandMask(16, width, bytes(bits))

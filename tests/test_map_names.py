@@ -53,11 +53,11 @@ BAD = {
     "islands:count=3.0": "count is '3.0'",
     "islands:count=\u0663": "it must be a whole number",
     "islands:count=" + "9" * 5000: "it must be a whole number",
-    "islands:count=3,count=4": "the option count is there twice",
+    "islands:count=3,count=4": "the option count occurs twice",
     "islands:,": "islands has no option ''",
     "maze:symmetry=0": "symmetry is '0'; it must be one of none, half_turn",
     "0*lakes + open": "the weight of the map lakes is 0; it must be a whole number from 1 to 100",
-    "x*lakes + open": "map is 'x.lakes . open': 'x' is no weight",
+    "x*lakes + open": "map is 'x.lakes . open': 'x' is not a weight",
     "lakes + lakes:per_side=6": "the map lakes is in a MapMix twice; give it a weight instead",
     "lakes + ": "map is ''; it must be one of",
 }
@@ -125,7 +125,9 @@ def test_maps_of_a_mix_must_fit_the_config():
         GameConfig(height=32, width=16, num_players=2, map=MapMix(["lakes", MASK]))
     for one in (MASK, "europe", MapMix([MASK, "europe"])):
         for num_maps in (0, 2):
-            with pytest.raises(ValueError, match=f"num_maps is {num_maps}; it must be 1 when a map is given"):
+            with pytest.raises(
+                ValueError, match=f"num_maps is {num_maps}; it must be 1 with a map of your own"
+            ):
                 GameConfig(height=16, width=16, num_players=2, map=one, num_maps=num_maps)
     assert GameConfig(height=16, width=16, num_players=2, map=MapMix([MASK, "lakes"]), num_maps=2)
 

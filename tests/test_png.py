@@ -155,7 +155,7 @@ REFUSED = {
     "no rows": (file_of(header(20, 16), END), r"no rows \(IDAT\)"),
     "too few rows": (
         file_of(header(20, 16), chunk(b"IDAT", zlib.compress(bytes(335))), END),
-        "it is damaged: image file is truncated .*; open it in a picture editor and save it anew",
+        "it is damaged: image file is truncated .*; open it in a picture editor and save it again",
     ),
     "rows cut off": (file_of(header(20, 16), chunk(b"IDAT", ROWS[:-9]), END), "image file is truncated"),
     "rows that are no deflate": (
@@ -262,7 +262,7 @@ def looked_at(monkeypatch):
 def test_every_chunk_is_looked_at_once_and_only_so_many_of_them(monkeypatch, given_to_pillow):
     steps = looked_at(monkeypatch)
     texts, pieces = [chunk(b"tEXt", b"")] * 32_000, [chunk(b"IDAT", b"")] * 32_000
-    with pytest.raises(PngError, match=r"it has more than 16,384 chunks, .* save it anew"):
+    with pytest.raises(PngError, match=r"it has more than 16,384 chunks, .* save it again"):
         read_png(file_of(header(16, 16), *texts, *pieces, IDAT, END), 16, 1024)
     assert len(steps) == len(set(steps)) == png.MOST_CHUNKS
     assert given_to_pillow == []

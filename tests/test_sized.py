@@ -144,7 +144,7 @@ def test_only_arrays_in_c_order_that_can_be_written_to_are_sized():
     read_only = np.zeros((3, 5), np.int32)
     read_only.flags.writeable = False
     for small in (np.zeros((5, 3), np.int32).T, read_only):
-        with pytest.raises(TypeError, match=r"small is .*must be in C order, and not read-only"):
+        with pytest.raises(TypeError, match=r"small is .*must be writable and in C order"):
             Held(arrays_of()._replace(small=small), hold, UNKNOWN)
 
 

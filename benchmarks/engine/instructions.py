@@ -76,7 +76,9 @@ def main(argv: list[str] | None = None) -> int:
         default=256,
         help="rows and columns of a square map, in cells (default %(default)s)",
     )
-    parser.add_argument("--against", metavar="REV", help="revision to compare these files with (default none)")
+    parser.add_argument(
+        "--against", metavar="REV", help="revision to compare these files with (default none)"
+    )
     parser.add_argument(
         "--json",
         metavar="FILE",

@@ -82,7 +82,9 @@ class EnvConfig:
         unknown = sorted(set(entries) - set(known))
         if unknown:
             meant = hint(unknown[0], known)
-            raise TypeError(f"env_config has {unknown[0]!r}{meant}; it may have {', '.join(known)}")
+            raise TypeError(
+                f"env_config has the field {unknown[0]!r}{meant}; its fields are {', '.join(known)}"
+            )
         return cls(**entries)
 
     @property
@@ -106,7 +108,9 @@ def _bot(given: Any) -> PythonBot:
     """Return a bot in Python, made if its class is named."""
     bot = python_bot(given) if isinstance(given, str) else given
     if not isinstance(bot, PythonBot):
-        raise TypeError(f"bots has {given!r}; it must be a territorial.bots.PythonBot, or 'module:Class'")
+        raise TypeError(
+            f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot, or 'module:Class'"
+        )
     return bot
 
 
@@ -137,25 +141,25 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
                 "or a bot in Python"
             )
     if AGENT not in seats:
-        raise ValueError(f"no seat is called {AGENT!r}; at least one must be, or nobody learns")
+        raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:
     if not isinstance(league, LeagueTable):
         raise TypeError(f"league is {league!r}; it must be a territorial.league.LeagueTable")
     if seats is not None:
-        raise ValueError("both seats and league say who plays; only one of them may be given")
+        raise ValueError("seats and league are both given, and each says who plays; give only one of them")
     league.check_players(num_players)
     for name in sorted(learners_of(league)):
         if name == POOL or not set(name) <= NAME_CHARACTERS:
             raise ValueError(
-                f"the league has trainable:{name}; it must have another name than {POOL!r}, of letters, "
-                "digits, - and _"
+                f"the league has trainable:{name}; its name must have letters, digits, - and _ "
+                f"only, and not be {POOL!r}"
             )
     if not any(_only_learns(group) for group in league.groups):
         raise ValueError(
-            f"no group of the league has only players that learn, such as trainable:{MAIN}; one must, or "
-            "there could be games in which nobody learns"
+            f"no group of the league has only players that learn, such as trainable:{MAIN}; one "
+            "group must, so that every game has an agent that learns"
         )
 
 

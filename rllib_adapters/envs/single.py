@@ -167,10 +167,13 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     def _actions(self, action_dict: Mapping[str, Any]) -> npt.NDArray[np.int64]:
         actions = np.zeros((1, self.options.config.num_players, 2), np.int64)
         if not self.agents:
-            raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
+            raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         for agent in self.agents:
             if agent not in action_dict:
-                raise ValueError(f"there is no action for {agent!r}, which is alive; [0, 0] holds")
+                raise ValueError(
+                    f"the action of {agent!r} is missing, but this agent is alive; [0, 0] is the "
+                    "action that holds"
+                )
             action = np.asarray(action_dict[agent])
             size = self.action_spaces[agent].nvec
             is_pair = action.shape == (2,) and action.dtype.kind in "iu"
@@ -255,8 +258,8 @@ def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: Leag
     for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
         if not new <= old:
             raise ValueError(
-                f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; RLlib was "
-                f"told that it is a {' or '.join(sorted(old))}"
+                f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; "
+                f"RLlib was built with a {' or '.join(sorted(old))} on it"
             )
 
 

@@ -71,7 +71,8 @@ def encode_name(name: str) -> npt.NDArray[np.uint8]:
     data = name.encode()
     if not 0 < len(data) <= NAME_BYTES or b"\0" in data:
         raise ValueError(
-            f"the opponent {name!r} has {len(data)} bytes; a name has 1 to {NAME_BYTES}, none zero"
+            f"the name of the opponent {name!r} has {len(data)} bytes; it must have 1 to "
+            f"{NAME_BYTES}, none of them zero"
         )
     return np.frombuffer(data.ljust(NAME_BYTES, b"\0"), np.uint8)
 

@@ -78,14 +78,15 @@ class LeagueKeeper:
                 found = self.store.manifest(one.name).metadata.get("run")
                 if found != self.run:
                     raise FileExistsError(
-                        f"there is a snapshot {one.name!r} of another run in {self.store.path}; give every "
-                        "run a folder of its own"
+                        f"the snapshot {one.name!r} of another run is in {self.store.path}; "
+                        "each run needs its own folder"
                     )
             elif one.step == 0 and not self._goes_on:
                 self._keep(algorithm, one.learner, one.name)
             else:
                 raise UnknownSnapshotError(
-                    f"the league has the snapshot {one.name!r}, which is not in {self.store.path}; {MOVED}"
+                    f"the league has the snapshot {one.name!r}, which is missing in "
+                    f"{self.store.path}; {MOVED}"
                 )
         for learner in self.league.config.learners:
             if learner.reset_chance and f"{learner.name}{START}" not in self.store:

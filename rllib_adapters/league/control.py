@@ -35,7 +35,7 @@ def freeze(
     specs = algorithm.config.rl_module_spec.rl_module_specs
     if module == POOL or module not in specs:
         learning = ", ".join(known for known in specs if known != POOL)
-        raise ValueError(f"module is {module!r}; those that learn are {learning}")
+        raise ValueError(f"module is {module!r}; the modules that learn are {learning}")
     spec = specs[module]
     manifest = spec.module_class.manifest(spec.model_config, **metadata)
     store_of(store).add(name, weights_of(algorithm, module), manifest)

@@ -96,21 +96,29 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     """Raise ValueError if runners or modules cannot go over to ``wanted``."""
     config = algorithm.config
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
-        raise ValueError('only batched runners can change their games: take configure(..., runner="batched")')
+        raise ValueError(
+            'only batched env runners can change their games; use configure(..., runner="batched")'
+        )
     specs = config.rl_module_spec.rl_module_specs
     draws_snapshots = any("snapshot" in roles for roles in roles_by_seat(wanted.table))
     has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
     if draws_snapshots and not has_pool:
-        raise ValueError("the new league draws snapshots, and the algorithm was configured without a store")
+        raise ValueError(
+            "the new league draws snapshots, but the algorithm was configured without a "
+            "store; pass store to configure_league"
+        )
     unknown = [name for name in learners_of(wanted.table) if name not in specs]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is to learn; the modules that do are {', '.join(sorted(specs))}")
+        raise ValueError(
+            f"{unknown[0]!r} is a learner of the new league; the modules that learn are "
+            f"{', '.join(sorted(specs))}"
+        )
     if wanted.layout == present.layout:
         return
     if draws_snapshots:
         raise ValueError(
-            f"snapshots play games of {present.layout}; a league that draws them cannot go over to "
-            f"{wanted.layout}"
+            f"the snapshots play games of {present.layout}; a league that draws snapshots "
+            f"cannot change to games of {wanted.layout}"
         )
     for spec in specs.values():
         if issubclass(spec.module_class, BoardModule):  # one to try it with

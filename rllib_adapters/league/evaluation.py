@@ -34,7 +34,7 @@ class OnRay:
     def __call__(self, tryout: Tryout, portions: Sequence[Portion]) -> Iterator[list[TrialRecord]]:
         """Yield the records of each portion as it is finished."""
         if not ray.is_initialized():
-            raise RuntimeError("an evaluation on a cluster needs Ray: call ray.init() before")
+            raise RuntimeError("an evaluation on a cluster needs Ray; call ray.init() first")
         wanted = self.actors or int(ray.cluster_resources().get("CPU", 1))
         count = max(1, min(wanted, len(portions)))
         shared = ray.put(tryout)

@@ -52,7 +52,7 @@ class SharedStore(SnapshotStore):
 
     def __init__(self, path: str | os.PathLike[str], *, cache: str | os.PathLike[str] = CACHE) -> None:
         if not ray.is_initialized():
-            raise RuntimeError("a SharedStore needs Ray: call ray.init() before it is made")
+            raise RuntimeError("a SharedStore needs Ray; call ray.init() first")
         self._home_path, self._cache = Path(path).absolute(), Path(cache).absolute()
         self._sender = _sender_of(self._home_path)
         if ray.get(self._sender.node.remote()) == _node():

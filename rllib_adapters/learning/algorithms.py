@@ -11,8 +11,8 @@ KNOWN = PPOConfig, IMPALAConfig
 """The configurations of those that do."""
 
 REPLAYS = (
-    "it learns from single steps in a replay buffer, which would keep a copy of the board for every agent "
-    "and step, and its networks estimate values of actions, which a BoardModule does not have"
+    "it learns from a replay buffer, which would keep a copy of the board for every agent and "
+    "step. Its networks estimate values of actions, which a BoardModule does not have"
 )
 OFFLINE = "it learns from recorded data, and not from the games that its runners play"
 REASONS = {
@@ -23,7 +23,7 @@ REASONS = {
     "BC": OFFLINE,
     "MARWIL": OFFLINE,
     "IQL": OFFLINE,
-    "DreamerV3": "it learns a model of one agent's world, and plays it with a runner of its own",
+    "DreamerV3": "it learns a world model of one agent, which needs another runner",
 }
 """Why an algorithm is not among those, by its name."""
 
@@ -37,14 +37,14 @@ def check_algorithm(config: AlgorithmConfig) -> None:
     if refused is None and isinstance(config, KNOWN):
         return
     known = " and ".join(kind.__name__.removesuffix("Config") for kind in KNOWN)
-    reason = refused or "nobody has tried it with boards that agents share"
-    raise ValueError(f"the algorithm {name} cannot be configured: {reason}; take {known}")
+    reason = refused or "it was not tested with boards that agents share"
+    raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use {known}")
 
 
 def check_stack(config: AlgorithmConfig) -> None:
     """Raise ValueError unless ``config`` is one for the new API stack."""
     if not (config.enable_rl_module_and_learner and config.enable_env_runner_and_connector_v2):
         raise ValueError(
-            "the configuration is one for the old API stack, in which every policy keeps batches of "
-            "observations of its own; leave config.api_stack(...) as it is by default"
+            "the configuration is for the old API stack, where each policy keeps its own copies "
+            "of observations; leave config.api_stack(...) at its default"
         )

@@ -66,16 +66,16 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
         actors = config.num_aggregator_actors_per_learner
         if actors:
             raise ValueError(
-                f"num_aggregator_actors_per_learner is {actors}; it must be 0: frames that rows share "
-                "stay in the process that made the batch"
+                f"num_aggregator_actors_per_learner is {actors}; it must be 0, because frames "
+                "that rows share stay in the process that made the batch"
             )
         steps = config.get_rollout_fragment_length() * config.num_envs_per_env_runner
         size, learners = config.train_batch_size_per_learner, config.num_learners
         if learners > 1 and size < steps:
             raise ValueError(
-                f"train_batch_size_per_learner is {size}; with {learners} learners it must be at least "
-                f"{steps}, the steps of a sample (rollout_fragment_length times num_envs_per_env_runner): "
-                "samples are dealt out whole, and none would be left for the others"
+                f"train_batch_size_per_learner is {size}; with {learners} learners it must be "
+                f"at least {steps}. Each learner needs a whole sample, which has "
+                "rollout_fragment_length times num_envs_per_env_runner steps"
             )
         super().__init__(config=config, **kwargs)
 

@@ -55,8 +55,9 @@ class TerritorialConfig(AlgorithmConfig):
             rows, counted = steps, f"{steps} agent steps"
         if isinstance(size, int) and size > rows:
             raise ValueError(
-                f"minibatch_size is {size}; a train batch has at most {rows} rows for a module: {counted}. "
-                "Take a smaller minibatch_size, or a larger train_batch_size_per_learner"
+                f"minibatch_size is {size}; a train batch has at most {rows} rows for a "
+                f"module: {counted}. Use a smaller minibatch_size, or a larger "
+                "train_batch_size_per_learner"
             )
 
     def get_default_learner_class(self) -> type:
@@ -84,8 +85,9 @@ def check_config(config: Any) -> None:
 
 def _foreign_algorithm() -> str:
     return (
-        "the algorithm is RLlib's own, which would not keep leagues, nor tell new runners what is in force: "
-        "call config.build_algo(), or, with Tune, Tuner(config.algo_class, param_space=config)"
+        "the algorithm is RLlib's own, which saves no leagues and does not configure new "
+        "runners; call config.build_algo(), or with Tune, Tuner(config.algo_class, "
+        "param_space=config)"
     )
 
 

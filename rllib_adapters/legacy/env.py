@@ -27,8 +27,9 @@ class LegacyEnv(TerritorialMultiAgentEnv):
         options = EnvConfig.from_config({"end_when": "game", **(env_config or {})})
         if options.league is not None:
             raise ValueError(
-                'env_config has a league; on the old stack it may have seats, "agent" or bots of the engine, '
-                "and policies play all else: see SnapshotPolicy and BotPolicy"
+                "env_config has a league, which the old API stack does not support; use seats, "
+                'each "agent" or a bot of the engine. SnapshotPolicy and BotPolicy play other '
+                "seats"
             )
         super().__init__(options)
         self.record = ByteRecord(options.layout)

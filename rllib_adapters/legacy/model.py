@@ -52,5 +52,5 @@ class BoardModel(TorchModelV2, nn.Module):
     def value_function(self) -> Tensor:
         """Return float32 (N,): the values of the rows of the last ``forward``."""
         if self._embedding is None:
-            raise RuntimeError("value_function() before the first forward(): there are no rows yet")
+            raise RuntimeError("value_function() was called before forward(); call forward() first")
         return self.policy.values(self._embedding)

@@ -65,7 +65,7 @@ class BotPolicy(Policy):
     def learn_on_batch(self, samples: Any) -> dict[str, Any]:
         """Raise NotImplementedError: nothing here learns."""
         raise NotImplementedError(
-            f"a {type(self).__name__} cannot be trained: leave it out of policies_to_train"
+            f"a {type(self).__name__} cannot be trained; remove it from policies_to_train"
         )
 
 

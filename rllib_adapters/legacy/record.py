@@ -59,8 +59,9 @@ class ByteRecord:
         """Return the tensors of uint8 (N, num_bytes), each (N, ...), on the device of ``rows``."""
         if rows.dtype != torch.uint8 or rows.dim() != 2 or rows.shape[1] != self.num_bytes:
             raise ValueError(
-                f"the observations have the shape {tuple(rows.shape)} and the type {rows.dtype}; they must "
-                f"be (N, {self.num_bytes}) of torch.uint8: take LegacyEnv as the environment"
+                f"the observations have the shape {tuple(rows.shape)} and the type "
+                f"{rows.dtype}; they must be (N, {self.num_bytes}) of torch.uint8, as "
+                "LegacyEnv returns them"
             )
         tensors = {}
         for name in self.names:

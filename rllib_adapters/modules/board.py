@@ -70,7 +70,7 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         missing = [name for name in ("layout", "config") if name not in model_config]
         if missing:
             raise ValueError(
-                f"the model_config of {cls.__name__} has no {missing[0]!r}: make it with settings_of(...)"
+                f"the model_config of {cls.__name__} has no {missing[0]!r}; make it with settings_of(...)"
             )
         layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
         hold = model_config.get("hold_probability", HOLD_PROBABILITY)

@@ -74,7 +74,7 @@ def rows_by_frame(config: AlgorithmConfig) -> AlgorithmConfig:
     for all of them, and not in A minibatches. Frames are shuffled once per train batch.
     """
     if not isinstance(config, PPOConfig):
-        raise ValueError(f"the algorithm is {config.algo_class}; rows_by_frame is made for PPO alone")
+        raise ValueError(f"the algorithm is {config.algo_class}; rows_by_frame works with PPO only")
     config.learners(learner_class=FrameByFrameLearner)
     config.training(shuffle_batch_per_epoch=False)
     return config

@@ -17,7 +17,7 @@ from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 
 OPPONENT = "opponent"
-MOVED = "if it was moved, say where it is: Algorithm.from_checkpoint(path, store=folder)"
+MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
 
 class FrozenPool(ModuleFrames, RLModule):
@@ -52,7 +52,8 @@ class FrozenPool(ModuleFrames, RLModule):
 
     def _forward_train(self, *_: Any, **__: Any) -> dict[str, Tensor]:
         raise NotImplementedError(
-            "a FrozenPool cannot be trained: set config.multi_agent(policies_to_train=[...]) to the others"
+            "a FrozenPool cannot be trained; set config.multi_agent(policies_to_train=[...]) "
+            "to the other modules"
         )
 
     _forward = _forward_train
@@ -78,7 +79,7 @@ def pool_settings(
     """
     for module in architectures:
         if not (isinstance(module, type) and issubclass(module, BoardModule)):
-            raise TypeError(f"architectures has {module!r}; it must be a subclass of BoardModule")
+            raise TypeError(f"architectures has the entry {module!r}; it must be a subclass of BoardModule")
     return {
         "layout": settings["layout"],
         "config": settings["config"],
@@ -108,7 +109,7 @@ def check_store(config: Any) -> None:
     for settings in _settings_of_pools(config):
         path = settings["store"].path
         if not path.is_dir():
-            raise FileNotFoundError(f"the store {path} is not there; {MOVED}")
+            raise FileNotFoundError(f"the store {path} does not exist; {MOVED}")
 
 
 def _settings_of_pools(config: Any) -> list[dict[str, Any]]:

@@ -57,8 +57,8 @@ class ModuleFrames:
             return seen
         if self.frames is None:
             raise RuntimeError(
-                "the observations name frames that nobody brought: FramesOnce must be in the connector "
-                "pipeline that made them"
+                "the observations refer to frames that are missing from the batch; the connector "
+                "pipeline that made them must contain FramesOnce"
             )
         device = seen[FRAME].device
         if isinstance(self.frames, FrameBank):
@@ -167,7 +167,7 @@ def _hand_over(module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any
     unwrapped = module.unwrapped()
     if not isinstance(unwrapped, ModuleFrames):
         raise TypeError(
-            f"the module {module_id!r} is a {type(unwrapped).__name__} and cannot read frames handed over "
-            "once; it must be a BoardModule, a FrozenPool or another ModuleFrames"
+            f"the module {module_id!r} is a {type(unwrapped).__name__}, which cannot read "
+            "shared frames; it must be a BoardModule, a FrozenPool or another ModuleFrames"
         )
     unwrapped.frames = frames

@@ -45,7 +45,7 @@ def draw(
             f"(N, {sum(heads)})"
         )
     if not np.isfinite(logits).all():
-        raise ValueError("the logits are not all finite; -1e9 masks what is not legal")
+        raise ValueError("the logits are not all finite; use -1e9 to mask illegal actions")
     choices = np.empty((len(logits), len(heads)), np.int64)
     logps = np.empty(len(logits), np.float32)
     chances = random.random(choices.shape)

@@ -80,8 +80,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         stateful = [name for name, module in self._modules_that_act() if module.is_stateful()]
         if stateful:
             raise ValueError(
-                f"the module {stateful[0]!r} is recurrent, which the batched runner cannot play: take "
-                'configure(..., runner="stock")'
+                f"the module {stateful[0]!r} is recurrent, which the batched runner does not "
+                'support; use configure(..., runner="stock")'
             )
 
     def make_env(self) -> None:
@@ -369,8 +369,8 @@ def _check_hooks(config: Any) -> None:
         classes = classes if isinstance(classes, (list, tuple)) else [classes]
         heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
         if getattr(config, f"callbacks_{name}", None) or heard:
-            raise ValueError(f"there is a callback {name}, and {wanted}")
+            raise ValueError(f"the configuration has a callback {name}, but {wanted}")
     if config._module_to_env_connector is not None:
-        raise ValueError(f"there is a module_to_env_connector, and {wanted}")
+        raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
     if config._env_to_module_connector not in (None, frames_for_runners):
-        raise ValueError(f"there is an env_to_module_connector beside FramesOnce, and {wanted}")
+        raise ValueError(f"the configuration has an env_to_module_connector beside FramesOnce, but {wanted}")

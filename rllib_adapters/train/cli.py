@@ -111,7 +111,7 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
     if goes_on:
         return
     if (folder / OPTIONS).exists():
-        raise UsageError(f"there is a run in {str(folder)!r} already; --resume goes on with it")
+        raise UsageError(f"there is already a run in {str(folder)!r}; --resume resumes it")
     options.check_folder("RUN", str(folder))
 
 
@@ -122,14 +122,14 @@ def _compile(game: GameConfig) -> None:
     """
     if is_compiled(game):
         return
-    _say("compiling the engine first, which all processes would wait for")
+    _say("compiling the engine first, because all processes need it")
     with progress("territorial train: compiling"):
         child = get_context("spawn").Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()
     if child.exitcode:
         raise UsageError(
-            f"the engine cannot play that game (exit code {child.exitcode}); the lines above say why"
+            f"the engine cannot play that game (exit code {child.exitcode}); see the lines above"
         )
 
 
@@ -140,7 +140,7 @@ def _compile_here(game: GameConfig) -> None:
 
 def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
-        what = "building the algorithm" if training else "taking the run up again"
+        what = "building the algorithm" if training else "resuming the run"
         with progress(f"territorial train: {what}"):
             current = runs.Run(folder, training, **limits)
     except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
@@ -151,10 +151,10 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
         _say(_about(current.training))
         current.train(_show, during=_during)
         _say(f"done: {current.checkpoints.latest()}")
-        _say(f"what came of it: {_program()} league show {folder} --plots {folder / 'plots'}")
+        _say(f"to see the results: {_program()} league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
-        _say(f"interrupted; --resume goes on from {current.checkpoints.latest()}")
+        _say(f"interrupted; --resume resumes from {current.checkpoints.latest()}")
         return 130
     except (OSError, MemoryError) as error:
         code = _fail(error)
@@ -163,7 +163,7 @@ def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str,
                 "fewer --env-runners, --num-games or --iteration-steps take less memory; --resume accepts "
                 "another --memory-mb"
             )
-        _say(f"--resume goes on from {current.checkpoints.latest()}")
+        _say(f"--resume resumes from {current.checkpoints.latest()}")
         return code
     finally:
         current.close()
@@ -197,9 +197,10 @@ def _about(training: Training) -> str:
     decisions = -(-game.max_ticks // game.decision_every)
     where = f"each of {one.runners} processes" if one.runners > 1 else "a process"
     return (
-        f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, {one.snapshots} of "
-        f"frozen copies, {one.bots} of bots; games of at most {decisions:,} decisions, {one.games} side by "
-        f"side in {where}; an iteration is {one.steps:,} decisions"
+        f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
+        f"{one.snapshots} are snapshots, {one.bots} are bots; games of at most "
+        f"{decisions:,} decisions, {one.games} side by side in {where}; an iteration is "
+        f"{one.steps:,} decisions"
     )
 
 

@@ -95,9 +95,9 @@ def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             rows.extend(_checked_row(parse_object(line, BOUNDS)) for line in whole_lines(file, BOUNDS.nbytes))
     except (ValueError, TypeError) as error:
         where = f"{os.fspath(path)!r}, line {len(rows) + 1}"
-        raise ValueError(f"{where} is not of a MemoryWatch: {error}") from None
+        raise ValueError(f"{where} was not written by a MemoryWatch: {error}") from None
     if not rows:
-        raise ValueError(f"{os.fspath(path)!r} has no line yet")
+        raise ValueError(f"{os.fspath(path)!r} has no measurements yet")
     return rows
 
 

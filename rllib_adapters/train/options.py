@@ -82,8 +82,8 @@ class Training:
         if self.minibatch > self.steps * self.agents:
             rows = self.steps * self.agents
             raise ValueError(
-                f"minibatch is {self.minibatch}; it may be up to {rows}, the rows of main in an iteration: "
-                f"{self.steps} steps of {self.agents} seats"
+                f"minibatch is {self.minibatch}; it must be at most {rows}, the rows of main "
+                f"in an iteration ({self.steps} steps of {self.agents} seats)"
             )
         self.league_config()
 

@@ -60,11 +60,11 @@ class Run:
     ``run.json``        its options
     ``snapshots/``      a ``SnapshotStore``
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
-    ``progress.csv``    a line an iteration, cut back to the checkpoint that a run goes on from
+    ``progress.csv``    a line an iteration, cut back to the checkpoint that a run resumes from
     ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
-    What is done after a checkpoint is done again when the run goes on from it. Between, the folder may be
+    What is done after a checkpoint is done again when the run resumes from it. Between, the folder may be
     moved. Ray has to run.
 
     Args:
@@ -82,9 +82,9 @@ class Run:
         self.folder = folder.absolute()
         goes_on = training is None
         if goes_on and not (self.folder / OPTIONS).is_file():
-            raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be gone on with")
+            raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be resumed")
         if not goes_on and (self.folder / OPTIONS).exists():
-            raise FileExistsError(f"there is a run in {str(folder)!r} already; --resume goes on with it")
+            raise FileExistsError(f"there is already a run in {str(folder)!r}; --resume resumes it")
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,9 @@ class Run:
         algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
-            raise ValueError(f"the league in {latest} is not that of its algorithm")
+            raise ValueError(
+                f"the league in {latest} differs from the league of its algorithm; the checkpoint is damaged"
+            )
         return algorithm
 
     def _check_budget(self, env_config: dict[str, Any]) -> None:
@@ -266,7 +268,7 @@ class _Log:
 
     Args:
         folder: of the run.
-        logged: bytes of the file that are kept: up to the checkpoint that the run goes on from.
+        logged: bytes of the file that are kept: up to the checkpoint that the run resumes from.
         begins_at: the first iteration for TensorBoard; None: nothing is written for it.
 
     """
@@ -312,7 +314,7 @@ def _state_in(path: Path) -> tuple[float, int]:
         check_fields("it", state, {"seconds", "logged"})
         return finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} does not say how far a run was: {error}") from None
+        raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
 
 
 def start_ray(runners: int) -> None:

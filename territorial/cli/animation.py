@@ -17,7 +17,7 @@ from territorial.render.renderer import fitting_scale
 from territorial.render.video import check_video
 from territorial.replay import Frame
 
-KINDS = ".apng always works, .gif and .mp4 need the extra video"
+KINDS = "it must end in .apng or .gif, or in .mp4 with the extra video"
 """The kinds of files, for the help of the verbs."""
 Image = npt.NDArray[np.uint8]
 

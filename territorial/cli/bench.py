@@ -122,7 +122,9 @@ def add_parser(verbs: Any) -> None:
         help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=4),
     )
     parser.add_argument(
-        "--cold", action="store_true", help="compile all kernels anew and time that, whatever the cache holds"
+        "--cold",
+        action="store_true",
+        help="compile all kernels again and time that, whatever the cache holds",
     )
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)

@@ -166,8 +166,8 @@ def _kept(parsed: argparse.Namespace, contest: Contest, results: ContestResults)
     """Return what there is of a contest that has come to a stop."""
     done = f"{len(results.records):,} of {contest.games:,} games"
     if parsed.records is None:
-        return f"{done} were played, and are lost without --records"
-    return f"{done} are in {parsed.records}: the same command goes on"
+        return f"{done} were played; without --records they are not saved"
+    return f"{done} are in {parsed.records}; the same command resumes"
 
 
 def _results(parsed: argparse.Namespace, contest: Contest) -> ContestResults:

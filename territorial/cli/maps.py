@@ -165,7 +165,7 @@ def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
             shown.append(one)
             if time.perf_counter() > due:
                 due = time.perf_counter() + PROGRESS_SECONDS
-                print(f"{len(shown)} maps made, at present {one.name}", file=sys.stderr, flush=True)
+                print(f"{len(shown)} maps made, now making {one.name}", file=sys.stderr, flush=True)
     return shown
 
 

@@ -160,8 +160,8 @@ def _rollout_of(parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of ``memory``, the defaults filled in."""
     if parsed.frames == 0:
         raise options.UsageError(
-            "argument --frames: 0 leaves boards out, and --memory compares the forms of boards; "
-            f"it needs 1 to {MAX_FRAMES}"
+            "argument --frames: 0 leaves boards out, but --memory compares the forms of boards; "
+            f"it must be 1 to {MAX_FRAMES}"
         )
     given = {name: getattr(parsed, name) for name in MEMORY_DEFAULTS}
     return {name: MEMORY_DEFAULTS[name] if value is None else value for name, value in given.items()}
@@ -171,7 +171,7 @@ def _refuse_memory_options(parsed: argparse.Namespace) -> None:
     for name in MEMORY_DEFAULTS:
         if getattr(parsed, name) is not None:
             option = name.replace("_", "-")
-            raise options.UsageError(f"argument --{option}: it has a meaning only with --memory")
+            raise options.UsageError(f"argument --{option}: it is used only with --memory")
 
 
 # ---- what it holds -----------------------------------------------------------------------------------

@@ -351,7 +351,7 @@ def check_folder(argument: str, folder: str) -> None:
 def check_picture(argument: str, path: str) -> None:
     """Raise UsageError unless ``path`` can be the file of a picture."""
     if not path.lower().endswith(".png"):
-        raise UsageError(f"argument {argument}: {path!r} must end in .png, the only kind of picture")
+        raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
     check_writable(argument, path)
 
 
@@ -378,8 +378,8 @@ def _check_is_json(path: str) -> None:
         start = file.read(1)
     if start not in (b"", b"{"):
         raise UsageError(
-            f"argument --json: {path!r} is a file that is not JSON, and would be lost; for JSON on stdout "
-            "let --json be the last argument"
+            f"argument --json: {path!r} is a file that is not JSON, and would be overwritten; "
+            "put --json last to print JSON on stdout"
         )
 
 

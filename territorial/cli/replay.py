@@ -132,13 +132,13 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
     if parsed.at is not None and not 0 <= parsed.at <= replay.num_ticks:
         raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
-        raise UsageError(f"argument --picture: {parsed.picture!r}: only --at leaves a picture")
+        raise UsageError(f"argument --picture: {parsed.picture!r}: a picture is written only with --at")
     if _leaves_picture(parsed):
         options.check_picture("--picture", _picture_path(parsed))
     if parsed.animation is not None:
         check_animation("--animation", _video_path(parsed), parsed.fps)
     elif parsed.every is not None:
-        raise UsageError(f"argument --every: {parsed.every}: it is used with --animation only")
+        raise UsageError(f"argument --every: {parsed.every}: it is used only with --animation")
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Section]]:

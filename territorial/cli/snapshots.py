@@ -39,7 +39,10 @@ def policies_of(parsed: argparse.Namespace, players: Sequence[str]) -> MakePolic
     if not wanted:
         return None
     if parsed.store is None:
-        raise UsageError(f"argument --store: {SNAPSHOT + wanted[0]!r} plays; it must be the folder it is in")
+        raise UsageError(
+            f"argument --store: {SNAPSHOT + wanted[0]!r} plays, but the option is missing; "
+            "it must be the folder that holds this snapshot"
+        )
     if not Path(parsed.store).is_dir():
         raise UsageError(f"argument --store: there is no folder {parsed.store!r}")
     try:

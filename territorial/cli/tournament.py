@@ -18,7 +18,7 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "compare players over many games, with seats dealt anew in each, and rate them"
+    summary = "compare players over many games, with new seats in each, and rate them"
     parser = options.new_parser(verbs, "tournament", summary, EXAMPLES)
     parser.add_argument(
         "--players",

@@ -105,7 +105,7 @@ def _recorded(parsed: argparse.Namespace) -> Show:
     }
     for name, is_given in (names | {"--set": bool(parsed.assignments)}).items():
         if is_given:
-            raise UsageError(f"argument {name}: {parsed.game!r} is a replay, and its game is what it is")
+            raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
     try:
         replay = Replay.load(parsed.game)
     except OSError as error:
@@ -191,7 +191,7 @@ def _announce(parsed: argparse.Namespace, server: PageServer) -> None:
     sys.stdout.flush()
     if not server.is_loopback:
         print(
-            f"territorial watch: everybody who can reach this machine can see the game ({parsed.host})",
+            f"territorial watch: anyone who can reach this machine can see the game ({parsed.host})",
             file=sys.stderr,
         )
     if parsed.open:

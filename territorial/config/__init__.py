@@ -243,9 +243,9 @@ class GameConfig:
                 )
         if SPAWN_CELLS * self.num_players > self.height * self.width:
             raise ValueError(
-                f"num_players is {self.num_players}: their spawns take {SPAWN_CELLS} cells each and a "
-                f"map of {self.height} x {self.width} has {self.height * self.width}; "
-                f"at most {self.height * self.width // SPAWN_CELLS} can ever fit"
+                f"num_players is {self.num_players}; each spawn takes {SPAWN_CELLS} cells and "
+                f"a map of {self.height} x {self.width} has {self.height * self.width}, so "
+                f"it must be at most {self.height * self.width // SPAWN_CELLS}"
             )
 
     def replace(self, **changes: Any) -> GameConfig:
@@ -257,7 +257,10 @@ class GameConfig:
     def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
         """Return a config of the given map's size that plays on that map."""
         if not isinstance(land, LandMask):
-            raise TypeError(f"land is a {type(land).__name__}; LandMask.from_array(...) makes a map of one")
+            raise TypeError(
+                f"land is a {type(land).__name__}; it must be a LandMask, which "
+                "LandMask.from_array(...) makes from an array"
+            )
         return cls(height=land.height, width=land.width, map=land, **fields)
 
     @property
@@ -299,7 +302,7 @@ def _check_maps(config: GameConfig) -> None:
             )
     is_generated = [not isinstance(one, LandMask) and one.kind.is_generated for one in maps]
     if config.num_maps != 1 and not any(is_generated):
-        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when a map is given")
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 with a map of your own")
     for one in maps:
         if not isinstance(one, LandMask):
             check_symmetry(one.symmetry, config.height, config.width)

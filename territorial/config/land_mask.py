@@ -51,7 +51,7 @@ class LandMask:
         if not isinstance(self.bits, bytes):
             raise TypeError(
                 f"map bits are of type {type(self.bits).__name__}; they must be bytes "
-                "(LandMask.from_array(...) makes a map of an array)"
+                "(LandMask.from_array(...) makes a map from an array)"
             )
         row_bytes = -(-self.width // 8)
         if len(self.bits) != self.height * row_bytes:
@@ -64,8 +64,9 @@ class LandMask:
         for row, byte in enumerate(self.bits[row_bytes - 1 :: row_bytes]):
             if byte >> num_used:
                 raise ValueError(
-                    f"map bits of row {row} end in the byte {byte:#04x}; beyond the width, {self.width}, "
-                    f"they must be 0, which leaves it at most {2**num_used - 1:#04x}"
+                    f"map bits of row {row} end in the byte {byte:#04x}; it must be at most "
+                    f"{2**num_used - 1:#04x}, as bits beyond the width {self.width} must be "
+                    "0"
                 )
 
     @classmethod
@@ -146,6 +147,6 @@ def check_is_mask(name: str, value: object) -> None:
     """Raise TypeError unless ``value``, called ``name`` in the error, is a LandMask."""
     if not isinstance(value, LandMask):
         raise TypeError(
-            f"{name} is of type {type(value).__name__}; it must be a LandMask "
-            "(LandMask.from_array(...) makes one of an array)"
+            f"{name} is of type {type(value).__name__}; it must be a LandMask, which "
+            "LandMask.from_array(...) makes from an array"
         )

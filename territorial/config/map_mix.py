@@ -98,6 +98,7 @@ def _parse_part(part: str, text: str) -> tuple[str, int]:
         return part, 1
     if not (weight.strip().isascii() and weight.strip().isdigit()):
         raise ValueError(
-            f"map is {text!r}: {weight.strip()!r} is no weight, a whole number from 1 to {MAX_WEIGHT}"
+            f"map is {text!r}: {weight.strip()!r} is not a weight, which must be a whole "
+            f"number from 1 to {MAX_WEIGHT}"
         )
     return name.strip(), int(weight)

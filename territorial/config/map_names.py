@@ -222,7 +222,7 @@ def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str
             has = f"it has {', '.join(options)}" if options else "it has none"
             raise ValueError(f"{what} is {text!r}: {name} has no option {key!r}{hint(key, options)}; {has}")
         if key in values:
-            raise ValueError(f"{what} is {text!r}: the option {key} is there twice")
+            raise ValueError(f"{what} is {text!r}: the option {key} occurs twice")
         values[key] = _value(options[key], value, f"{what} is {text!r}")
     changed = [
         (key, values[key]) for key in options if values.get(key, options[key].default) != options[key].default

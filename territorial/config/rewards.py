@@ -48,9 +48,11 @@ def checked_rewards(rewards: Any) -> Weights:
     weights: dict[str, float] = {}
     for name, weight in _pairs_of(rewards):
         if name not in NAMES:
-            raise ValueError(f"rewards has {name!r}{hint(name, NAMES)}; the parts are {', '.join(NAMES)}")
+            raise ValueError(
+                f"rewards has the part {name!r}{hint(name, NAMES)}; the parts are {', '.join(NAMES)}"
+            )
         if name in weights:
-            raise ValueError(f"rewards has {name!r} twice")
+            raise ValueError(f"rewards has the part {name!r} twice")
         weights[str(name)] = _checked_weight(name, weight)
     return tuple((name, weights[name]) for name in NAMES if name in weights)
 
@@ -64,7 +66,7 @@ def _pairs_of(rewards: Any) -> Iterable[tuple[Any, Any]]:
     try:
         return [(name, weight) for name, weight in rewards]
     except (TypeError, ValueError):
-        wanted = "it must map parts to weights, as {'land': 1, 'placement': 0.5}"
+        wanted = "it must map parts to weights, such as {'land': 1, 'placement': 0.5}"
         raise TypeError(f"rewards is {rewards!r}; {wanted}") from None
 
 

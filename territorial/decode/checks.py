@@ -31,14 +31,16 @@ def check_layout(layout: Any, config: Any) -> None:
 def needed_config(config: GameConfig | None, method: str) -> GameConfig:
     """Return ``config``; ValueError names the ``method`` that needs it where there is none."""
     if config is None:
-        raise ValueError(f"{method} needs the game's configuration: make a Decoder(layout, config)")
+        raise ValueError(f"{method} needs the configuration of the game; make a Decoder(layout, config)")
     return config
 
 
 def check_frames(layout: ObsLayout) -> None:
     """Raise ValueError where observations of ``layout`` hold no boards."""
     if layout.frames == 0:
-        raise ValueError("the layout has frames = 0: there are no boards to decode; it must have 1 or more")
+        raise ValueError(
+            "the layout has frames = 0, so there are no boards to decode; it must have 1 or more"
+        )
 
 
 def check_array(layout: ObsLayout, name: str, shape: tuple[int, ...], dtype: str, games: int | None) -> None:
@@ -79,8 +81,8 @@ def check_every_game(num_seats: int, num_games: int) -> None:
     """Raise ValueError where entry i cannot be game i."""
     if num_seats != num_games:
         raise ValueError(
-            f"games is None, but there are {num_seats} seats and {num_games} games; "
-            f"it must say which game each seat is of"
+            f"games is None, but there are {num_seats} seats of {num_games} games; it must "
+            "name the game of each seat"
         )
 
 

@@ -73,7 +73,9 @@ class FrameStore:
         if not isinstance(layout, ObsLayout):
             raise TypeError(f"layout is {layout!r}; it must be a territorial.observation.layout.ObsLayout")
         if layout.frames < 1:
-            raise ValueError("layout has frames=0: there are no boards to store; it must be at least 1")
+            raise ValueError(
+                "layout has frames=0, so there are no boards to store; frames must be at least 1"
+            )
         self.layout = layout
         self.num_games = whole_number("num_games", num_games, 1)
         self.key_every = whole_number("key_every", key_every, 1)
@@ -227,9 +229,9 @@ class FrameStore:
         if not has_frames.all():
             i = int(has_frames.argmin())
             raise IndexError(
-                f"times[{i}] is {times[i]}: of game {games[i]} not all of the {frames} frames up to then are "
-                f"there, as the store holds the steps from {self.first} up to {self.end}, or was cut by "
-                f"begin(); sample() draws only what is whole"
+                f"times[{i}] is {times[i]}; of game {games[i]} the store lacks some of the "
+                f"{frames} frames up to then. It holds the steps from {self.first} up to "
+                f"{self.end}, and begin() ends a stack; sample() draws complete stacks only"
             )
         layout = self.layout
         stacks = np.zeros((len(games), frames, *self._open.keys.shape[1:]), np.uint8)
@@ -288,8 +290,9 @@ class FrameStore:
         missing = [name for name in TABLES if options.get(name) is None]
         if missing and form in ("semantic", "pooled"):
             raise ValueError(
-                f"form is {form!r} and there is no {missing[0]}: pass {' and '.join(TABLES)}, the tables of "
-                f"these {np.size(times)} games and times, which the store does not keep"
+                f"form is {form!r}, but {missing[0]} is missing; pass "
+                f"{' and '.join(TABLES)}, the tables of these {np.size(times)} games and "
+                "times, because the store does not keep them"
             )
         like_store = replace(self.layout, frames=decoder.layout.frames)
         if decoder.layout != like_store:
@@ -310,7 +313,7 @@ class FrameStore:
             raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
         blocks = self._blocks()
         if not self._has_any(blocks, frames):
-            raise ValueError(f"there is nothing with {frames} frames to be drawn from {self!r}")
+            raise ValueError(f"no step with all of its {frames} frames can be drawn from {self!r}")
         drawn = [np.empty((0, 2), np.int64)]
         missing = n
         while missing > 0:  # what is not whole lies at the few edges only
@@ -428,12 +431,14 @@ class FrameStore:
             if is_wrong.any():
                 i = int(is_wrong.argmax())
                 raise IndexError(
-                    f"{name}[{i}] is {array[i]}; the store has the {name} from {low} up to, but not, {end}"
+                    f"{name}[{i}] is {array[i]}; the store has the {name} from {low} up to, "
+                    f"but not including, {end}"
                 )
             checked.append(array.astype(np.int64))
         if len(checked[0]) != len(checked[1]):
             raise ValueError(
-                f"games has {len(checked[0])} entries and times {len(checked[1])}; it must be as many"
+                f"games has {len(checked[0])} entries and times has {len(checked[1])}; both "
+                "must have the same number"
             )
         return checked[0], checked[1]
 

@@ -146,7 +146,7 @@ def _check(name: str, values: npt.NDArray[np.int64], low: int, end: int) -> None
     if wrong.any():
         i = int(wrong.argmax())
         raise IndexError(
-            f"{name}[{i}] is {values[i]}; the store has the {name} from {low} up to, but not, {end}"
+            f"{name}[{i}] is {values[i]}; the store has the {name} from {low} up to, but not including, {end}"
         )
 
 

@@ -357,7 +357,9 @@ class TorchDecoder:
             self.layout, name, tensor.shape, _name(tensor.dtype), None if beside is None else len(beside)
         )
         if beside is not None and tensor.device != beside.device:
-            raise ValueError(f"{name} lies on {tensor.device}; it must lie on {beside.device} like the rest")
+            raise ValueError(
+                f"{name} is on {tensor.device}; it must be on {beside.device} like the other tensors"
+            )
 
     def _board_entries(self, planes: Any, seats: Any, games: Any) -> TensorEntries:
         checks.check_frames(self.layout)
@@ -401,7 +403,7 @@ class TorchDecoder:
             raise TypeError(f"out is a {type(out).__name__}; it must be a tensor")
         checks.check_out(out.shape, _name(out.dtype), wanted, _name(dtype))
         if out.device != device:
-            raise ValueError(f"out lies on {out.device}; it must lie on {device} like the observations")
+            raise ValueError(f"out is on {out.device}; it must be on {device} like the observations")
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
         return out
@@ -462,7 +464,7 @@ def _numbers(name: str, values: Any, low: int, high: int, length: int | None, de
             plain = numbers.detach().numpy()  # its reductions take a tenth of the time
             checks.check_range(name, int(plain.min()), int(plain.max()), low, high)
     elif numbers.device != device:
-        raise ValueError(f"{name} lies on {numbers.device}; it must lie on {device} or on the processor")
+        raise ValueError(f"{name} is on {numbers.device}; it must be on {device} or on the CPU")
     # Kernels are compiled for numbers end to end, and anew for those that are not.
     return numbers.to(device, torch.int64, non_blocking=True).flatten().contiguous()
 

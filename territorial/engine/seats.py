@@ -159,7 +159,7 @@ def check_guest(bot: PythonBot, others: Sequence[str] = ()) -> None:
     if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= 64:
         raise ValueError(f"{what} has the name {name!r}; it must be a string of 1 to 64 characters")
     if is_seat_name(name) or name in others:
-        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch goes by")
+        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
     whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 

@@ -126,7 +126,8 @@ def _exclusive(method: Method) -> Method:
             if is_refused:
                 doing = "copying" if method.__name__ == "__getstate__" else f"{method.__name__}()"
                 raise RuntimeError(
-                    f"{doing} while another thread is using this VecGame: give every thread its own"
+                    f"{doing} was refused, because another thread is using this VecGame; each "
+                    "thread needs its own VecGame"
                 )
             if self._crew.is_interrupted:
                 self._crew.retire()
@@ -296,7 +297,7 @@ class VecGame:
             self._allocate()
         except MemoryError:
             raise MemoryError(
-                f"num_games is {self.num_games}: there is not enough memory for so many"
+                f"num_games is {self.num_games}; there is not enough memory for so many games"
             ) from None
         self._seat(slice(None), codes, self._starting_troops(seats))
         self._owner: npt.NDArray[np.uint8] | None = None
@@ -502,8 +503,8 @@ class VecGame:
         off_grid = rows[:, LAUNCH_TICK] % self.config.decision_every != 0
         if off_grid.any():
             raise ValueError(
-                f"launches at tick {rows[off_grid.argmax(), LAUNCH_TICK]} of game {k}: decisions are at "
-                f"multiples of {self.config.decision_every}"
+                f"launches are at tick {rows[off_grid.argmax(), LAUNCH_TICK]} of game {k}; they must be "
+                f"at a decision, a multiple of {self.config.decision_every} ticks"
             )
         step.play_launches(self.blocks, self._params, self._works[0], rows, until, k)
         self._refresh(k)
@@ -711,7 +712,7 @@ class VecGame:
         if saved.config_digest != self._config_digest:
             raise ValueError(
                 f"the saved game has the config {saved.config_digest}; this batch plays "
-                f"{self._config_digest}. Make a VecGame with the config it was saved with"
+                f"{self._config_digest}. Make a VecGame with the config of the saved game"
             )
         self._need_reset()
         check_blocks(self.blocks, saved.blocks)
@@ -795,7 +796,7 @@ class VecGame:
         is what a user wants. Raises ValueError if there is a watcher already.
         """
         if self._watcher is not None:
-            raise ValueError("this VecGame is being recorded already: close() that recorder first")
+            raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._record_games(recorded)
         self._watcher = watcher
         return self._results, self._tape
@@ -883,7 +884,7 @@ class VecGame:
 
     def _need_reset(self) -> None:
         if not self._has_begun:
-            raise RuntimeError("no game has begun yet: call reset() first")
+            raise RuntimeError("no game has begun yet; call reset() first")
 
     def _check_game(self, k: Any) -> int:
         """Return ``k`` as an int: a numpy scalar would compile kernels again, True would pick all games."""
@@ -904,8 +905,8 @@ class VecGame:
         if actions is not None and off_grid.any():
             k = int(off_grid.argmax())
             raise ValueError(
-                f"game {k} stands at tick {ticks[k]}, between two decisions (every "
-                f"{self.config.decision_every} ticks): step(None) plays on to the next"
+                f"game {k} is at tick {ticks[k]}, between two decisions (every "
+                f"{self.config.decision_every} ticks); step(None) plays until the next decision"
             )
 
     def _check_seats_of(self, saved: SavedGame) -> None:
@@ -913,7 +914,8 @@ class VecGame:
         seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
         if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
             raise ValueError(
-                f"the saved game's seats hold codes {seats.min()} to {seats.max()}: no such bots"
+                f"the seats of the saved game hold codes {seats.min()} to {seats.max()}, "
+                "which are not all codes of bots"
             )
         known = max(0, int(seats.max()) + 1 - len(SEAT_NAMES))
         if saved.guests[:known] != self._guests.names[:known]:
@@ -962,7 +964,7 @@ class VecGame:
         try:
             array = np.asarray(actions)
         except ValueError as error:
-            raise ValueError(f"actions is no array: {error}") from None
+            raise ValueError(f"actions is not an array: {error}") from None
         expected = (self.num_games, self.config.num_players, 2)
         if array.shape != expected:
             raise ValueError(f"actions has shape {array.shape}; it must be {expected}: games, seats, 2")
@@ -1000,7 +1002,8 @@ class VecGame:
         if falls.any():
             i = int(falls.argmax()) + 1
             raise ValueError(
-                f"launches[{i}] is at tick {rows[i, LAUNCH_TICK]}, before the one in front of it"
+                f"launches[{i}] is at tick {rows[i, LAUNCH_TICK]}, before the previous launch; "
+                "ticks must not fall"
             )
         return rows
 
@@ -1043,7 +1046,7 @@ class VecGame:
             p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
             target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
             if p == target:
-                raise ValueError(f"pools[{pair}] = {amount}: nobody has a pool against itself")
+                raise ValueError(f"pools[{pair}] is {amount}; seat and target must differ")
             checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
         return checked
 
@@ -1063,7 +1066,7 @@ class VecGame:
                 f"{self.config.num_players}, or {BLOCKED}"
             )
         if (board == BLOCKED).all():
-            raise ValueError(f"owner holds only {BLOCKED}: a board needs land")
+            raise ValueError(f"owner holds only {BLOCKED}; a board must have land")
         return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
 
 
@@ -1075,7 +1078,7 @@ def _assign(
         found = repr(maps) if isinstance(maps, (str, LandMask)) else f"{len(maps)} maps"
         raise ValueError(f"maps is {found}; it must be one map for each of the {num_games} games")
     if config.num_maps != 1:
-        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 where every game is given a map")
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when maps has a map for every game")
     listed = [_one_map(one) for one in maps]
     different = list(dict.fromkeys(listed))
     numbers = np.array([different.index(one) for one in listed], np.int64)

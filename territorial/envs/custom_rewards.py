@@ -32,7 +32,9 @@ class PreviousState:
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
         if name not in _NAMES:
-            raise AttributeError(f"there is no {name!r} of before the step; there are {', '.join(_NAMES)}")
+            raise AttributeError(
+                f"the state before the step has no field {name!r}; its fields are {', '.join(_NAMES)}"
+            )
         return view(self._blocks, name)
 
     def __dir__(self) -> list[str]:

@@ -77,7 +77,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Play ``action`` up to the next decision. RuntimeError once the episode is over."""
         if self._is_over:
-            raise RuntimeError("the episode is over: call reset() to begin the next one")
+            raise RuntimeError("the episode is over; call reset() to start the next one")
         shown, rewards, ends, cuts, info = self.vec.step(np.asarray(action)[None, None])
         has_ended, is_cut = bool(ends[0, 0]), bool(cuts[0, 0])
         self._is_over = has_ended or is_cut
@@ -218,7 +218,9 @@ def _one_agent(seats: Sequence[Seat] | None, keywords: dict[str, Any]) -> Territ
         seats = ["agent", *islice(cycle(bots.NAMES), _num_players(keywords) - 1)]
     vec = make_vec(1, seats=seats, autoreset="disabled", **keywords)
     if vec.num_agents != 1:
-        raise ValueError(f"seats has {vec.num_agents} agents; this environment is for one: make_vec has many")
+        raise ValueError(
+            f"seats has {vec.num_agents} agents; this environment is for one agent, make_vec is for many"
+        )
     return vec
 
 

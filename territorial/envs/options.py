@@ -147,8 +147,8 @@ class EnvOptions:
         if self.obs not in forms:
             wanted = " or ".join(map(repr, forms))
             raise ValueError(
-                f"{option} is {getattr(self, option)!r} and obs is {self.obs!r}; it goes with obs = {wanted} "
-                "only"
+                f"{option} is {getattr(self, option)!r} and obs is {self.obs!r}; this "
+                f"option works only with obs = {wanted}"
             )
 
 
@@ -193,10 +193,10 @@ def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[n
         return np.arange(1, num_players + 1)
     if EXTERNAL in seats:
         raise ValueError(
-            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}: nobody could play it here, since every "
-            f"action is an agent's; call it {AGENT!r}, or use VecGame"
+            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}, but every action here "
+            f"belongs to an agent; call the seat {AGENT!r}, or use VecGame"
         )
     chosen = [seat for seat, name in enumerate(seats, start=1) if name == AGENT]
     if not chosen:
-        raise ValueError(f"none of the seats is called {AGENT!r}: an environment needs at least one")
+        raise ValueError(f"none of the seats is called {AGENT!r}; an environment needs at least one")
     return np.array(chosen, np.int64)

@@ -383,7 +383,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """Return int64 (P, 2), the actions in seat order; seats without a living agent hold."""
         self._need_reset()
         if not self.agents:
-            raise RuntimeError("no agent is left in this game: call reset() to begin the next one")
+            raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         unknown = [agent for agent in actions if agent not in self._seat]
         if unknown:
             raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
@@ -394,7 +394,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             if not is_alive[seat]:
                 continue
             if agent not in actions:
-                raise ValueError(f"actions has none for {agent!r}, which is alive; 0 holds")
+                raise ValueError(
+                    f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
+                )
             chosen[seat - 1] = self._pair_of(agent, actions[agent])
         return chosen
 
@@ -410,7 +412,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _need_reset(self) -> None:
         if not self._has_begun:
-            raise RuntimeError("no game has begun yet: call reset() first")
+            raise RuntimeError("no game has begun yet; call reset() first")
 
 
 class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types

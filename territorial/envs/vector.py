@@ -237,8 +237,8 @@ class TerritorialVec(WritableArrays):
         num_agents = len(agent_seats(names, players))
         if num_agents != self.num_agents:
             raise ValueError(
-                f"the seats of game {k} have {num_agents} agents; every game must have {self.num_agents}, as "
-                "the first"
+                f"the seats of game {k} have {num_agents} agents; every game must have "
+                f"{self.num_agents}, like the first game"
             )
         self.game.set_seats(k, names)
 
@@ -471,7 +471,7 @@ class TerritorialVec(WritableArrays):
 
     def _need_reset(self) -> None:
         if not self._has_begun:
-            raise RuntimeError("no game has begun yet: call reset() first")
+            raise RuntimeError("no game has begun yet; call reset() first")
 
 
 def make_vec(

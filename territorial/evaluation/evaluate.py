@@ -235,14 +235,14 @@ def _policies(given: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Polic
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
     named = dict(given) if isinstance(given, Mapping) else _by_name(given)
     if not named:
-        raise ValueError("there are no policies")
+        raise ValueError("there are no policies; policies must have at least one entry")
     for name, policy in named.items():
         if not isinstance(name, str) or not name or name == AGENT:
             raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
         if isinstance(policy, str):
             _ = python_bot(policy) if ":" in policy else bots.canonical(policy)
             if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(policy):
-                raise ValueError(f"the policy {name!r} is {policy!r}; the name is that of another bot")
+                raise ValueError(f"the policy {name!r} is {policy!r}; its name belongs to another bot")
         elif not isinstance(policy, (PythonBot, Acting)):
             raise TypeError(
                 f"the policy {name!r} is {policy!r}; it must be a bot or have frames, identity, start, stop"
@@ -256,7 +256,7 @@ def _by_name(given: Iterable[Policy]) -> dict[str, Policy]:
     for i, policy in enumerate(given):
         name = policy if isinstance(policy, str) else getattr(policy, "name", None)
         if not isinstance(name, str) or named.setdefault(name, policy) is not policy:
-            what = f"the name {name!r} of another one" if isinstance(name, str) else "no name"
+            what = f"the name {name!r} of another bot" if isinstance(name, str) else "no name"
             raise TypeError(
                 f"policies[{i}] is {policy!r}, which has {what}; give a mapping, such as {{'mine': policy}}"
             )
@@ -270,7 +270,7 @@ def _pairs(
 ) -> list[tuple[str, str]]:
     """Return the pairs setting by setting, so that a process need not change its batch often."""
     if not settings:
-        raise ValueError("there are no configs")
+        raise ValueError("there are no configs; configs must have at least one entry")
     if wrong := [name for name, setting in settings.items() if not isinstance(setting, Setting)]:
         raise TypeError(f"configs[{wrong[0]!r}] is {settings[wrong[0]]!r}; it must be a Setting")
     if given is None:
@@ -278,9 +278,9 @@ def _pairs(
     wanted = list(dict.fromkeys((policy, setting) for policy, setting in given))
     for policy, setting in wanted:
         if policy not in policies:
-            raise ValueError(f"pairs has the policy {policy!r}; there are {', '.join(policies)}")
+            raise ValueError(f"pairs has the policy {policy!r}; the policies are {', '.join(policies)}")
         if setting not in settings:
-            raise ValueError(f"pairs has the setting {setting!r}; there are {', '.join(settings)}")
+            raise ValueError(f"pairs has the setting {setting!r}; the settings are {', '.join(settings)}")
     order = {name: i for i, name in enumerate(settings)}
     return sorted(wanted, key=lambda pair: order[pair[1]])
 
@@ -364,7 +364,7 @@ class _Sheet:
         except ValueError as error:
             raise ResultsError(f"{str(path)!r}: {error}") from None
         if header is None and path.stat().st_size:
-            raise ResultsError(f"{str(path)!r} is no file of an evaluation")
+            raise ResultsError(f"{str(path)!r} is not a file of an evaluation")
         if size < path.stat().st_size:
             os.truncate(path, size)
         return header
@@ -374,13 +374,15 @@ class _Sheet:
         try:
             return parse_object(line, BOUNDS)
         except ValueError as error:
-            raise ResultsError(f"{str(path)!r}, line {number} is no line of an evaluation: {error}") from None
+            raise ResultsError(
+                f"{str(path)!r}, line {number} is not a record of an evaluation: {error}"
+            ) from None
 
     def _record(self, path: Path, number: int, line: dict[str, Any]) -> TrialRecord:
         try:
             record = TrialRecord.from_dict(line)
             if record.seed != self._header["seed"] + record.episode:
-                raise ValueError(f"seed is {record.seed}; that of episode {record.episode} is another")
+                raise ValueError(f"seed is {record.seed}, which is not the seed of episode {record.episode}")
         except (ValueError, TypeError) as error:
             raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
         return record

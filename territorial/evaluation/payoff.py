@@ -207,11 +207,11 @@ class PayoffMatrix:
         for name, (dtype, shape) in layout(len(names)).items():
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype:
                 raise ValueError(
-                    f"the payoff has no array {name!r} of {np.dtype(dtype)} of the shape {shape}"
+                    f"the payoff matrix has no array {name!r} of {np.dtype(dtype)} of the shape {shape}"
                 )
         payoff._index = {name: i for i, name in enumerate(names)}
         if len(payoff._index) < len(names):
-            raise ValueError("the payoff has a player twice")
+            raise ValueError("the payoff matrix has a player twice")
         _check(names, arrays)
         payoff._sums = np.array(arrays["sums"], np.float64)
         payoff._counts = np.array(arrays["counts"], np.int64)

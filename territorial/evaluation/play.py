@@ -128,10 +128,10 @@ def _ended(worker: Any) -> PlayingError:
     """Return what is to be said about a process that has ended without a word."""
     worker.join()
     if worker.exitcode >= 0:
-        return PlayingError(f"a process that plays games ended with exit code {worker.exitcode}")
+        return PlayingError(f"a worker process ended with exit code {worker.exitcode}")
     name = signal.Signals(-worker.exitcode).name
-    why = ", as the system does where memory runs out" if name == "SIGKILL" else ""
-    return PlayingError(f"a process that plays games was ended by {name}{why}")
+    why = ", which the system sends when memory runs out" if name == "SIGKILL" else ""
+    return PlayingError(f"a worker process was ended by {name}{why}")
 
 
 def cause(error: Exception) -> str:

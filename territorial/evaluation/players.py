@@ -35,7 +35,9 @@ class Entrants:
         """Digests of the code of those in Python, by their names."""
         wanted = snapshots_of(players)
         if wanted and make_policies is None:
-            raise ValueError(f"the player {SNAPSHOT + wanted[0]!r} is in a store of snapshots; there is none")
+            raise ValueError(
+                f"the player {SNAPSHOT + wanted[0]!r} is in a store of snapshots, but no store is given"
+            )
         self.policies = make_policies(config, wanted) if wanted and make_policies else None
         """Who plays the seats of snapshots; None if there are none."""
         self.asked = tuple(players)
@@ -64,7 +66,7 @@ class Entrants:
         bot = self._made.get(text) or python_bot(text)
         self._made[text] = bot
         if self._seats.setdefault(bot.name, bot) is not bot:
-            raise ValueError(f"{text}: another player has the name {bot.name!r} too")
+            raise ValueError(f"{text}: another player also has the name {bot.name!r}")
         self.code[bot.name] = code_digest(text, type(bot))
         return bot.name
 
@@ -104,7 +106,7 @@ def python_bot(text: str) -> PythonBot:
     """Return a new bot of the class that ``module:Class`` names; ValueError if none can be made."""
     kind = load("player", text)
     if not (isinstance(kind, type) and issubclass(kind, PythonBot)):
-        raise ValueError(f"the player {text!r} is no class of territorial.bots.PythonBot")
+        raise ValueError(f"the player {text!r} is not a subclass of territorial.bots.PythonBot")
     try:
         bot = kind()
     except Exception as error:
@@ -113,6 +115,7 @@ def python_bot(text: str) -> PythonBot:
         ) from error
     if not isinstance(getattr(bot, "name", None), str) or bot.name in (*bots.NAMES, *bots.ALIASES):
         raise ValueError(
-            f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it needs one of its own"
+            f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it must be "
+            "a string that is not the name of a bot of the engine"
         )
     return bot

@@ -81,7 +81,10 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
     ticks = _row("ticks", values["ticks"], None, 0)
     rows = checked_list("land", values["land"])
     if not ticks or len(rows) != len(ticks):
-        raise ValueError(f"ticks has {len(ticks)} entries, land has {len(rows)}; there must be one a look")
+        raise ValueError(
+            f"ticks has {len(ticks)} entries and land has {len(rows)}; both must have the "
+            "same number, at least one"
+        )
     return {
         **{name: whole_number(name, values[name], low) for name, low in _NUMBERS.items()},
         "seed": whole_number("seed", values["seed"], 0, LARGEST_SEED),

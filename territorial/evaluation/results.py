@@ -107,7 +107,7 @@ def _is_begun(path: Path, header: bytes) -> bool:
     with open_file(path) as file:
         line = file.readline(HEADER_BOUNDS.nbytes + 1)
     if not line.endswith(b"\n") and not header.startswith(line):
-        raise ResultsError(f"{str(path)!r} is no file of a contest")
+        raise ResultsError(f"{str(path)!r} is not a file of a contest")
     return line.endswith(b"\n")
 
 
@@ -126,7 +126,7 @@ def _check_header(path: Path, line: bytes, header: dict[str, Any]) -> None:
     except ValueError:
         found = {}
     if not str(found.get("format")).startswith(KIND):
-        raise ResultsError(f"{str(path)!r} is no file of a contest")
+        raise ResultsError(f"{str(path)!r} is not a file of a contest")
     if found["format"] != FORMAT:
         raise ResultsError(
             f"{str(path)!r} has the format {shown(found['format'])}; this release has {FORMAT!r}"

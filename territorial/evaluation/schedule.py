@@ -60,7 +60,7 @@ class Contest:
         if self.draw not in get_args(Draw):
             raise ValueError(f"draw is {self.draw!r}; it must be one of {', '.join(get_args(Draw))}")
         if not self.players:
-            raise ValueError("there are no players")
+            raise ValueError("there are no players; name at least one")
         if self.draw == "fixed" and len(self.players) != self.config.num_players:
             raise ValueError(
                 f"there are {len(self.players)} players; a game of this config has "

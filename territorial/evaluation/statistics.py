@@ -49,7 +49,7 @@ class RecordArrays:
 
     def __init__(self, records: Sequence[GameRecord]) -> None:
         if not records:
-            raise ValueError("there are no records of games")
+            raise ValueError("there are no records of games; there must be at least one")
         self.records = tuple(records)
         self.players = tuple(sorted({name for record in records for name in record.seats}))
         """Names of all players."""

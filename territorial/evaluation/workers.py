@@ -80,9 +80,9 @@ def _received(end: Any, worker: Any) -> Any:
         is_done, message = end.recv()
     except EOFError:
         worker.join()
-        raise RuntimeError(f"a process that plays games ended with exit code {worker.exitcode}") from None
+        raise RuntimeError(f"a worker process ended with exit code {worker.exitcode}") from None
     if not is_done:
-        raise RuntimeError(f"a process that plays games has failed:\n{message}")
+        raise RuntimeError(f"a worker process has failed:\n{message}")
     return message
 
 

@@ -14,14 +14,14 @@ def read_file(path: str | os.PathLike[str], most: int) -> bytes:
     with open_file(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"it has more than the {most:,} bytes that it may have")
+        raise ValueError(f"it has more than {most:,} bytes, which is the limit")
     return data
 
 
 def open_file(path: str | os.PathLike[str]) -> BufferedReader:
     """Open an ordinary file; ValueError for pipes and devices, which may be endless or never answer."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ValueError(f"{os.fspath(path)!r} is no ordinary file")
+        raise ValueError(f"{os.fspath(path)!r} is not a regular file")
     return open(path, "rb")  # it is the caller's
 
 
@@ -33,7 +33,7 @@ def whole_lines(file: BinaryIO, most: int, first: int = 1) -> Iterator[bytes]:
     for number in count(first):
         line = file.readline(most + 1)
         if len(line) > most:
-            raise ValueError(f"line {number} has more than the {most:,} bytes that it may have")
+            raise ValueError(f"line {number} has more than {most:,} bytes, which is the limit")
         if not line.endswith(b"\n"):
             return
         yield line

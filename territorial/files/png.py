@@ -70,8 +70,8 @@ def _pixel_chunks(data: bytes) -> list[bytes]:
         kinds.add(kind)
         at = end
     raise PngError(
-        f"it has more than {MOST_CHUNKS:,} chunks, which no picture of a map needs; open it in a picture "
-        "editor and save it anew"
+        f"it has more than {MOST_CHUNKS:,} chunks, which no picture of a map needs; open it in "
+        "a picture editor and save it again"
     )
 
 
@@ -155,7 +155,7 @@ def _decoded(data: bytes, header: _Header, num_colors: int) -> Pixels:
     except Image.DecompressionBombError as error:
         raise PngError(f"Pillow refuses its size, by PIL.Image.MAX_IMAGE_PIXELS: {error}") from None
     except Exception as error:  # of many types: what is damaged breaks a decoder anywhere
-        raise PngError(f"it is damaged: {error}; open it in a picture editor and save it anew") from None
+        raise PngError(f"it is damaged: {error}; open it in a picture editor and save it again") from None
 
 
 def _rgb(picture: Image.Image, num_colors: int) -> Pixels:

@@ -100,13 +100,13 @@ def pieces(
     """
     given = dict(dtypes or {})
     if unknown := sorted(set(given) - set(tensors)):
-        raise ValueError(f"dtypes names {unknown[0]!r}, which is none of the tensors")
+        raise ValueError(f"dtypes names {unknown[0]!r}, which is not the name of a tensor")
     arrays, names = {}, {}
     for name, tensor in tensors.items():
         if not isinstance(name, str):
             raise TypeError(f"a tensor is called {name!r}; its name must be a string")
         if name == _METADATA:
-            raise ValueError(f"a tensor is called {name!r}, which the format keeps for itself")
+            raise ValueError(f"a tensor is called {name!r}, which the format reserves")
         array = np.asarray(tensor)
         names[name] = _dtype_name(name, array, given.get(name))
         arrays[name] = np.asarray(array, order="C").view(_numpy_dtype(names[name], array))
@@ -175,7 +175,9 @@ def read(file: IO[bytes]) -> Tensors:
     length = int.from_bytes(file.read(8), "little")
     most = min(size - 8, BOUNDS.nbytes)
     if length > most:
-        raise FormatError(f"its header has {length:,} bytes; it may have {most:,}, as the file has {size:,}")
+        raise FormatError(
+            f"its header has {length:,} bytes; it must have at most {most:,}, as the file has {size:,}"
+        )
     entries = _parsed(file.read(length))
     _check_places(entries, size - 8 - length)
     whole = mapped(file, size)
@@ -183,7 +185,7 @@ def read(file: IO[bytes]) -> Tensors:
     try:
         arrays = {name: _array(data, entry) for name, entry in entries.items()}
     except ValueError as error:  # more axes, or longer ones, than numpy can have
-        raise FormatError(f"one of its tensors has a shape that cannot be: {error}") from None
+        raise FormatError(f"one of its tensors has an impossible shape: {error}") from None
     return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, whole)
 
 
@@ -211,7 +213,7 @@ def _entry(name: str, value: Any) -> _Entry:
     """Return one entry of a header, checked on its own."""
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise FormatError(
-            f"its header describes {shown(name)} by other things than dtype, shape, data_offsets"
+            f"its header must describe {shown(name)} by dtype, shape and data_offsets, and by nothing else"
         )
     dtype, shape, place = value["dtype"], value["shape"], value["data_offsets"]
     if not isinstance(dtype, str) or dtype not in NUMPY_DTYPES:
@@ -240,7 +242,8 @@ def _check_places(entries: Mapping[str, _Entry], size: int) -> None:
     for name, entry in sorted(entries.items(), key=lambda item: item[1].place):
         if entry.place[0] != end:
             raise FormatError(
-                f"{shown(name)} begins at byte {entry.place[0]:,} of the data; the one before ends at {end:,}"
+                f"{shown(name)} begins at byte {entry.place[0]:,} of the data; the previous "
+                f"tensor ends at {end:,}"
             )
         end = entry.place[1]
     if end != size:

@@ -36,7 +36,7 @@ def parse(text: bytes, bounds: Bounds) -> Any:
             parse_float=_finite,
         )
     except RecursionError:
-        raise ValueError(f"it has lists or objects more than {MAX_DEPTH} deep in one another") from None
+        raise ValueError(f"it has lists or objects nested more than {MAX_DEPTH} deep") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
     _check_depth(value)
@@ -63,11 +63,11 @@ def fits(text: bytes, bounds: Bounds) -> bool:
 def check_size(text: bytes, bounds: Bounds) -> None:
     """Raise ValueError for a text beyond ``bounds``, without reading it as JSON."""
     if len(text) > bounds.nbytes:
-        raise ValueError(f"it has {len(text):,} bytes; it may have {bounds.nbytes:,}")
+        raise ValueError(f"it has {len(text):,} bytes; it must have at most {bounds.nbytes:,}")
     # Every value but the first comes after one of these; those within strings are counted too.
     values = 1 + sum(text.count(mark) for mark in (b",", b"[", b"{"))
     if values > bounds.values:
-        raise ValueError(f"it has up to {values:,} values; it may have {bounds.values:,}")
+        raise ValueError(f"it has up to {values:,} values; it must have at most {bounds.values:,}")
 
 
 def check_fields(what: str, values: Any, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
@@ -78,7 +78,9 @@ def check_fields(what: str, values: Any, needed: Iterable[str], optional: Iterab
     if wrong := [name for name in sorted(needed) if name not in values]:
         raise ValueError(f"{what} has no {wrong[0]!r}; it must have the fields {', '.join(wanted)}")
     if wrong := [name for name in values if name not in wanted]:
-        raise ValueError(f"{what} has {shown(wrong[0])}; it must have the fields {', '.join(wanted)} alone")
+        raise ValueError(
+            f"{what} has the field {shown(wrong[0])}; it must have only the fields {', '.join(wanted)}"
+        )
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -108,4 +110,4 @@ def _check_depth(value: Any) -> None:
         level = [part for part in parts if isinstance(part, (dict, list))]
         if not level:
             return
-    raise ValueError(f"it has lists or objects more than {MAX_DEPTH} deep in one another")
+    raise ValueError(f"it has lists or objects nested more than {MAX_DEPTH} deep")

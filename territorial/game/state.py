@@ -393,7 +393,9 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
             )
     height = state.planes.shape[-1] - EIGHT
     if (saved.occupied & ~all_blocks(height)).any():
-        raise ValueError(f"the saved game's occupied blocks reach beyond the {num_blocks(height)} there are")
+        raise ValueError(
+            f"the saved game's occupied blocks reach beyond the {num_blocks(height)} blocks of its board"
+        )
     # What is stale is masked where it is read, and may have all bits set.
     owners = state.planes.shape[1]
     kept = [TARGETS[name] for name in ("active", "fresh", "bordering")]

@@ -55,7 +55,9 @@ class Held(Generic[Arguments]):
             self.address: int = self._memory.ctypes.data
 
     def __reduce__(self) -> Any:
-        raise TypeError("what is held for kernels belongs to this process: make it anew from the arguments")
+        raise TypeError(
+            "bound kernel arguments cannot be copied to another process; bind the arguments again there"
+        )
 
 
 if JIT_ENABLED:

@@ -122,8 +122,8 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)
         except OSError as error:
             sys.stderr.write(
-                f"territorial: compiled code cannot be kept in {self._cache_path!r} ({error.strerror}); "
-                "the next process will have to compile it again\n"
+                f"territorial: compiled code cannot be saved in {self._cache_path!r} "
+                f"({error.strerror}); the next process will compile it again\n"
             )
 
     def has(self, sig: Any, target_context: Any) -> bool:

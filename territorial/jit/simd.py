@@ -97,7 +97,7 @@ if JIT_ENABLED:
         if isinstance(array_type, SizedArray):
             return builder.gep(address_of(context, builder, array_type, array), [i])
         if array_type.layout != "C":
-            raise numba.errors.NumbaTypeError(f"places are counted in C order, which {array_type} is not in")
+            raise numba.errors.NumbaTypeError(f"{array_type} is not in C order, in which places are counted")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
 
     @intrinsic

@@ -72,7 +72,8 @@ def sized_type(arguments: Any, kind: Any, unknown_lengths: Mapping[str, int], pa
         return kind
     if kind.layout != "C" or not kind.mutable:
         raise TypeError(
-            f"{name} is {kind}; for kernels that know its lengths it must be in C order, and not read-only"
+            f"{name} is {kind}; it must be writable and in C order, because a specialised "
+            "kernel has its shape compiled in"
         )
     return SizedArray(kind.dtype, (None,) * number + arguments.shape[number:])
 

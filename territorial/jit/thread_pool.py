@@ -256,8 +256,8 @@ class Threads:
             if time.monotonic() > until:
                 at_work = len(self.jobs) - len(self._gone)
                 raise RuntimeError(
-                    f"{at_work} threads of a step that was interrupted or failed are still at work after "
-                    f"{PATIENCE:g} s; a step of one game must take less. Try again later"
+                    f"{at_work} threads of an interrupted or failed step are still running "
+                    f"after {PATIENCE:g} s; a step of one game must take less. Try again later"
                 )
             time.sleep(1e-5)
 

@@ -139,7 +139,7 @@ class LeagueConfig:
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED))
         self._check_learners()
         if len(self.bots) > MAX_BOTS:
-            raise ValueError(f"bots has {len(self.bots):,} entries; it may have {MAX_BOTS:,}")
+            raise ValueError(f"bots has {len(self.bots):,} entries; it must have at most {MAX_BOTS:,}")
         if self.eviction not in EVICTIONS:
             raise ValueError(f"eviction is {self.eviction!r}; it must be one of {', '.join(EVICTIONS)}")
         capacity = whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
@@ -170,9 +170,9 @@ class LeagueConfig:
     def _check_learners(self) -> None:
         names = [learner.name for learner in self.learners]
         if len(names) > MAX_PLAYERS:
-            raise ValueError(f"learners has {len(names):,} entries; it may have {MAX_PLAYERS}")
+            raise ValueError(f"learners has {len(names):,} entries; it must have at most {MAX_PLAYERS}")
         if len(set(names)) < len(names):
-            raise ValueError(f"learners are called {', '.join(names)}; every name may be there once")
+            raise ValueError(f"learners are called {', '.join(names)}; each name must occur only once")
         if not any(learner.role == "main" for learner in self.learners):
             raise ValueError("no learner has the role 'main'; at least one must")
         if self.games not in get_args(Games):
@@ -182,8 +182,8 @@ class LeagueConfig:
         if wrong := [total for total in totals if total != self.num_players]:
             whose = f"of {names[totals.index(wrong[0])]}" if self.games == "own" else "of all learners"
             raise ValueError(
-                f"the seats {whose} and of opponents are {wrong[0]} together; a game has num_players = "
-                f"{self.num_players}"
+                f"the seats {whose} and of opponents are {wrong[0]} in all; a game has "
+                f"num_players = {self.num_players}"
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -162,7 +162,9 @@ class League:
         None: of all learners together, where games are "shared", or of the only one there is.
         """
         if learner is None and self.config.games == "own" and len(self._learners) > 1:
-            raise ValueError(f"games are 'own': say whose, one of {', '.join(self._learners)}")
+            raise ValueError(
+                f"games is 'own'; name the learner whose game it is, one of {', '.join(self._learners)}"
+            )
         whose = self._learners.values() if learner is None else [self._known(learner)]
         groups = [group for one in whose for group in self._groups(one)]
         return LeagueTable(groups)
@@ -191,7 +193,9 @@ class League:
         """
         texts = [named(str(player)) for player in players]
         if len(texts) != len(places):
-            raise ValueError(f"there are {len(texts)} players and {len(places)} places")
+            raise ValueError(
+                f"there are {len(texts)} players and {len(places)} places; each player must have one place"
+            )
         for text in dict.fromkeys(texts):
             self._check_player(text)
         kept = [i for i, text in enumerate(texts) if self._is_here(text)]
@@ -342,7 +346,7 @@ class League:
             saved = SavedLeague.from_dict(found.about(), python_bots)
             payoff = PayoffMatrix.from_arrays(saved.players, found.tables(layout(len(saved.players))))
         except (ValueError, TypeError) as error:
-            raise ValueError(f"this is no league: {error}") from None
+            raise ValueError(f"this is not a league: {error}") from None
         league = cls(saved.config, rated=saved.ratings is not None)
         league._take_over(saved, payoff)
         return league
@@ -376,7 +380,9 @@ class League:
 
     def _known(self, learner: str) -> Learner:
         if learner not in self._learners:
-            raise ValueError(f"{learner!r} is no learner of this league; it has {', '.join(self._learners)}")
+            raise ValueError(
+                f"{learner!r} is not a learner of this league; its learners are {', '.join(self._learners)}"
+            )
         return self._learners[learner]
 
     def _check_player(self, text: str) -> None:
@@ -387,7 +393,7 @@ class League:
         learner, _, number = player.name.rpartition("-")
         was_frozen = learner in self._count and number.isdigit() and int(number) < self._count[learner]
         if player.kind == "snapshot" and not was_frozen:
-            raise ValueError(f"{text} is no snapshot of this league")
+            raise ValueError(f"{text} is not a snapshot of this league")
 
     def _player(self, text: str) -> Player:
         own = self._own_bots.get(text)

@@ -96,10 +96,13 @@ class LeagueFile:
         """Return a member of at most ``most`` bytes beside its header."""
         info = self._members[f"{name}.npy"]
         if info.file_size > most + _MAX_HEADER:
-            raise ValueError(f"{name} takes {info.file_size:,} bytes; it may take {most + _MAX_HEADER:,}")
+            raise ValueError(
+                f"{name} takes {info.file_size:,} bytes; it must take at most {most + _MAX_HEADER:,}"
+            )
         if info.compress_type not in _METHODS or info.flag_bits & 1:
             raise ValueError(
-                f"{name} is packed in the way {info.compress_type}; it must be 0 or 8, not encrypted"
+                f"{name} has the compression method {info.compress_type}; it must be 0 or 8, "
+                "and the member not encrypted"
             )
         with _damage(), self._archive.open(info) as member:
             content = member.read(info.file_size)  # never more than that, whatever the stream would give
@@ -121,22 +124,22 @@ def _damage() -> Iterator[None]:
         RuntimeError,
         struct.error,
     ) as error:
-        raise ValueError(f"as an archive it is damaged: {str(error) or type(error).__name__}") from None
+        raise ValueError(f"the archive is damaged: {str(error) or type(error).__name__}") from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # of a place before the beginning of the file
             raise
-        raise ValueError("as an archive it is damaged: it names places outside of it") from None
+        raise ValueError("the archive is damaged: it names places outside of the file") from None
 
 
 def _check_directory(file: BinaryIO) -> None:
     """Raise ValueError unless the archive's list of members is short: all of it is read at once."""
     size = file.seek(0, io.SEEK_END)
     if size < _END.size + _LARGE_SIZE:
-        raise ValueError(f"it has {size} bytes, which no archive takes")
+        raise ValueError(f"it has {size} bytes, too few for an archive")
     file.seek(size - _END.size - _LARGE_SIZE)
     before, end = file.read(_LARGE_SIZE), _END.unpack(file.read(_END.size))
     if end[0] != _END_MARK or before.startswith(_LARGE_MARK):
-        raise ValueError("it does not end as an archive does")
+        raise ValueError("it does not end like an archive")
     if end[4] != 1 + len(TABLES) or end[5] > _MAX_DIRECTORY:
         raise ValueError(
             f"it has {end[4]} members, listed in {end[5]:,} bytes; it must have {1 + len(TABLES)}"

@@ -129,7 +129,7 @@ def checked_pools(name: str, given: Any) -> tuple[str, ...]:
     """Return names of pools; TypeError unless they are a list, ValueError unless all are of ``POOLS``."""
     pools = checked_list(name, given)
     if len(pools) > MOST_POOLS:
-        raise ValueError(f"{name} has {len(pools):,} entries; it may have {MOST_POOLS}")
+        raise ValueError(f"{name} has {len(pools):,} entries; it must have at most {MOST_POOLS}")
     for pool in pools:
         _one_of(name, pool, POOLS)
     return pools

@@ -63,9 +63,7 @@ class SavedLeague:
     def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> SavedLeague:
         """Return what ``to_dict`` returned; ValueError and TypeError for whatever cannot be."""
         if about.get("format") != FORMAT:
-            raise ValueError(
-                f"it is of the format {shown(about.get('format'))}; this release reads {FORMAT!r}"
-            )
+            raise ValueError(f"it has the format {shown(about.get('format'))}; this release reads {FORMAT!r}")
         check_fields("it", about, {"format", *(spec.name for spec in fields(cls))})
         config = LeagueConfig.from_dict(about["config"], python_bots)
         steps, frozen_at, count = (
@@ -110,8 +108,8 @@ def _snapshots(
             raise ValueError(f"{what}: learner is {shown(one.learner)}; it must be one of {', '.join(steps)}")
         if not _is_copy(one.name, one.learner, count[one.learner]) or one.name in found:
             raise ValueError(
-                f"{what}: name is {shown(one.name)}; it must be {one.learner}-N, N from 0 and below "
-                f"{count[one.learner]}, and there once"
+                f"{what}: name is {shown(one.name)}; it must be {one.learner}-N with N at "
+                f"least 0 and below {count[one.learner]}, and occur only once"
             )
         whole_number(f"{what}: step", one.step, 0, steps[one.learner])
         found[one.name] = one
@@ -131,7 +129,9 @@ def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str])
     for i, given_text in enumerate(_entries("players", given)):
         text = _player(f"players[{i}]", given_text, learners, snapshots, own)
         if text in found:
-            raise ValueError(f"players[{i}] is {text!r}, who is there already; everybody may be there once")
+            raise ValueError(
+                f"players[{i}] is {text!r}, which occurs before; each player must occur only once"
+            )
         found[text] = None
     return list(found)
 

@@ -29,8 +29,9 @@ def only_writer(path: Path) -> Iterator[None]:
             held.enter_context(locked(file, wait=False))
         except BlockingIOError:
             raise StoreInUseError(
-                f"another run writes to the store {path} ({_holder(file)}); give every run a folder of its "
-                "own, or end the other run first: algorithm.stop(), if it is one of this process"
+                f"another run writes to the store {path} ({_holder(file)}); each run needs "
+                "its own folder. Or end the other run first, with algorithm.stop() if it is in "
+                "this process"
             ) from None
         file.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
         yield

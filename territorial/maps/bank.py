@@ -65,7 +65,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
     _check_config(config)
     if config.num_maps == 0:
         raise ValueError(
-            "num_maps is 0: every game has a map of its own, and there is no bank of them; "
+            "num_maps is 0, so each game has its own map and there is no bank of maps; "
             "territorial.maps.map_of(config, seed) is the map of one game"
         )
     return [ground.land for ground in make_bank(config).grounds]
@@ -124,8 +124,9 @@ def _checked_ground(config: GameConfig, one: MapName | LandMask, seed: int) -> G
         name = "the map given" if isinstance(one, LandMask) else f"the map '{one}'"
         seeded = f" of map_seed {seed}" if _is_generated(one) else ""
         raise ValueError(
-            f"num_players is {config.num_players}, but only {capacity(ground.land)} spawns fit on {name}"
-            f"{seeded}, which has {ground.land.num_land} cells of land; take fewer players or a larger map"
+            f"num_players is {config.num_players}, but only {capacity(ground.land)} spawns "
+            f"fit on {name}{seeded}, which has {ground.land.num_land} cells of land; use "
+            "fewer players or a larger map"
         )
     return ground
 

@@ -95,11 +95,11 @@ def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
 def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:
     """Return the (height, width) array in ``data``, not yet checked for what is in it."""
     if len(data) > MAX_FILE_BYTES:
-        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes, which no map takes")
+        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes, more than any map needs")
     if data.startswith(SIGNATURE):
         return _land_of_picture(data, threshold)
     if threshold is not None:
-        raise ValueError("it is no picture; only a picture has a threshold")
+        raise ValueError("it is not a picture; only a picture has a threshold")
     return _read_npy(data) if data.startswith(_NPY_SIGNATURE) else _read_drawing(data)
 
 
@@ -119,8 +119,9 @@ def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_
     if is_neither.any():
         row, column = divmod(int(is_neither.argmax()), pixels.shape[1])
         raise ValueError(
-            f"the pixel at row {row}, column {column} has the colour {tuple(pixels[row, column].tolist())}, "
-            "neither black (blocked) nor white (land); threshold=128 takes bright colours for land"
+            f"the pixel at row {row}, column {column} has the colour "
+            f"{tuple(pixels[row, column].tolist())}, neither black (blocked) nor white (land); "
+            "with threshold=128 bright colours are land"
         )
     return np.asarray(brightness == 255)
 
@@ -134,8 +135,8 @@ def _read_npy(data: bytes) -> npt.NDArray[np.generic]:
     match = _NPY_HEADER.fullmatch(header)
     if match is None:
         raise ValueError(
-            f"as an array, its header is {header[:200]!r}; it must be that of rows and columns of bools, or "
-            "of numbers, 0 (blocked) and 1 (land)"
+            f"as an array, its header is {header[:200]!r}; it must describe rows and columns of "
+            "bools, or of the numbers 0 (blocked) and 1 (land)"
         )
     dtype, shape = np.dtype(match["dtype"].decode()), (int(match["rows"]), int(match["columns"]))
     if not all(MIN_SIDE <= side <= MAX_SIDE for side in shape):
@@ -169,8 +170,9 @@ def _read_drawing(data: bytes) -> npt.NDArray[np.bool_]:
     if strange := _STRANGE.search(text):
         row, begin = text.count("\n", 0, strange.start()), text.rfind("\n", 0, strange.start())
         raise ValueError(
-            "it is no PNG picture and no .npy array, and no drawing either: line "
-            f"{row + 1} has {strange[0]!r} at place {strange.start() - begin}, where there may be {wanted}"
+            f"it is not a PNG picture, .npy array or drawing: line {row + 1} has "
+            f"{strange[0]!r} at place {strange.start() - begin}, where a drawing has "
+            f"{wanted}"
         )
     if len(data) > _MOST_DRAWN:
         raise ValueError(f"as a drawing, it has {len(data):,} bytes; the largest map takes {_MOST_DRAWN:,}")
@@ -194,8 +196,9 @@ def _checked_regions(mask: LandMask, unreachable: Unreachable) -> LandMask:
     row, column = divmod(int(lost.argmax()), mask.width)
     raise ValueError(
         f"{int(lost.sum()):,} of {int(land.sum()):,} land cells cannot be reached: there are "
-        f"{int(label_regions(land).max()):,} regions, and the cell at row {row}, column {column} is not in "
-        'the largest (cells that touch at a corner are no neighbours); unreachable="block" blocks it'
+        f"{int(label_regions(land).max()):,} regions, and the cell at row {row}, column "
+        f"{column} is not in the largest. Cells that touch only at a corner are not neighbours; "
+        'unreachable="block" blocks all other regions'
     )
 
 

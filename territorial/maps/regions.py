@@ -102,7 +102,7 @@ def check_connected(mask: LandMask) -> None:
     if num_regions > 1:
         row, column = divmod(int(np.argmax(labels == 2)), mask.width)
         raise ValueError(
-            f"the land of the map falls into {num_regions} regions, the second beginning at row "
-            f"{row}, column {column}; a game needs one 4-connected region "
-            "(territorial.maps.largest_region(mask) keeps the largest)"
+            f"the land of the map has {num_regions} regions, the second beginning at row "
+            f"{row}, column {column}; a game needs one 4-connected region. "
+            "territorial.maps.largest_region(mask) keeps the largest"
         )

@@ -67,8 +67,8 @@ def _spread(mask: LandMask, all_images: Ints, num_groups: int, seed: int) -> lis
         chosen = _best_candidate(free, all_images, spawns, enough, seed, group)
         if chosen is None:
             raise ValueError(
-                f"num_players is {num_groups * len(all_images)}, but there is room for only {len(spawns)} "
-                "spawns and their images; take fewer players or a larger map"
+                f"num_players is {num_groups * len(all_images)}, but there is room for only "
+                f"{len(spawns)} spawns and their images; use fewer players or a larger map"
             )
         spawns.extend(chosen)
         free.ravel()[chosen] = False

@@ -77,7 +77,9 @@ class Setup:
         fields = cls.describe()
         if unknown := sorted(set(values) - set(fields)):
             meant = hint(unknown[0], fields)
-            raise ValueError(f"{unknown[0]!r} is no field of a setup{meant}; it has {', '.join(fields)}")
+            raise ValueError(
+                f"{unknown[0]!r} is not a field of a setup{meant}; its fields are {', '.join(fields)}"
+            )
         return cls(**values)
 
     @classmethod

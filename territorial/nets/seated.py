@@ -67,7 +67,9 @@ def frames_of(store: SnapshotStore, snapshots: Sequence[str]) -> int:
     """Return the boards in a stack for all of ``snapshots``; MismatchError for one that reads no boards."""
     frames = {name: store.manifest(name).frames for name in snapshots}
     if blind := [name for name, count in frames.items() if count == 0]:
-        raise MismatchError(f"snapshot {blind[0]!r} reads no boards; only those that do can play here")
+        raise MismatchError(
+            f"snapshot {blind[0]!r} does not read boards; only snapshots that read boards can play here"
+        )
     return max(frames.values())
 
 

@@ -320,7 +320,7 @@ class ReferenceGame:
     def place_of_dead(self, p: int) -> float:
         """All who live or died later place above the eliminated p, whatever comes: known at the death."""
         if self.alive[p]:
-            raise ValueError(f"seat {p} is alive; only the place of the dead is known before the end")
+            raise ValueError(f"seat {p} is alive; before the end only eliminated seats have a place")
         return _shared_place(self._rank(p), [self._rank(q) for q in self.seats])
 
     def _rank(self, p: int) -> tuple[int, int, int]:

@@ -96,5 +96,5 @@ def _xor(newer: bytes, older: bytes) -> bytes:
 
 def _some(history: Sequence[Board]) -> Sequence[Board]:
     if len(history) == 0:
-        raise ValueError("the history is empty; it begins with the board of the game's first observation")
+        raise ValueError("the history is empty; it must begin with the board of the game's first observation")
     return history

@@ -134,7 +134,7 @@ class FilmWriter:
     def close(self) -> bytes:
         """Return the bytes that end the film; it takes no more frames then."""
         if not self._num_frames:
-            raise ValueError("the film has no frame; it needs one at least")
+            raise ValueError("the film has no frame; it must have at least one")
         return self._deflate.compress(_block(b"")) + self._deflate.flush()
 
     def _deaths(self, frame: Frame, alive: npt.NDArray[np.bool_]) -> Ints:

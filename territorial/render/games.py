@@ -62,9 +62,9 @@ class Drawers:
         """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
         if self.render_mode is None:
             choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
-            raise RuntimeError(f"render_mode is None: make the environment with render_mode={choices}")
+            raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
         if not game.has_begun:
-            raise RuntimeError("no game has begun yet: call reset() first")
+            raise RuntimeError("no game has begun yet; call reset() first")
         names = list(shown_names(game.seats_of(k)))
         if k not in self._of_game or self._of_game[k][0] != names:
             self.close(k)

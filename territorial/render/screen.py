@@ -170,9 +170,9 @@ def _colors_of(stream: TextIO) -> ColorDepth:
 class _Nowhere:
     def __init__(self) -> None:
         warnings.warn(
-            'render_mode is "human", but there is neither a display nor a terminal: nothing is shown. Take '
-            '"rgb_array" or "ansi" and keep what render() returns; territorial.render.write_video makes '
-            "animations of pictures",
+            'render_mode is "human", but there is neither a display nor a terminal, so nothing '
+            'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
+            "territorial.render.write_video makes animations of pictures",
             stacklevel=2,
         )
 

@@ -71,7 +71,7 @@ class Feed:
             at += len(new)
             yield b"".join(new)
         if not self._is_whole:
-            raise ConnectionAbortedError("the film was given up")
+            raise ConnectionAbortedError("the film was abandoned")
 
     def _wait_beyond(self, at: int) -> list[bytes]:
         """Return the pieces from number ``at`` on once there are any; none at the end."""
@@ -172,7 +172,7 @@ class RequestBytes(io.RawIOBase):
         """Read some bytes into ``buffer`` and return how many; 0 at the end."""
         left = self._until - time.monotonic()
         if left <= 0:
-            raise TimeoutError(f"the request has not come within {REQUEST_SECONDS} s")
+            raise TimeoutError(f"the request did not arrive within {REQUEST_SECONDS} s")
         if not self._room:
             raise LineTooLong(f"a request of {REQUEST_BYTES:,} bytes")
         self._connection.settimeout(left)
@@ -227,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or not self.server.is_own_name(hosts[0]):
-            self.send_error(HTTPStatus.FORBIDDEN, "Not the name of this server")
+            self.send_error(HTTPStatus.FORBIDDEN, "This server has another name")
         elif self.path in ("/", "/film"):
             with self.server.place() as has_room:
                 if not has_room:

@@ -53,7 +53,7 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
     pictures = _checked(frames)
     first = next(pictures, None)
     if first is None:
-        raise ValueError("frames is empty: an animation needs a picture at least")
+        raise ValueError("frames is empty; an animation needs at least one picture")
     with draft_of(target) as part:
         if suffix == ".mp4":
             with _Encoder(part, first.shape, fps) as encoder:

@@ -89,9 +89,9 @@ def _header_of(section: bytes) -> dict[str, Any]:
     try:
         header = json.loads(section)
     except (ValueError, RecursionError) as error:
-        raise ReplayError(f"the header of the replay is no JSON: {error}") from None
+        raise ReplayError(f"the header of the replay is not JSON: {error}") from None
     if not isinstance(header, dict):
-        raise ReplayError("the header of the replay is no JSON object")
+        raise ReplayError("the header of the replay is not a JSON object")
     return header
 
 
@@ -144,7 +144,7 @@ class _Body:
 def _checked_length(data: bytes) -> int:
     """Return the length of the body; ReplayError unless prefix and checksum are in order."""
     if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
-        raise ReplayError("this is no replay: it does not begin as replays do")
+        raise ReplayError("this is not a replay: it does not begin like one")
     if len(data) < _PREFIX.size + _CHECKSUM_BYTES:
         raise ReplayError(f"the replay is cut short: it has {len(data)} bytes")
     _, version, length = _PREFIX.unpack_from(data)
@@ -224,7 +224,7 @@ def _ticks(
     summed -= np.repeat(before, counts)
     latest = int(summed.max(initial=0)) * decision_every
     if latest > _LATEST:
-        raise ReplayError(f"the replay has a launch at tick {latest:,}: no game lasts so long")
+        raise ReplayError(f"the replay has a launch at tick {latest:,}, but no game lasts so long")
     return summed * decision_every
 
 

@@ -65,8 +65,7 @@ def play_to(game: VecGame, replay: Recording, tick: int) -> None:
         game.play(0, replay.launches[first:end], tick)
     if game.state.tick[0] != tick:
         raise DivergedError(
-            f"the game is over at tick {game.state.tick[0]}; the one recorded went on to tick "
-            f"{replay.num_ticks}"
+            f"the game ends at tick {game.state.tick[0]}; the recorded game lasted to tick {replay.num_ticks}"
         )
 
 

@@ -138,8 +138,9 @@ class Recorder:
         reel = self._drained(k)
         if reel is None:
             raise ReplayError(
-                f"game {k} is not recorded from its beginning: it was put into another position, or had "
-                "begun before the recorder came, or a step was interrupted; the next game is recorded again"
+                f"game {k} is not recorded from its beginning: its position was set, it began "
+                "before the recorder was made, or a step was interrupted. The next game will be "
+                "recorded"
             )
         return self._replay_of(reel, self._tick(k), self._game.digest(k), is_over=False)
 

@@ -144,7 +144,7 @@ class Replay:
         except KeyError as error:
             raise ReplayError(f"the header of the replay has no {error}") from None
         except (TypeError, ValueError, OverflowError) as error:
-            raise ReplayError(f"the replay holds what cannot be: {error}") from None
+            raise ReplayError(f"the replay holds an impossible value: {error}") from None
 
     def to_bytes(self) -> bytes:
         """Return what ``save`` writes, as docs/replays.md describes it."""
@@ -243,13 +243,13 @@ class Replay:
             found = game.digest(0)
             if found != checkpoint.digest:
                 raise DivergedError(
-                    f"the game differs at tick {checkpoint.tick}: its digest is {found.hex()}, the one "
-                    f"recorded was {checkpoint.digest.hex()}"
+                    f"the game differs at tick {checkpoint.tick}: its digest is "
+                    f"{found.hex()}, the recorded digest is {checkpoint.digest.hex()}"
                 )
         if bool(game.state.over[0]) != self.is_over:
             is_over, was_over = ("over" if over else "not over" for over in (not self.is_over, self.is_over))
             raise DivergedError(
-                f"the game is {is_over} at tick {self.num_ticks}; the one recorded was {was_over}"
+                f"the game is {is_over} at tick {self.num_ticks}; the recorded game was {was_over}"
             )
 
 
@@ -310,7 +310,7 @@ def _check_rules(header: Mapping[str, Any]) -> None:
 def _config_of(values: Any) -> GameConfig:
     """Return the config of a header, which has no map."""
     if not isinstance(values, Mapping):
-        raise TypeError("config is no JSON object")
+        raise TypeError("config is not a JSON object")
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
@@ -354,8 +354,8 @@ def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.
     most = most_launches(config, num_ticks)
     if len(table) > most:
         raise ValueError(
-            f"there are {len(table):,} launches; a game of {num_ticks:,} ticks holds {most:,} at most, one "
-            f"at every target for each of {config.num_players} seats and decisions"
+            f"there are {len(table):,} launches; a game of {num_ticks:,} ticks holds at most "
+            f"{most:,}, one at each target for each decision of {config.num_players} seats"
         )
     low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
     ticks = table[:, LAUNCH_TICK]
@@ -364,8 +364,9 @@ def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.
     if is_wrong.any():
         i = int(is_wrong.argmax())
         raise ValueError(
-            f"launch {i} is {table[i].tolist()}; it must be from {list(low)} to {list(high)}, at a multiple "
-            f"of {config.decision_every} ticks, and not before the one in front of it"
+            f"launch {i} is {table[i].tolist()}; it must be from {list(low)} to "
+            f"{list(high)}, at a multiple of {config.decision_every} ticks, and not before "
+            "the previous launch"
         )
     checked = table.astype(np.int32)
     checked.flags.writeable = False

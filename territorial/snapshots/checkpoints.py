@@ -89,7 +89,7 @@ class Checkpoints:
             "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else str(error)
         )
         latest = self.latest()
-        kept = f"the last complete one is {latest}" if latest else "there is none before it"
+        kept = f"the last complete one is {latest}" if latest else "there is no earlier one"
         return CheckpointError(
             error.errno,
             f"the checkpoint of step {step} could not be written to {self.path}: {reason}; {kept}",

@@ -75,7 +75,7 @@ class Manifest:
         """
         for name, value in wanted.items():
             if name not in NAMES:
-                raise TypeError(f"{name!r} is no field of a manifest; it has {', '.join(NAMES)}")
+                raise TypeError(f"{name!r} is not a field of a manifest; its fields are {', '.join(NAMES)}")
             found = getattr(self, name)
             if value is not ANY and found != _plain(name, value):
                 raise MismatchError(f"{what}: {name} is {found!r}; here it must be {value!r}")
@@ -105,4 +105,4 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(f"{name}[{i}]", part) for i, part in enumerate(value)]
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise TypeError(f"{name} is {value!r}; it must be something that JSON has")
+    raise TypeError(f"{name} is {value!r}; it must be a JSON value")

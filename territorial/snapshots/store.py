@@ -330,7 +330,7 @@ class _About(NamedTuple):
         if size != self.size:
             raise ValueError(f"it has {size:,} bytes; it must have {self.size:,}")
         if sha256 != self.sha256:
-            raise ValueError("its content is not what was written (SHA-256)")
+            raise ValueError("its content differs from what was written (SHA-256)")
 
 
 def _read_about(name: str, text: bytes) -> _About:
@@ -340,7 +340,7 @@ def _read_about(name: str, text: bytes) -> _About:
     if found != FORMAT:
         raise ValueError(f"it is of format {shown(found)}; this release reads format {FORMAT}")
     if own != name:
-        raise ValueError(f"it is that of {shown(own)}")
+        raise ValueError(f"it is the manifest of {shown(own)}")
     try:
         manifest = Manifest.from_dict(fields)
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
@@ -363,8 +363,8 @@ def _check_name(name: str) -> None:
         raise TypeError(f"the name of a snapshot is {name!r}; it must be a string")
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"the name of a snapshot is {name!r}; it must have 1 to 128 letters, digits, '-', '_' and '.', "
-            "begin with a letter or a digit, and not end with a dot"
+            f"the name of a snapshot is {name!r}; it must have 1 to 128 letters, digits, '-', "
+            "'_' and '.'. It must begin with a letter or a digit, and not end with a dot"
         )
 
 

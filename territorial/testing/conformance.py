@@ -124,7 +124,7 @@ def diagnose(
     skipped = {}
     for check in [check for check in CHECKS if isinstance(stack, check.kinds)]:
         if findings and not findings[0].passed:
-            skipped[check.name] = "nothing else means much before episodes can be played"
+            skipped[check.name] = "other checks mean little before episodes can be played"
         elif check.package and find_spec(check.package) is None:
             skipped[check.name] = f"it needs {check.package}, which is not installed"
         else:
@@ -284,7 +284,7 @@ def find_spoiled_dead(setting: CheckSetting) -> str | None:
                 if mask is not None and mask_parts(stack.action_space(agent), mask)[0].sum() != 1:
                     return f"{_at(count, agent)} the mask allows more than one thing though it is dead"
             was_alive[agent] = is_alive
-    _need(has_dead, 'nobody stayed after its death, by the "alive" of infos')
+    _need(has_dead, 'no agent stayed after its elimination, by the "alive" of infos')
     return None
 
 
@@ -374,76 +374,79 @@ CHECKS = (
     Check(
         "episodes can be played",
         find_no_episode,
-        "Nothing else means much before this works: play an episode by hand and read the error.",
+        ("Other checks mean little before this one passes. Play an episode by hand and read the error."),
     ),
     Check(
         "observations lie in their spaces",
         find_outside_spaces,
-        "Trainers allocate buffers by the space: what does not fit is cast, cut or refused. Give the wrapper "
-        "that changes observations a space to match, shape, dtype and bounds.",
+        "Trainers allocate buffers by the space; observations that do not fit are cast, cut or "
+        "refused. A wrapper that changes observations must have a space with their shape, dtype "
+        "and bounds.",
     ),
     Check(
         "spaces stay the same objects",
         find_changing_spaces,
-        "PettingZoo promises it, and seeds of a space's generator are lost otherwise: make spaces once, or "
+        "PettingZoo requires it, and otherwise the seed of a space is lost. Make spaces once, or "
         "put functools.lru_cache(maxsize=None) on the method.",
         (ParallelStack,),
     ),
     Check(
         "observations are not overwritten",
         find_reused_arrays,
-        "A rollout that keeps them would hold the last step many times. Leave zero_copy off, or copy what is "
-        "kept; a wrapper must return new arrays.",
+        "A rollout that keeps them would hold the last step many times. Turn zero_copy off, or "
+        "copy the arrays that you keep. A wrapper must return new arrays.",
     ),
     Check(
         "rewards and ends are complete",
         find_bad_ends,
-        "Trainers read rewards and ends of every agent that acted, as plain numbers and Python bools, and "
-        "agents that have ended must be gone from agents (agent_death says when they end).",
+        "Trainers read a reward, a termination and a truncation of every agent that acted, as "
+        "plain numbers and Python bools. Agents that have ended must be removed from agents; "
+        "agent_death says when they end.",
     ),
     Check(
         "masks fit the actions",
         find_bad_masks,
-        "Gymnasium samples with int8 masks of the actions' own shape only, and a distribution over nothing "
-        "is NaN. A wrapper that changes actions has to change masks with them.",
+        "Gymnasium samples only with int8 masks of the shape of the actions, and a mask that "
+        "allows no action gives NaN. A wrapper that changes actions must change masks as well.",
     ),
     Check(
-        "masks are those of the moment",
+        "masks are up to date",
         find_illegal_launches,
-        "The mask belongs to another step, agent or order of actions: frame stacks, delays and "
-        "reordering wrappers must leave `action_mask` alone.",
+        "The mask belongs to another step, agent or order of actions. Wrappers that stack, delay "
+        "or reorder must leave `action_mask` unchanged.",
     ),
     Check(
         "eliminated agents get nothing",
         find_spoiled_dead,
-        "Rewards after death teach what nobody did. Wrappers that shape rewards must spare agents whose "
-        'info["alive"] is 0; with agent_death="remove" there are none.',
+        "An eliminated agent can learn nothing from a reward, as its actions have no effect. "
+        'Wrappers that shape rewards must give 0 where info["alive"] is 0; '
+        'agent_death="remove" removes these agents.',
     ),
     Check(
         "infos are the same numbers at every time",
         find_changing_infos,
-        "Trainers that make specs of the first info (TorchRL) or stack them (vector environments) fail on "
-        "keys that come and go: give them from reset on, and as numbers.",
+        "Trainers that derive specs from the first info (TorchRL) or stack infos (vector "
+        "environments) fail on keys that come and go. Return all keys from reset on, as numbers.",
         (ParallelStack, SingleStack),
     ),
     Check(
         "a seed gives one episode",
         find_chance,
-        "A wrapper that drops `seed` on the way to reset() must hand it on; else something draws from a "
-        "generator that the seed does not reach, which has to be seeded in reset(), or reads a clock.",
+        "A wrapper must pass `seed` on to reset(). If it does, something draws from a generator "
+        "that is not seeded in reset(), or depends on the time.",
     ),
     Check(
         "other seeds give other games",
         find_one_game_only,
-        "A wrapper that drops `seed` on the way to reset() trains on one game only: hand it on.",
+        ("A wrapper that drops `seed` on the way to reset() trains on one game only; it must pass it on."),
     ),
     Check(
         "it can be pickled",
         find_unpicklable,
-        "Workers started with spawn or forkserver get environments as pickles, and play whole episodes with "
-        "them. Keep lambdas, open files and generators out of wrappers, and functions at the top of a "
-        "module. In a copy, arrays that were read-only cannot be made writable, and views are arrays of "
-        "their own: make both anew in __setstate__.",
+        "Workers started with spawn or forkserver get environments as pickles, and play whole "
+        "episodes with them. Wrappers must not hold lambdas, open files or generators, and "
+        "functions must be at the top of a module. In a copy, read-only arrays cannot be made "
+        "writable, and views become separate arrays; make both again in __setstate__.",
     ),
     Check(
         "PettingZoo's own test",
@@ -480,7 +483,7 @@ def _bad_end(step: Step, agent: Any, is_vector: bool) -> str:
     """Return what is wrong with reward and ends of an agent; nothing if all is well."""
     reward = step.rewards[agent]
     if not isinstance(reward, (int, float, np.number)) or not np.isfinite(float(reward)):
-        return f"the reward is {reward!r}, which is no finite number"
+        return f"the reward is {reward!r}, which is not a finite number"
     for name in ("terminations", "truncations"):
         flag = getattr(step, name)[agent]
         wanted = np.bool_ if is_vector else bool

@@ -180,8 +180,8 @@ def stack_of(env: Any) -> Stack:
     if hasattr(env, "possible_agents") and hasattr(env, "step"):
         return ParallelStack(env)
     raise TypeError(
-        f"there is no telling what a {type(env).__module__}.{type(env).__qualname__} is: it must be a "
-        "PettingZoo ParallelEnv or AECEnv, a gymnasium.Env or a gymnasium.vector.VectorEnv"
+        f"the kind of a {type(env).__module__}.{type(env).__qualname__} is unknown; it must "
+        "be a PettingZoo ParallelEnv or AECEnv, a gymnasium.Env or a gymnasium.vector.VectorEnv"
     )
 
 
@@ -202,7 +202,7 @@ def mask_parts(space: spaces.Space[Any], mask: Any) -> list[np.ndarray[Any, Any]
         ends = np.cumsum(sizes)[:-1]
         parts = list(map(np.asarray, mask)) if isinstance(mask, tuple) else np.split(np.asarray(mask), ends)
     else:
-        raise ValueError(f"masks go with Discrete and MultiDiscrete actions; these are {space}")
+        raise ValueError(f"masks are for Discrete and MultiDiscrete actions; these actions are {space}")
     if [part.shape for part in parts] != [(size,) for size in sizes]:
         raise ValueError(f"the mask has the shape {[part.shape for part in parts]}; the actions have {sizes}")
     return parts
@@ -215,7 +215,7 @@ def draw(space: spaces.Space[Any], mask: Any, rng: np.random.Generator) -> Any:
         return space.sample()
     allowed = [np.flatnonzero(part) for part in mask_parts(space, mask)]
     if not all(map(len, allowed)):
-        raise ValueError(f"the mask allows nothing of {space}")
+        raise ValueError(f"the mask allows no action of {space}")
     chosen = [int(rng.choice(part)) for part in allowed]
     if isinstance(space, spaces.Discrete):
         return chosen[0] + int(space.start)

@@ -31,7 +31,7 @@ class Trainer:
         return [self.wrong[trait] for trait in traits.items() if trait in self.wrong]
 
 
-IGNORES_MASKS = 'it knows no masks and launches what is not legal, which holds: action_mask="none" says so'
+IGNORES_MASKS = 'it does not use masks, and its illegal launches hold; use action_mask="none"'
 
 TRAINERS = (
     Trainer(
@@ -39,7 +39,7 @@ TRAINERS = (
         "torchrl",
         "parallel",
         ("tensordict",),
-        {("action_mask", "both"): 'it fails on masks in both places: action_mask="obs" or "info"'},
+        {("action_mask", "both"): 'it fails on masks in both places; use action_mask="obs" or "info"'},
     ),
     Trainer(
         "Tianshou",
@@ -47,8 +47,8 @@ TRAINERS = (
         "AEC",
         (),
         {
-            ("action_mask", "info"): 'it ignores masks in infos without a word: action_mask="obs"',
-            ("agent_death", "remove"): 'to it the game is over with the first death: agent_death="keep"',
+            ("action_mask", "info"): 'it silently ignores masks in infos; use action_mask="obs"',
+            ("agent_death", "remove"): 'it ends the game at the first elimination; use agent_death="keep"',
         },
     ),
     Trainer(
@@ -57,9 +57,9 @@ TRAINERS = (
         "parallel",
         (),
         {
-            ("action_mask", "obs"): 'it fails on masks in observations: action_mask="info"',
-            ("action_mask", "both"): 'it fails on masks in observations: action_mask="info"',
-            ("agent_death", "remove"): 'it fails when an agent has no mask any more: agent_death="keep"',
+            ("action_mask", "obs"): 'it fails on masks in observations; use action_mask="info"',
+            ("action_mask", "both"): 'it fails on masks in observations; use action_mask="info"',
+            ("agent_death", "remove"): 'it fails when an agent has no mask any more; use agent_death="keep"',
         },
     ),
     Trainer(
@@ -68,8 +68,8 @@ TRAINERS = (
         "parallel",
         ("torchrl",),
         {
-            ("action_mask", "both"): 'it fails on masks in both places: action_mask="obs"',
-            ("agent_death", "remove"): 'to it the game is over with the first death: agent_death="keep"',
+            ("action_mask", "both"): 'it fails on masks in both places; use action_mask="obs"',
+            ("agent_death", "remove"): 'it ends the game at the first elimination; use agent_death="keep"',
         },
     ),
     Trainer(
@@ -81,8 +81,8 @@ TRAINERS = (
             ("action_mask", "obs"): IGNORES_MASKS,
             ("action_mask", "info"): IGNORES_MASKS,
             ("action_mask", "both"): IGNORES_MASKS,
-            ("agent_death", "remove"): "it counts every step of the removed dead as an episode, and learns "
-            'from it: agent_death="keep"',
+            ("agent_death", "remove"): "it counts each step of a removed agent as an episode, "
+            'and learns from it; use agent_death="keep"',
         },
     ),
     Trainer(
@@ -91,11 +91,11 @@ TRAINERS = (
         "parallel",
         ("supersuit",),
         {
-            ("action_mask", "obs"): 'it takes arrays, and these are dicts: action_mask="none"',
+            ("action_mask", "obs"): 'it needs arrays, but these are dicts; use action_mask="none"',
             ("action_mask", "info"): IGNORES_MASKS,
-            ("action_mask", "both"): 'it takes arrays, and these are dicts: action_mask="none"',
-            ("agent_death", "remove"): "SuperSuit's vectors want all agents in every step: "
-            'agent_death="keep"',
+            ("action_mask", "both"): 'it needs arrays, but these are dicts; use action_mask="none"',
+            ("agent_death", "remove"): "SuperSuit's vector environments need all agents in every "
+            'step; use agent_death="keep"',
         },
     ),
 )

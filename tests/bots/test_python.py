@@ -332,7 +332,7 @@ def named(name, interval=100):
 @pytest.mark.parametrize(
     ("bot", "error", "message"),
     [
-        (named("turtle"), ValueError, "has the name 'turtle', which another seat of this batch goes by"),
+        (named("turtle"), ValueError, "has the name 'turtle', which another seat of this batch has already"),
         (named("turtle-1"), ValueError, "'turtle-1', which another"),
         (named("agent"), ValueError, "'agent', which another"),
         (named(""), ValueError, "has the name ''; it must be a string of 1 to 64 characters"),

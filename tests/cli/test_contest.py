@@ -189,7 +189,7 @@ def test_finished_games_survive_whatever_stops_the_process(tmp_path, stop):
     _, err = process.communicate(timeout=60)
     if stop == "SIGINT":
         assert process.returncode == 130
-        assert "the same command goes on" in err
+        assert "the same command resumes" in err
     while any(map(is_running, children)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -254,7 +254,7 @@ def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
     code, _, err = run(capsys, "match", "--records", str(file), *SMALL)
     assert code == 2
     assert "argument --records" in err
-    assert "is no file of a contest" in err
+    assert "is not a file of a contest" in err
     assert file.read_text() == "my notes\n"
 
 
@@ -286,10 +286,10 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
     assert re.fullmatch(
         r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 6, in decide\)", last[0]
     )
-    assert last[1] == f"2 of 4 games are in {file}: the same command goes on"
+    assert last[1] == f"2 of 4 games are in {file}; the same command resumes"
     code, out, err = run(capsys, *common, "--games", "4")
     assert (code, out) == (1, "")
-    assert err.endswith("0 of 4 games were played, and are lost without --records\n")
+    assert err.endswith("0 of 4 games were played; without --records they are not saved\n")
     stop.unlink()
     assert run(capsys, *kept, "--games", "4")[0] == 0
 

@@ -69,7 +69,7 @@ def test_plots_are_pictures(league, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("nothing.npz", "nothing.npz"), ("empty", "no complete checkpoint"), ("bad", "no league")],
+    [("nothing.npz", "nothing.npz"), ("empty", "no complete checkpoint"), ("bad", "not a league")],
 )
 def test_what_is_no_league_is_refused(path, message, tmp_path, capsys):
     (tmp_path / "empty").mkdir()

@@ -177,7 +177,7 @@ def test_many_maps_tell_how_far_they_are(capsys, monkeypatch):
     monkeypatch.setattr("territorial.cli.maps.PROGRESS_SECONDS", 0.0)
     code, _, err = run(capsys, "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
     assert code == 0
-    assert err.splitlines()[1:3] == ["2 maps made, at present lakes", "3 maps made, at present maze"]
+    assert err.splitlines()[1:3] == ["2 maps made, now making lakes", "3 maps made, now making maze"]
 
 
 # ---- games on maps -----------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_
         (data[:-3], "cut short or altered"),
         (data[:40] + b"?" + data[41:], "cut short or altered"),
         (data[:8] + b"\2" + data[9:], "version 2 of the format"),
-        (b"GIF89a", "does not begin as replays do"),
+        (b"GIF89a", "does not begin like one"),
     ):
         (tmp_path / "bad.replay").write_bytes(content)
         code, out, err = run(capsys, "replay", "bad.replay", "--verify")

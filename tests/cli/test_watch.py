@@ -225,9 +225,9 @@ def test_it_says_when_others_can_watch_too(capsys, monkeypatch):
     code, out, err = run(capsys, "--port", "0", *SMALL)
     assert code == 0
     assert re.search(r"watch at http://127\.0\.0\.1:\d+/ \(Ctrl-C stops\)", out)
-    assert "everybody" not in err
+    assert "anyone" not in err
     code, _, err = run(capsys, "--port", "0", "--host", "0.0.0.0", *SMALL)
-    assert "everybody who can reach this machine can see the game (0.0.0.0)" in err
+    assert "anyone who can reach this machine can see the game (0.0.0.0)" in err
 
 
 # ---- errors ----------------------------------------------------------------------------------------

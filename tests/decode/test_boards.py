@@ -333,7 +333,7 @@ REFUSED = {
     "no games": (
         lambda d: d.owners(PLANES, [1, 2, 3]),
         ValueError,
-        "games is None, but there are 3 seats and 2 games",
+        "games is None, but there are 3 seats of 2 games",
     ),
     "one-hot of float64": (
         lambda d: d.onehot(PLANES, [1, 1], dtype=np.float64),
@@ -420,13 +420,13 @@ def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
     ids=["semantic", "pooled", "features"],
 )
 def test_what_needs_the_configuration_says_so(call, name):
-    with pytest.raises(ValueError, match=f"{name} needs the game's configuration: make a Decoder"):
+    with pytest.raises(ValueError, match=f"{name} needs the configuration of the game; make a Decoder"):
         call(Decoder(SMALL))
 
 
 def test_a_layout_without_boards_has_none_to_decode_but_tables():
     decoder = Decoder(ObsLayout(height=18, width=70, num_players=7, frames=0), CONFIG)
-    with pytest.raises(ValueError, match="the layout has frames = 0: there are no boards to decode"):
+    with pytest.raises(ValueError, match="the layout has frames = 0, so there are no boards to decode"):
         decoder.owners(PLANES[:, :0], [1, 1])
     assert decoder.features(PLAYERS, BORDERS, GLOBALS, [1, 1]).shape == (2, 226)
 

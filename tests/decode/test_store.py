@@ -166,7 +166,7 @@ def test_a_capacity_keeps_exactly_so_many_steps_and_numbers_go_on():
     assert (store.first, store.end, len(store)) == (90, 100, 10)
     assert (store.planes([0, 1], [90, 99], 1) == seen[[90, 99], [0, 1], :1]).all()
     with pytest.raises(
-        IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not, 100"
+        IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not including, 100"
     ):
         store.planes([0, 0], [99, 89])
 
@@ -271,12 +271,12 @@ def test_samples_follow_from_the_generator_and_can_be_looked_up():
 
 def test_a_store_without_a_whole_stack_has_nothing_to_draw():
     store = FrameStore(SMALL, 2)
-    with pytest.raises(ValueError, match="nothing with 4 frames to be drawn from FrameStore"):
+    with pytest.raises(ValueError, match="no step with all of its 4 frames can be drawn from FrameStore"):
         store.sample(1, np.random.default_rng(0))
     stream = Stream(SMALL, 2, new=0.0)
     stream.reset()
     for step in range(4):
-        with pytest.raises(ValueError, match="nothing with 4 frames"):
+        with pytest.raises(ValueError, match="no step with all of its 4 frames"):
             store.sample(1, np.random.default_rng(0))
         store.append(stream.step())
         assert (store.sample(5, np.random.default_rng(0), 1)[1] <= step).all()
@@ -422,12 +422,22 @@ def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
 @pytest.mark.parametrize(
     ("games", "times", "error", "message"),
     [
-        ([0, 2], [1, 1], IndexError, r"games\[1\] is 2; the store has the games from 0 up to, but not, 2"),
+        (
+            [0, 2],
+            [1, 1],
+            IndexError,
+            r"games\[1\] is 2; the store has the games from 0 up to, but not including, 2",
+        ),
         ([-1], [1], IndexError, r"games\[0\] is -1"),
-        ([0], [30], IndexError, r"times\[0\] is 30; the store has the times from 5 up to, but not, 30"),
+        (
+            [0],
+            [30],
+            IndexError,
+            r"times\[0\] is 30; the store has the times from 5 up to, but not including, 30",
+        ),
         ([0], [4], IndexError, r"times\[0\] is 4; the store has the times from 5"),
-        ([0], [5], IndexError, r"times\[0\] is 5: of game 0 not all of the 4 frames up to then are there"),
-        ([0, 1], [9], ValueError, "games has 2 entries and times 1"),
+        ([0], [5], IndexError, r"times\[0\] is 5; of game 0 the store lacks some of the 4 frames up to then"),
+        ([0, 1], [9], ValueError, "games has 2 entries and times has 1"),
         ([0.0], [9], TypeError, r"games is float64 \(1,\); it must hold whole numbers and be \(n,\)"),
         ([0], [True], TypeError, r"times is bool \(1,\)"),
         (0, 9, TypeError, r"games is int64 \(\); it must hold whole numbers and be \(n,\)"),
@@ -486,7 +496,7 @@ def test_forms_that_show_more_than_boards_take_the_tables_of_their_steps(form):
     shown = store.decode(**where, players=players, borders=borders, dtype=np.float16)
     assert np.array_equal(shown, expected)
     for tables, missing in (({}, "players"), ({"players": players}, "borders")):
-        with pytest.raises(ValueError, match=f"form is '{form}' and there is no {missing}: pass players and"):
+        with pytest.raises(ValueError, match=f"form is '{form}', but {missing} is missing; pass players and"):
             store.decode(**where, **tables)
 
 

@@ -90,7 +90,7 @@ def test_copies_have_everything_and_go_on(copied):
 def test_what_does_not_fit_is_named():
     store = filled(rows_of_games())
     with pytest.raises(
-        IndexError, match=r"times\[1\] is 40; the store has the times from 0 up to, but not, 40"
+        IndexError, match=r"times\[1\] is 40; the store has the times from 0 up to, but not including, 40"
     ):
         store.rows([0, 0], [3, 40])
     with pytest.raises(IndexError, match=r"games\[0\] is -1"):

@@ -214,7 +214,7 @@ def test_copies_are_refused_while_another_thread_steps_and_are_whole_otherwise()
     game.step()
     game.unwatch()
     assert [type(error) for error in found] == [RuntimeError] * 4
-    assert all("while another thread is using this VecGame" in str(error) for error in found)
+    assert all("was refused, because another thread is using this VecGame" in str(error) for error in found)
     assert pickle.loads(pickle.dumps(game)).digest(0) == game.clone().digest(0) == game.digest(0)
     game.close()
 

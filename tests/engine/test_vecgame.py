@@ -402,7 +402,9 @@ def test_launches_are_refused_between_decisions():
     game = new_game(seats=None)
     game.tick(0, [(1, 0, 100)])
     before = digests(game)
-    with pytest.raises(ValueError, match="launches at tick 1 of game 0: decisions are at multiples of 10"):
+    with pytest.raises(
+        ValueError, match="launches are at tick 1 of game 0; they must be at a decision, a multiple of 10"
+    ):
         game.tick(0, [(1, 0, 100)])
     assert digests(game) == before
     game.tick(0)
@@ -688,7 +690,7 @@ BAD_CALLS = {
     "a saved game with seats that no bot has": (
         lambda game: game.restore(0, tampered(game, "seating", 10**12)),
         ValueError,
-        "the saved game's seats hold codes",
+        "the seats of the saved game hold codes",
     ),
     "an owner board of floats": (
         lambda game: game.set_position(0, SPACIOUS * 1.0),
@@ -702,7 +704,7 @@ BAD_CALLS = {
         TypeError,
         r"pools is \[1\]",
     ),
-    "ragged actions": (lambda game: game.step([[1], [1, 2]]), ValueError, "actions is no array"),
+    "ragged actions": (lambda game: game.step([[1], [1, 2]]), ValueError, "actions is not an array"),
     "a field replaced": (
         lambda game: setattr(game.state, "troops", 5),
         AttributeError,
@@ -736,7 +738,7 @@ BAD_CALLS = {
     "a position with a pool against oneself": (
         lambda game: game.set_position(0, SPACIOUS, pools={(2, 2): 5}),
         ValueError,
-        r"pools\[\(2, 2\)\] = 5",
+        r"pools\[\(2, 2\)\] is 5",
     ),
     "a position with a pool of seat 0": (
         lambda game: game.set_position(0, SPACIOUS, pools={(0, 2): 5}),
@@ -895,7 +897,9 @@ def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
     before = game.state.tick.copy()
     with ThreadPoolExecutor(1) as other:
         other.submit(game._lock.acquire).result()  # as another thread's step would hold it
-        with pytest.raises(RuntimeError, match=r"step\(\) while another thread is using this VecGame"):
+        with pytest.raises(
+            RuntimeError, match=r"step\(\) was refused, because another thread is using this VecGame"
+        ):
             game.step()
         other.submit(game._lock.release).result()
     game.step()
@@ -905,7 +909,7 @@ def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
 def test_a_game_between_two_decisions_takes_no_actions():
     game = new_game(1, seats=None)
     game.tick(0)
-    with pytest.raises(ValueError, match=r"game 0 stands at tick 1, between two decisions"):
+    with pytest.raises(ValueError, match=r"game 0 is at tick 1, between two decisions"):
         game.step(np.zeros((1, 4, 2), int))
     game.step()
     assert game.state.tick[0] == 10

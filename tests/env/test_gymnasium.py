@@ -74,7 +74,7 @@ def test_one_seat_is_that_agent_of_parallel_env():
             expected, rewards, ends, _, infos = game.step({"player_1": action})
             assert (reward, terminated, truncated) == (rewards["player_1"], ends["player_1"], False)
         assert terminated
-        with pytest.raises(RuntimeError, match=r"the episode is over: call reset\(\)"):
+        with pytest.raises(RuntimeError, match=r"the episode is over; call reset\(\)"):
             one.step(0)
 
 

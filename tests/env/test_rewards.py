@@ -115,7 +115,7 @@ def test_a_function_travels_with_the_environment():
         (
             lambda previous, *_: previous.owner,
             AttributeError,
-            "there is no 'owner' of before the step; there",
+            "the state before the step has no field 'owner'; its",
         ),
     ],
 )

@@ -243,7 +243,7 @@ def test_a_missing_action_is_an_error_and_changes_nothing():
     env = small_env()
     play_some(env, 3)
     before = env.game.digest(0)
-    with pytest.raises(ValueError, match="none for 'player_3'"):
+    with pytest.raises(ValueError, match="no action for 'player_3'"):
         env.step({agent: 0 for agent in HOLD_ALL if agent != "player_3"})
     assert env.game.digest(0) == before
 
@@ -282,10 +282,10 @@ def test_stepping_without_a_game_says_what_to_do():
 def test_no_actions_of_nobody_change_nothing():
     """SuperSuit's black_death asks for this step, as PettingZoo's own environments take it."""
     env = small_env(max_cycles=1)
-    with pytest.raises(RuntimeError, match=r"no game has begun yet: call reset\(\)"):
+    with pytest.raises(RuntimeError, match=r"no game has begun yet; call reset\(\)"):
         env.step({})
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="actions has none for 'player_0', which is alive"):
+    with pytest.raises(ValueError, match="actions has no action for 'player_0', which is alive"):
         env.step({})
     env.step(HOLD_ALL)
     before = env.game.digest(0)
@@ -442,11 +442,14 @@ def test_copies_draw_the_same(render_mode):
         ({"frames": 0, "obs": "onehot"}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"frames": True}, "frames is True; it must be a whole number from 1 to 16"),
         ({"pool_factor": 2.5}, "pool_factor is 2.5; it must be a whole number from 1 to 1024"),
-        ({"pool_factor": 8}, "pool_factor is 8 and obs is 'packed'; it goes with obs = 'pooled' only"),
+        (
+            {"pool_factor": 8},
+            "pool_factor is 8 and obs is 'packed'; this option works only with obs = 'pooled'",
+        ),
         ({"pool_factor": 0, "obs": "pooled"}, "pool_factor is 0; it must be a whole number from 1 to 1024"),
         (
             {"zero_copy": True, "obs": "features"},
-            "zero_copy is True and obs is 'features'; it goes with obs = 'packed' only",
+            "zero_copy is True and obs is 'features'; this option works only with obs = 'packed'",
         ),
         ({"agent_death": "stay"}, "agent_death is 'stay'; it must be 'remove' or 'keep'"),
         ({"action_mask": True}, "action_mask is True; it must be 'obs' or 'info' or 'both' or 'none'"),

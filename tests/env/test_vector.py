@@ -412,7 +412,7 @@ def test_every_game_may_have_a_map_of_its_own():
         ({"maps": ["lakes"] * 2}, "maps is 2 maps; it must be one map for each of the 3 games"),
         ({"maps": "lakes"}, "maps is 'lakes'; it must be one map for each"),
         ({"maps": ["lakes", "open", "lakes + open"]}, "maps has the mix 'lakes [+] open'"),
-        ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 where every game is given"),
+        ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 when maps has"),
         ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
         ({"render_mode": "film"}, "render_mode is 'film'"),
     ],
@@ -436,7 +436,7 @@ def test_games_can_be_looked_at():
     text.reset(seed=1)
     assert "player_0" in text.render(2)
     with pytest.raises(
-        RuntimeError, match='render_mode is None: make the environment with render_mode="ansi"'
+        RuntimeError, match='render_mode is None; make the environment with render_mode="ansi"'
     ):
         small_vec().render()
 

@@ -156,7 +156,7 @@ def test_a_replay_has_no_more_launches_than_a_game_can_hold(data):
     end = (Checkpoint(200, bytes(8)),)
     made = Replay(**fields, launches=full, checkpoints=end)
     assert len(Replay.from_bytes(made.to_bytes()).launches) == most
-    with pytest.raises(ValueError, match="there are 401 launches; a game of 200 ticks holds 400 at most"):
+    with pytest.raises(ValueError, match="there are 401 launches; a game of 200 ticks holds at most 400"):
         Replay(**fields, launches=np.vstack([full, full[:1]]), checkpoints=end)
 
 

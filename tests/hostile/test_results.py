@@ -96,9 +96,9 @@ NAN = float("nan")
         ("length", None, "length is None"),
         ("is_stopped", 1, "is_stopped is 1; it must be True or False"),
         ("num_land", 0, "num_land is 0; it must be a whole number from 1 to"),
-        ("ticks", [], "ticks has 0 entries, land has 4"),
+        ("ticks", [], "ticks has 0 entries and land has 4"),
         ("ticks", [0, 250, 500, -1], "ticks[3] is -1"),
-        ("land", [[1, 1, 1]] * 3, "ticks has 4 entries, land has 3"),
+        ("land", [[1, 1, 1]] * 3, "ticks has 4 entries and land has 3"),
         ("land", [[1, 1, 1]] * 3 + [[1, 1]], "land[3] has 2 entries; there are 3 seats"),
         (
             "land",
@@ -106,7 +106,7 @@ NAN = float("nan")
             "land[3][2] is 1501; it must be a whole number from 0 to 1500",
         ),
         ("land", [5] * 4, "land[0] is 5; it must be a list"),
-        ("more", 1, "a game has 'more'; it must have the fields"),
+        ("more", 1, "a game has the field 'more'; it must have only the fields"),
     ],
 )
 def test_a_forged_game_is_refused_by_name_with_its_value(results, name, value, message):
@@ -121,12 +121,12 @@ def test_a_forged_game_is_refused_by_name_with_its_value(results, name, value, m
     ("name", "value", "message"),
     [
         ("settings", ["height"], "line 1: settings is ['height']; it must be an object with names"),
-        ("settings", {"height": NAN}, "is no file of a contest"),
+        ("settings", {"height": NAN}, "is not a file of a contest"),
         ("players", "abc", "line 1: players is 'abc'; it must be a list"),
         ("players", [1, {}, None], "its seat 1 is '1', here it is 'banker-1'"),
         ("code", [], "line 1: code is []; it must be an object with names"),
         ("seed", {"x": 1}, "its seed is {'x': 1}, here it is 3"),
-        ("format", 5, "is no file of a contest"),
+        ("format", 5, "is not a file of a contest"),
         ("format", "territorial contest, version 9", "has the format 'territorial contest, version 9'"),
     ],
 )
@@ -221,10 +221,10 @@ def test_damaged_contests_are_refused_or_work(results, change, amount):
         ("setting", ["small"], "setting is ['small']; it must be a string"),
         ("episode", -1, "episode is -1"),
         ("episode", True, "episode is True"),
-        ("seed", 7, "seed is 7; that of episode 1 is another"),
+        ("seed", 7, "seed is 7, which is not the seed of episode 1"),
         ("length", 1.5, "length is 1.5"),
         ("is_left", "no", "is_left is 'no'; it must be True or False"),
-        ("more", 1, "a trial has 'more'; it must have the fields"),
+        ("more", 1, "a trial has the field 'more'; it must have only the fields"),
     ],
 )
 def test_a_forged_trial_is_refused_by_name_with_its_value(trials, name, value, message):

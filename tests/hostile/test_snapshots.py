@@ -57,16 +57,16 @@ def weights(store):
         ({"sha256": 5}, "sha256 is 5; it must be 64 hexadecimal digits"),
         ({"sha256": "x" * 64}, "sha256 is 'xxx"),
         ({"sha256": None}, "sha256 is None"),
-        ({"name": "../../x"}, "it is that of '../../x'"),
-        ({"name": ["main-0"]}, "it is that of ['main-0']"),
+        ({"name": "../../x"}, "it is the manifest of '../../x'"),
+        ({"name": ["main-0"]}, "it is the manifest of ['main-0']"),
         ({"format": 2}, "it is of format 2; this release reads format 1"),
         ({"height": 1e9}, "height is 1000000000.0; it must be a whole number from 16 to 1024"),
         ({"height": 10**9}, "height is 1000000000; it must be a whole number from 16 to 1024"),
         ({"frames": True}, "frames is True; it must be a whole number"),
         ({"architecture": ""}, "architecture is ''; it must be a string"),
         ({"architecture": ["x"] * 10**4}, "architecture is ['x', 'x',"),
-        ({"settings": json.loads(nested(100))}, "deep in one another"),
-        ({"more": 1}, "the manifest has 'more'; it must have the fields"),
+        ({"settings": json.loads(nested(100))}, "nested more than"),
+        ({"more": 1}, "the manifest has the field 'more'; it must have only the fields"),
     ],
 )
 def test_a_forged_manifest_is_refused_by_name_with_its_value(store, about, changed, message):
@@ -87,7 +87,7 @@ def test_a_missing_field_is_named(store, about, name):
     about.write_text(json.dumps(fields))
     wanted = {
         "format": "format None",
-        "name": "that of None",
+        "name": "the manifest of None",
         "bytes": "bytes is None",
         "sha256": "sha256 is",
     }
@@ -137,8 +137,11 @@ def test_a_file_in_the_place_of_a_folder_is_no_snapshot(store):
 
 def test_what_could_not_be_read_again_is_not_stored(store):
     for metadata, message in (
-        ({"x": "y" * 2 * MB}, "the manifest cannot be stored: it has .* bytes; it may have 1,048,576"),
-        ({"x": json.loads(nested(40))}, "deep in one another"),
+        (
+            {"x": "y" * 2 * MB},
+            "the manifest cannot be stored: it has .* bytes; it must have at most 1,048,576",
+        ),
+        ({"x": json.loads(nested(40))}, "nested more than"),
     ):
         with pytest.raises(ValueError, match=message):
             store.add("main-1", tensors(), manifest(metadata=metadata))
@@ -189,11 +192,11 @@ class Opened(io.FileIO):
     ("content", "message", "most_read"),
     [
         (as_file(b"[" * 10**6), "deep", 10**6 + 8),
-        (as_file(b'{"a": ' + b"[]," * 2 * 10**6 + b"0}"), "values; it may have", 6 * 10**6 + 16),
+        (as_file(b'{"a": ' + b"[]," * 2 * 10**6 + b"0}"), "values; it must have at most", 6 * 10**6 + 16),
         (as_file(b'{"a": ' + b"9" * 10**6 + b"}"), "its header", 10**6 + 16),
-        ((17 * MB).to_bytes(8, "little") + bytes(18 * MB), "it may have 16,777,216", 8),
-        ((2**63).to_bytes(8, "little") + bytes(MB), "it may have", 8),
-        (as_file({"a": empty([0] + [2**40] * 60)}), "a shape that cannot be", 10**4),
+        ((17 * MB).to_bytes(8, "little") + bytes(18 * MB), "it must have at most 16,777,216", 8),
+        ((2**63).to_bytes(8, "little") + bytes(MB), "it must have at most", 8),
+        (as_file({"a": empty([0] + [2**40] * 60)}), "an impossible shape", 10**4),
         (as_file({"a": empty([10**300] * 1000)}), "'a' has the shape", 10**6),
         (as_file({"x" * 10**6: empty([-1])}), r"'xxxx.*\.\.\..*xxx' has the shape", 2 * 10**6),
         (

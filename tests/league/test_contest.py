@@ -258,7 +258,7 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "raises_for_a_test.py").write_text("1 // 0\n")
     assert python_bot("mine_for_a_test:Mine").name == "mine-1"
     for text, message in (
-        ("mine_for_a_test:Other", "is no class of territorial.bots.PythonBot"),
+        ("mine_for_a_test:Other", "is not a subclass of territorial.bots.PythonBot"),
         ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
         ("no_such_module:Mine", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
         ("wrong_for_a_test:Mine", "'wrong_for_a_test:Mine' cannot be loaded: SyntaxError: .*line 1"),
@@ -266,7 +266,10 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
         ("mine_for_a_test:Sized", "cannot be made without arguments: TypeError: .*'size'"),
         ("mine_for_a_test:Abstract", "cannot be made without arguments: TypeError: .*abstract.*decide"),
         ("mine_for_a_test:Broken", "cannot be made without arguments: ZeroDivisionError: "),
-        ("mine_for_a_test:Nameless", "has the name 'turtle'; it needs one of its own"),
+        (
+            "mine_for_a_test:Nameless",
+            "has the name 'turtle'; it must be a string that is not the name of a bot",
+        ),
         ("wizard", "there is no bot 'wizard'"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -398,8 +401,8 @@ def test_rewards_make_no_other_contest(path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: ["{}", *lines[1:]], "is no file of a contest"),
-        (lambda lines: ["hello", *lines[1:]], "is no file of a contest"),
+        (lambda lines: ["{}", *lines[1:]], "is not a file of a contest"),
+        (lambda lines: ["hello", *lines[1:]], "is not a file of a contest"),
         (
             lambda lines: [lines[0].replace("version 2", "version 1"), *lines[1:]],
             "version 1'; this release has",
@@ -432,7 +435,7 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(path, change, message):
 
 def test_a_file_without_a_line_is_no_contest_unless_it_is_the_beginning_of_this_one(path):
     path.write_bytes(b"my notes")
-    with pytest.raises(ResultsError, match="is no file of a contest"):
+    with pytest.raises(ResultsError, match="is not a file of a contest"):
         ContestResults(contest(), path)
     assert path.read_bytes() == b"my notes"
     fill(path.with_name("b.jsonl"), ())

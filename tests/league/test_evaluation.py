@@ -212,7 +212,7 @@ def test_other_files_are_refused_and_left(tmp_path, text):
         (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
         (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
         (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, "'x' is 3"),
-        (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "that of another bot"),
+        (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "belongs to another bot"),
         (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
         (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
         (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),

@@ -121,7 +121,7 @@ def test_own_games_are_one_learners_and_shared_ones_are_everybodys():
     )
     own = league_of(main(), exploiter)
     assert own.table("breaker").names("trainable") == ["breaker", "main"]
-    with pytest.raises(ValueError, match="say whose"):
+    with pytest.raises(ValueError, match="name the learner whose game"):
         own.table()
     shared = league_of(
         main(3, Opponents(seats=1)), Learner(name="other", role="league_exploiter", seats=4), games="shared"
@@ -273,10 +273,10 @@ def test_damaged_files_are_refused_and_nothing_is_unpickled(tmp_path):
     path, data = tmp_path / "league.npz", played().to_bytes()
     for damaged in (b"", data[:100], data[:-40], b"x" * 500, data[: len(data) // 2] + b"\0" * 50):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="this is no league"):
+        with pytest.raises(ValueError, match="this is not a league"):
             League.load(path)
     np.savez(path, about=np.array([{"format": 1}], object), allow_pickle=True)
-    with pytest.raises(ValueError, match="this is no league"):
+    with pytest.raises(ValueError, match="this is not a league"):
         League.load(path)
 
 
@@ -303,7 +303,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: league_of(main(3, Opponents(seats=4))), "are 7 together; a game has num_players = 8"),
+        (lambda: league_of(main(3, Opponents(seats=4))), "are 7 in all; a game has num_players = 8"),
         (lambda: league_of(Learner(name="x", role="main_exploiter", seats=8)), "the role 'main'"),
         (lambda: league_of(main(), bots=("nobody",)), "bots has 'nobody'; bots are random"),
         (lambda: league_of(main(), bots=("bankr",)), r"bots has 'bankr' \(did you mean 'banker'\?\)"),
@@ -315,8 +315,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         (lambda: Gate(beats=60), "beats is 60"),
         (lambda: Gate(against=("all",)), ", ".join(POOLS)),
         (lambda: Learner(name="a/b"), "name is 'a/b'"),
-        (lambda: league_of(main()).gate("maine"), "it has main"),
-        (lambda: league_of(main()).record(["snapshot:main-0"], [1]), "no snapshot of this league"),
+        (lambda: league_of(main()).gate("maine"), "its learners are main"),
+        (lambda: league_of(main()).record(["snapshot:main-0"], [1]), "not a snapshot of this league"),
         (lambda: league_of(main()).record(["bot:banker"], [1, 2]), "1 players and 2 places"),
     ],
 )

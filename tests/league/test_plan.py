@@ -169,7 +169,11 @@ def test_setups_are_read_from_files(tmp_path, name, text):
         ("a.toml", "height 64", "Expected"),
         ("a.toml", "height = '64'", "height is '64'; it must be a whole number"),
         ("a.json", "[1]", "it must hold names of fields"),
-        ("a.json", '{"hight": 64}', r"'hight' is no field of a setup \(did you mean 'height'\?\); it has"),
+        (
+            "a.json",
+            '{"hight": 64}',
+            r"'hight' is not a field of a setup \(did you mean 'height'\?\); its fields",
+        ),
     ],
 )
 def test_files_that_describe_no_setup_are_errors(tmp_path, capsys, name, text, message):

@@ -207,7 +207,7 @@ def test_a_table_with_bots_in_python_is_plain_data_and_takes_them_again():
         ([Patient(), Patient()], "two bots in Python are called 'patient-1'; make one"),
         (
             [Patient("banker")],
-            "the bot Patient has the name 'banker', which another seat of this batch goes by",
+            "the bot Patient has the name 'banker', which another seat of this batch has already",
         ),
         ([Patient("")], "the bot Patient has the name ''; it must be a string of 1 to 64 characters"),
     ],

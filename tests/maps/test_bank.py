@@ -275,7 +275,7 @@ REFUSED = {
     ),
     "a mask in two pieces": (
         {"map": LandMask.from_text("\n".join(["." * 15 + "##" + "." * 15] * 32))},
-        "falls into 2 regions",
+        "has 2 regions",
     ),
 }
 
@@ -288,7 +288,7 @@ def test_a_config_without_room_is_refused(name):
 
 
 def test_without_a_bank_there_is_no_list_of_it():
-    with pytest.raises(ValueError, match="num_maps is 0: every game has a map of its own"):
+    with pytest.raises(ValueError, match="num_maps is 0, so each game has its own map"):
         make_maps(CONFIGS["a map a game"])
     with pytest.raises(RuntimeError, match="call reset"):
         _ = VecGame(CONFIGS["a map a game"], 1).maps

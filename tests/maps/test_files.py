@@ -97,9 +97,9 @@ def png(width, height, rows):
 OPEN = "." * 20
 REFUSED = {
     "an empty file": (b"", "the map drawing is empty"),
-    "a text": (b"Hello\n", "line 1 has 'H' at place 1, where there may be '.' for land and '#' for blocked"),
-    "a JPEG": (b"\xff\xd8\xff\xe0" + bytes(99), "no PNG picture and no .npy array, and no drawing either"),
-    "a pickle": (b"\x80\x04\x95" + bytes(40), "no drawing either"),
+    "a text": (b"Hello\n", "line 1 has 'H' at place 1, where a drawing has '.' for land and '#' for blocked"),
+    "a JPEG": (b"\xff\xd8\xff\xe0" + bytes(99), "not a PNG picture, .npy array or drawing"),
+    "a pickle": (b"\x80\x04\x95" + bytes(40), "or drawing: "),
     "a drawing with a hole": (drawing(*[OPEN] * 15, "." * 19), "rows of one width"),
     "a drawing too low": (
         drawing(*[OPEN] * 15),
@@ -116,13 +116,13 @@ REFUSED = {
     "an array too small": (npy(np.ones((15, 20))), r"shape \(15, 20\); it must have 16 to 1024 rows"),
     "an array of three dimensions": (
         npy(np.ones((16, 16, 3))),
-        r"\(16, 16, 3\), .*it must be that of rows and columns",
+        r"\(16, 16, 3\), .*it must describe rows and columns",
     ),
     "an array of objects": (
         npy(np.full((16, 16), None), allow_pickle=True),
-        r"'\|O', .*it must be that of rows and columns of bools",
+        r"'\|O', .*it must describe rows and columns of bools",
     ),
-    "an array of records": (npy(np.zeros((16, 16), "i4,f4")), "it must be that of rows"),
+    "an array of records": (npy(np.zeros((16, 16), "i4,f4")), "it must describe rows"),
     "an array of twos": (npy(np.full((16, 16), 2)), "the land of a map is 2 at row 0, column 0"),
     "an array of nan": (npy(np.full((16, 16), np.nan)), "the land of a map is nan at row 0"),
     "an array cut off": (
@@ -136,11 +136,11 @@ REFUSED = {
     ),
     "an array that claims to be endless": (
         npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (2**60, 2)}"),
-        "it must be that of rows",
+        "it must describe rows",
     ),
     "an array of 10**30 rows": (
         npy_header(f"{{'descr': '|b1', 'fortran_order': False, 'shape': ({10**30}, 16), }}"),
-        "it must be that of rows",
+        "it must describe rows",
     ),
     "an array of 10**17 rows": (
         npy_header(f"{{'descr': '|b1', 'fortran_order': False, 'shape': ({10**17}, 16), }}"),
@@ -148,12 +148,12 @@ REFUSED = {
     ),
     "an array with negative rows": (
         npy_header("{'descr': '|b1', 'fortran_order': False, 'shape': (-16, -16), }"),
-        "it must be that of rows",
+        "it must describe rows",
     ),
-    "a header that is code": (npy_header("__import__('os').getcwd()"), "it must be that of rows"),
-    "a header that is long": (npy_header("[" * 5000, (2, 0)), "it must be that of rows"),
+    "a header that is code": (npy_header("__import__('os').getcwd()"), "it must describe rows"),
+    "a header that is long": (npy_header("[" * 5000, (2, 0)), "it must describe rows"),
     "a header that is cut": (b"\x93NUMPY\x01\x00\xff", "cut off in its header of 255 bytes"),
-    "an unknown version": (b"\x93NUMPY\x09\x00" + bytes(200), "its header is b''; it must be"),
+    "an unknown version": (b"\x93NUMPY\x09\x00" + bytes(200), "its header is b''; it must describe"),
 }
 
 
@@ -173,7 +173,7 @@ def test_land_that_cannot_be_reached_is_refused_or_blocked(tmp_path):
     path.write_bytes(drawing(*rows))
     message = (
         "41 of 241 land cells cannot be reached: there are 3 regions, and the cell at row 13, column 0 is "
-        'not in the largest (cells that touch at a corner are no neighbours); unreachable="block" blocks it'
+        'not in the largest. Cells that touch only at a corner are not neighbours; unreachable="block" blocks'
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         load(path)
@@ -191,7 +191,7 @@ def test_there_must_be_room_for_all_spawns(tmp_path):
 def test_a_file_of_many_megabytes_is_not_even_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 1000)
     (tmp_path / "map.txt").write_bytes(b"." * 1001)
-    with pytest.raises(ValueError, match="it has more than 1,000 bytes, which no map takes"):
+    with pytest.raises(ValueError, match="it has more than 1,000 bytes, more than any map"):
         load(tmp_path / "map.txt")
 
 
@@ -200,7 +200,7 @@ def test_a_file_of_many_megabytes_is_not_even_read_to_its_end(tmp_path, monkeypa
     [
         ({"threshold": 0}, ValueError, "threshold is 0; it must be a whole number from 1 to 255"),
         ({"threshold": 0.5}, TypeError, "threshold is 0.5"),
-        ({"threshold": 9}, ValueError, "it is no picture; only a picture has a threshold"),
+        ({"threshold": 9}, ValueError, "it is not a picture; only a picture has a threshold"),
         ({"unreachable": "drop"}, ValueError, "unreachable is 'drop'; it must be one of refuse, block"),
         ({"num_players": 251}, ValueError, "num_players is 251"),
     ],

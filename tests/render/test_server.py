@@ -362,7 +362,7 @@ def test_a_request_has_to_come_within_some_seconds_however_it_trickles_in(monkey
     monkeypatch.setattr(serving_module, "time", SimpleNamespace(monotonic=None))
     connection = Dripping(monkeypatch)
     request = io.BufferedReader(RequestBytes(connection))
-    with pytest.raises(TimeoutError, match="the request has not come within 10 s"):
+    with pytest.raises(TimeoutError, match="the request did not arrive within 10 s"):
         request.readline()
     assert connection.timeouts == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
 

@@ -202,7 +202,7 @@ def test_a_stream_that_swells_is_not_followed():
         for length in (0, 1000, file_format.MAX_BODY + 1, 2**32 - 1):
             assert refusal(file_of(b"", length=length, stream=bomb)) is not None
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
-        assert "no JSON" in str(refusal(file_of(b"", length=file_format.MAX_BODY, stream=bomb)))
+        assert "not JSON" in str(refusal(file_of(b"", length=file_format.MAX_BODY, stream=bomb)))
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     finally:
         tracemalloc.stop()
@@ -245,15 +245,15 @@ def many_launches(section):
 
 LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
-    "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "no JSON"),
-    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "no JSON object"),
+    "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
+    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "not a JSON object"),
     "a header that is nested deeply": (
         lambda r: file_of(struct.pack("<I", 200_000) + b"[" * 200_000 + bytes(12)),
-        "no JSON",
+        "not JSON",
     ),
     "a header with a number that takes forever": (
         lambda r: file_of(struct.pack("<I", 10_000) + b"9" * 10_000 + bytes(12)),
-        "no JSON",
+        "not JSON",
     ),
     "no seats": (lambda r: with_header(r, seats=...), "no 'seats'"),
     "a seat too few": (lambda r: with_header(r, seats=["agent"] * 3), "4 strings"),
@@ -268,7 +268,7 @@ HOSTILE = {
     "ticks beyond the game": (lambda r: with_header(r, ticks=10**9), "num_ticks is 1000000000"),
     "ticks before a launch": (lambda r: with_header(r, ticks=20), "launch [0-9]+ is"),
     "an end that may be": (lambda r: with_header(r, over=2), "is_over is 2"),
-    "a config that is none": (lambda r: with_header(r, config=[]), "config is no JSON object"),
+    "a config that is none": (lambda r: with_header(r, config=[]), "config is not a JSON object"),
     "a config without a field": (
         lambda r: with_header(
             r, config={k: v for k, v in file_format.unpack(r.to_bytes()).header["config"].items() if k > "d"}
@@ -314,8 +314,8 @@ HOSTILE = {
         "rise up to 200",
     ),
     "something after the end": (lambda r: file_of(body_of(r.to_bytes()) + b"x"), "1 bytes after its last"),
-    "a pickle": (lambda r: pickle.dumps(r.config), "does not begin as replays do"),
-    "nothing": (lambda r: b"", "does not begin as replays do"),
+    "a pickle": (lambda r: pickle.dumps(r.config), "does not begin like one"),
+    "nothing": (lambda r: b"", "does not begin like one"),
 }
 
 

@@ -205,11 +205,11 @@ WRONG = {
     "another rule": (lambda r: {"config": r.config.replace(launch_tax=13)}, "differs at tick 200"),
     "another digest": (
         lambda r: {"checkpoints": (*r.checkpoints[:-1], Checkpoint(r.num_ticks, bytes(8)))},
-        "differs at tick 900: its digest is [0-9a-f]{16}, the one recorded was 0000000000000000",
+        "differs at tick 900: its digest is [0-9a-f]{16}, the recorded digest is 0000000000000000",
     ),
     "an end that was none": (
         lambda r: {"is_over": False},
-        "is over at tick 900; the one recorded was not over",
+        "is over at tick 900; the recorded game was not over",
     ),
     "ticks after the end": (
         lambda r: {
@@ -249,7 +249,7 @@ def test_a_game_that_ends_before_its_replay_is_noticed():
         lambda: longer.seek(longer.num_ticks),
         lambda: list(longer.frames(every=5000)),
     ):
-        with pytest.raises(DivergedError, match=f"over at tick {replay.num_ticks}; the one recorded went on"):
+        with pytest.raises(DivergedError, match=f"ends at tick {replay.num_ticks}; the recorded game lasted"):
             play()
 
 
@@ -306,7 +306,7 @@ BAD_PLAYS = {
     "between two decisions": (
         [(25, 1, 0, 5)],
         40,
-        "launches at tick 25 of game 0: decisions are at multiples of 10",
+        "launches are at tick 25 of game 0; they must be at a decision, a multiple of 10",
     ),
     "three numbers": ([(1, 0, 5)], 40, r"shape \(1, 3\); it must hold whole numbers \(N, 4\)"),
     "halves": ([(20.0, 1, 0, 5)], 40, "array of float64"),

@@ -120,7 +120,7 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
         (CQLConfig(), "the algorithm CQL cannot be configured: it learns from recorded data"),
         (BCConfig(), "the algorithm BC cannot be configured: it learns from recorded data"),
         (MARWILConfig(), "the algorithm MARWIL cannot be configured: it learns from recorded data"),
-        (AlgorithmConfig(), "cannot be configured: nobody has tried it .*; take PPO and IMPALA"),
+        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO and IMPALA"),
     ],
 )
 def test_other_algorithms_are_refused_by_name_and_reason(config, message):
@@ -130,7 +130,7 @@ def test_other_algorithms_are_refused_by_name_and_reason(config, message):
 
 def test_what_cannot_share_frames_is_refused(tmp_path):
     old = PPOConfig().api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)
-    with pytest.raises(ValueError, match="the configuration is one for the old API stack"):
+    with pytest.raises(ValueError, match="the configuration is for the old API stack"):
         configure(old, env_config(), module=SmallModule, store=fill(tmp_path))
     config = mixed_config(fill(tmp_path / "other"), config=IMPALAConfig())
     config.learners(num_aggregator_actors_per_learner=1)

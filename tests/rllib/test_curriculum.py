@@ -237,9 +237,9 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
         (
             {},
             {"league": FROZEN},
-            "the new league draws snapshots, and the algorithm was configured without a store",
+            "the new league draws snapshots, but the algorithm was configured without a store",
         ),
-        ({}, {"league": OTHER}, "'rival' is to learn; the modules that do are main"),
+        ({}, {"league": OTHER}, "'rival' is a learner of the new league; the modules that learn are main"),
         ({}, {"height": 12}, "env_config has 'height'"),
     ],
     ids=["stock", "sizes", "frames", "seats", "snapshots", "others", "unknown"],
@@ -261,7 +261,7 @@ def test_a_league_with_snapshots_keeps_its_size(tmp_path):
     algorithm = small_config(store, runner="batched").build_algo()
     try:
         larger = env_config()["config"].replace(height=40)
-        with pytest.raises(ValueError, match="a league that draws them cannot go over to"):
+        with pytest.raises(ValueError, match="a league that draws snapshots cannot change to"):
             set_env(algorithm, config=larger)
         other_map = env_config()["config"].replace(map="islands")
         set_env(algorithm, config=other_map, league=league("snapshot:second"))

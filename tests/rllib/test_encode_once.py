@@ -149,7 +149,7 @@ def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():
 
 
 def test_rows_by_frame_is_for_ppo():
-    with pytest.raises(ValueError, match="rows_by_frame is made for PPO alone"):
+    with pytest.raises(ValueError, match="rows_by_frame works with PPO only"):
         rows_by_frame(APPOConfig())
 
 

@@ -149,7 +149,7 @@ def test_the_league_can_be_exchanged():
     observations, _ = env.reset()
     assert decode_name(observations["frozen_3"]["opponent"]) == "third"
     more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
-    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was told"):
+    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
         env.set_league(more)
 
 
@@ -180,7 +180,7 @@ def test_spaces_are_small_when_they_travel():
 
 @pytest.mark.parametrize("name", ["", "x" * 129, "a\0b"])
 def test_names_that_do_not_fit_are_refused(name):
-    with pytest.raises(ValueError, match="a name has 1 to 128, none zero"):
+    with pytest.raises(ValueError, match="it must have 1 to 128, none of them zero"):
         encode_name(name)
 
 
@@ -190,7 +190,7 @@ def test_names_that_do_not_fit_are_refused(name):
         ({"league": None, "seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
         ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
         ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
-        ({"seats": ["agent"] * 6}, "both seats and league say who plays"),
+        ({"seats": ["agent"] * 6}, "seats and league are both given"),
         (
             {"league": LeagueTable([Group(2, {"trainable:main": 1})])},
             "the league table has 2 seats",
@@ -201,11 +201,11 @@ def test_names_that_do_not_fit_are_refused(name):
         ),
         (
             {"league": LeagueTable([Group(6, {"trainable:pool": 1})])},
-            "the league has trainable:pool; it must have another name than 'pool'",
+            "the league has trainable:pool; its name must .* not be 'pool'",
         ),
         (
             {"league": LeagueTable([Group(6, {"trainable:a/b": 1})])},
-            "the league has trainable:a/b; it must have .* of letters",
+            "the league has trainable:a/b; its name must have letters",
         ),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
@@ -219,7 +219,7 @@ def test_bad_options_are_refused_by_name(changes, message):
 
 def test_unknown_options_and_actions_are_refused_by_name():
     with pytest.raises(
-        TypeError, match=r"env_config has 'seat' \(did you mean 'seats'\?\); it may have config"
+        TypeError, match=r"env_config has the field 'seat' \(did you mean 'seats'\?\); its fields are config"
     ):
         TerritorialMultiAgentEnv({"seat": 1})
     with pytest.raises(TypeError, match="config is 3; it must be a"):
@@ -228,7 +228,7 @@ def test_unknown_options_and_actions_are_refused_by_name():
         TerritorialMultiAgentEnv({"config": CONFIG, "league": 3})
     env = TerritorialMultiAgentEnv(env_config())
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="there is no action for 'player_0'"):
+    with pytest.raises(ValueError, match="the action of 'player_0' is missing"):
         env.step({})
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*the first from 0 to 7"):

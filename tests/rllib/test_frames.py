@@ -136,11 +136,11 @@ def test_what_does_not_fit_says_what_to_do(modules):
     modules.add_module("other", modules[MAIN])
     modules._rl_modules["other"] = torch.nn.Linear(1, 1)
     modules["other"].unwrapped = lambda: modules["other"]
-    with pytest.raises(TypeError, match="the module 'other' is a Linear and cannot read frames"):
+    with pytest.raises(TypeError, match="the module 'other' is a Linear, which cannot read shared frames"):
         learner(rl_module=modules, episodes=[play(2)], **arguments)
     modules[MAIN].frames = None
     row = {FRAME: torch.zeros(1, 1, dtype=torch.int64)}
-    with pytest.raises(RuntimeError, match="FramesOnce must be in the connector pipeline"):
+    with pytest.raises(RuntimeError, match="the connector pipeline that made them must contain FramesOnce"):
         modules[MAIN].forward_train({Columns.OBS: row})
     with pytest.raises(ValueError, match="the model_config of SmallModule has no 'layout'"):
         SmallModule.make_policy({})

@@ -152,17 +152,17 @@ def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():
 
 
 def test_what_does_not_fit_says_what_to_do():
-    with pytest.raises(ValueError, match="env_config has a league; on the old stack"):
+    with pytest.raises(ValueError, match="env_config has a league, which the old API stack"):
         LegacyEnv({"config": CONFIG, "league": LEAGUE})
     env = LegacyEnv(ENV)
     spaces = env.observation_spaces["player_0"], env.action_spaces["player_0"]
     bot = BotPolicy(*spaces, {"env_settings": SETTINGS})
     with pytest.raises(NotImplementedError, match=r"BotPolicy must have a method choose\(rows\)"):
         bot.compute_actions(np.zeros((1, 3), np.uint8))
-    with pytest.raises(NotImplementedError, match="leave it out of policies_to_train"):
+    with pytest.raises(NotImplementedError, match="remove it from policies_to_train"):
         bot.learn_on_batch(None)
     model = BoardModel(*spaces, 18, {}, "model", module=SmallModule, **SETTINGS)
-    with pytest.raises(RuntimeError, match="before the first forward"):
+    with pytest.raises(RuntimeError, match="was called before forward"):
         model.value_function()
 
 

@@ -65,8 +65,8 @@ def test_what_is_wrong_is_named(tmp_path):
         MemoryWatch(tmp_path / "memory.jsonl", every=0)
     line = '{"iteration": 1, "seconds": 1, "measure": "PSS", "total": 1, "kinds": {"driver": 1}}\n'
     for text, message in (
-        ("", "has no line yet"),
-        ("{}\n", "line 1 is not of a MemoryWatch"),
+        ("", "has no measurements yet"),
+        ("{}\n", "line 1 was not written by a MemoryWatch"),
         (line + line.replace("1, ", "NaN, "), "line 2 is not of a MemoryWatch: it has the number NaN"),
         (line + line.replace('"PSS"', '"x"'), "line 2 is not of a MemoryWatch: measure is 'x'"),
         (line + line.replace('{"driver": 1}', "[1]"), r"line 2 is not of a MemoryWatch: kinds is \[1\]"),

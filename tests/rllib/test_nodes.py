@@ -108,5 +108,5 @@ def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
     again = pickle.loads(pickle.dumps(SharedStore(tmp_path / "store")))
     assert again.names() == ["first", "second"]
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(RuntimeError, match=r"call ray.init\(\) before it is made"):
+    with pytest.raises(RuntimeError, match=r"call ray.init\(\) first"):
         SharedStore(tmp_path / "store")

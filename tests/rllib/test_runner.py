@@ -289,7 +289,7 @@ def test_what_it_does_not_do_is_refused_by_name(tmp_path):
         config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     config = small_config(store, runner="batched")
     config.env_runners(module_to_env_connector=print)
-    with pytest.raises(ValueError, match="there is a module_to_env_connector, and the batched runner"):
+    with pytest.raises(ValueError, match="has a module_to_env_connector, but the batched runner"):
         config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     with pytest.raises(ValueError, match="runner is 'fast'; it must be one of batched, stock"):
         small_config(store, runner="fast")

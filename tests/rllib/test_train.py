@@ -1,4 +1,4 @@
-"""``territorial train``: what its options mean, and that a run stopped at any moment can be gone on with."""
+"""``territorial train``: what its options mean, and that a run stopped at any moment can be resumed."""
 
 import csv
 import dataclasses
@@ -169,7 +169,7 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_complete_checkpoint(tm
     process.send_signal(signal.SIGINT)
     code, text = finish(process)
     assert code == 130, text
-    assert "interrupted; --resume goes on from" in text
+    assert "interrupted; --resume resumes from" in text
     last = checkpoints.steps()[-1]
     check(folder, last)
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
@@ -221,7 +221,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
     assert "the disk is full" in text
     assert "Traceback" not in text
     last = whole(folder)
-    assert f"--resume goes on from {Checkpoints(folder / 'checkpoints').latest()}" in text
+    assert f"--resume resumes from {Checkpoints(folder / 'checkpoints').latest()}" in text
     assert last >= 1
     folder = folder.rename(tmp_path / "moved")
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
@@ -242,7 +242,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_where_there_is_room_again(tmp_p
         assert "the disk is full" in text
         assert "Traceback" not in text
         latest = Checkpoints(folder / "run" / "checkpoints").latest()
-        assert f"--resume goes on from {latest}" in text
+        assert f"--resume resumes from {latest}" in text
         last = int(latest.name.rpartition("-")[2])
         subprocess.run(["mount", "-o", "remount,size=60m", str(folder)], check=True)
         code, text = finish(start(folder / "run", "--resume", "--iterations", str(last + 2)))
@@ -302,7 +302,7 @@ def test_options_can_be_kept(tmp_path):
         ('{"minutes": "x"}', "minutes is 'x'; it must be a finite number from 0"),
         ('{"bot_names": 5}', "bot_names is 5; it must be a string"),
         ('{"agents": 1.5}', "agents is 1.5; it must be a whole number"),
-        ("[" * 10**5, "bytes; it may have|more than the 65,536 bytes"),
+        ("[" * 10**5, "bytes; it must have at most|more than the 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
     ],
 )
@@ -331,14 +331,14 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
         run._state_in(path)
-    assert "state.json' does not say how far a run was" in str(caught.value)
+    assert "state.json' does not hold the progress of a run" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--network", "words"], "network is 'words'"),
-        (["--minibatch", "9999"], "minibatch is 9999; it may be up to 8192, the rows of main"),
+        (["--minibatch", "9999"], "minibatch is 9999; it must be at most 8192, the rows of main"),
         (["--agent-seats", "0"], "agents is 0"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
@@ -353,7 +353,7 @@ def test_options_that_cannot_be_are_refused_before_ray_is_started(tmp_path, caps
 def test_a_folder_that_does_not_do_is_refused_before_ray_is_loaded(tmp_path, capsys):
     (tmp_path / "run.json").write_text("{}")
     assert main([str(tmp_path), *SMALL]) == 2
-    assert "--resume goes on with it" in capsys.readouterr().err
+    assert "--resume resumes it" in capsys.readouterr().err
     assert main([str(tmp_path / "run.json" / "run"), *SMALL]) == 2
     assert "cannot be written: Not a directory" in capsys.readouterr().err
 
@@ -441,4 +441,4 @@ def test_folders_that_do_not_fit_are_refused(tmp_path):
     (Path(tmp_path) / "run.json").write_text("{}")
     code, text = finish(start(tmp_path, *SMALL))
     assert code == 2
-    assert "--resume goes on with it" in text
+    assert "--resume resumes it" in text

@@ -242,7 +242,7 @@ def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
     assert [module_of(agent) for agent in observations] == ["later", "later"]
     for agent, seen in observations.items():
         assert agent == f"later:player_{seen['seat'][0] - 1}"
-    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was told that it is a bot or train"):
+    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was built that it is a bot or train"):
         env.set_league(
             LeagueTable([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
         )
@@ -256,7 +256,7 @@ def test_modules_are_those_of_the_league(tmp_path):
         LEARNERS, SmallModule
     )
     assert list(config.policies_to_train) == list(LEARNERS)
-    with pytest.raises(ValueError, match="the modules are main; those who learn in the league are main, pro"):
+    with pytest.raises(ValueError, match="the modules are main; the learners of the league are main, pro"):
         configure(PPOConfig(), options, module={"main": SmallModule}, store=tmp_path)
     with pytest.raises(TypeError, match=r"the module of 'main' is <class 'torch.*Linear'>; it must be a sub"):
         configure(PPOConfig(), options, module=torch.nn.Linear, store=tmp_path)

@@ -169,5 +169,5 @@ def test_a_checkpoint_goes_on_with_the_same_weights(store, tmp_path):
 def test_league_seats_need_a_store():
     from ray.rllib.algorithms.ppo import PPOConfig
 
-    with pytest.raises(ValueError, match="the league draws snapshots, and store is None"):
+    with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
         configure(PPOConfig(), env_config(), module=BigModule)

@@ -332,7 +332,7 @@ class AllowsNothing(Wrapper):
 
 def test_a_mask_that_allows_nothing_is_named():
     (found,) = diagnose(lambda: AllowsNothing(make_game()), max_steps=5).failures
-    assert "the mask allows nothing of Discrete(51)" in found.problem
+    assert "the mask allows no action of Discrete(51)" in found.problem
 
 
 class Doubled(gymnasium.ObservationWrapper):
@@ -377,7 +377,7 @@ def test_trainers_that_a_configuration_rules_out_are_named():
     assert against == {"Tianshou", "PufferLib", "CleanRL's multi-agent loop"}
     told = text_of(report, 1.0)
     assert "trainers that can play it: TorchRL, AgileRL, BenchMARL" in told
-    assert 'not with Tianshou: it ignores masks in infos without a word: action_mask="obs"' in told
+    assert 'not with Tianshou: it silently ignores masks in infos; use action_mask="obs"' in told
     assert diagnose(make_seat, max_steps=5).trainers == {}
 
 
@@ -455,7 +455,7 @@ def test_the_doctor_says_what_is_well_and_what_is_not(module, capsys):
         ("no_such_file.py:make", "there is no file 'no_such_file.py'"),
         ("territorial:number", "territorial has no function 'number'"),
         ("{module}:number", "stack_under_test has no function 'number'"),
-        ("{module}:nothing", "there is no telling what a builtins.int is: it must be a PettingZoo"),
+        ("{module}:nothing", "the kind of a builtins.int is unknown; it must be a PettingZoo"),
     ],
 )
 def test_what_cannot_be_diagnosed_is_said(name, message, module, capsys):

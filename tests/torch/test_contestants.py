@@ -160,7 +160,9 @@ def test_who_cannot_play_is_refused(store, make):
         make(CONFIG.replace(width=48), ["first"])
     with pytest.raises(MismatchError, match="architecture 'MeanTrunk'; those known here are ReferenceModule"):
         SnapshotPlayers(store, {}, CONFIG, ["first"])
-    with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; there is none"):
+    with pytest.raises(
+        ValueError, match="'snapshot:first' is in a store of snapshots, but no store is given"
+    ):
         Entrants(CONFIG, ["snapshot:first"])
 
 
@@ -186,7 +188,7 @@ def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "argument --store: 'snapshot:first' plays; it must be the folder it is in"),
+        ([], "argument --store: 'snapshot:first' plays, but the option is missing; it must be the folder"),
         (["--store", "no/such"], "argument --store: there is no folder 'no/such'"),
         (["--store", "STORE"], "architecture 'MeanTrunk'; those known here are ReferenceModule"),
         (["--store", "STORE", "--architecture", "MeanTrunk"], "'MeanTrunk' is not NAME=module:trunk"),

@@ -288,7 +288,7 @@ REFUSED = {
     "seats elsewhere": (
         lambda d: d.owners(PLANES, torch.ones(2, dtype=torch.int64, device="meta")),
         ValueError,
-        "seats lies on meta; it must lie on cpu or on the processor",
+        "seats is on meta; it must be on cpu or on the CPU",
     ),
     "game 2 of 2": (
         lambda d: d.owners(PLANES, [1], [2]),
@@ -298,7 +298,7 @@ REFUSED = {
     "no games": (
         lambda d: d.owners(PLANES, [1, 2, 3]),
         ValueError,
-        "games is None, but there are 3 seats and 2 games",
+        "games is None, but there are 3 seats of 2 games",
     ),
     "one-hot of float64": (
         lambda d: d.onehot(PLANES, [1, 1], dtype=torch.float64),
@@ -308,7 +308,7 @@ REFUSED = {
     "players elsewhere": (
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS.to("meta"), BORDERS),
         ValueError,
-        "players lies on meta; it must lie on cpu like the rest",
+        "players is on meta; it must be on cpu like the other tensors",
     ),
     "borders of another type": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS.double()),
@@ -328,7 +328,7 @@ REFUSED = {
     "out elsewhere": (
         lambda d: d.owners(PLANES, [1, 1], out=ROOM.to("meta")),
         ValueError,
-        "out lies on meta; it must lie on cpu like the observations",
+        "out is on meta; it must be on cpu like the observations",
     ),
     "out that is a view": (
         lambda d: d.owners(PLANES, [1, 1], out=ROOM.view(2, 3, 70, 18).transpose(2, 3)),
@@ -353,5 +353,5 @@ def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
 
 def test_what_needs_the_configuration_says_so():
     for name in ("semantic", "pooled", "features"):
-        with pytest.raises(ValueError, match=f"{name} needs the game's configuration"):
+        with pytest.raises(ValueError, match=f"{name} needs the configuration of the game"):
             getattr(Decoder(SMALL), name)(*tensors(arguments()[name]))
