@@ -11,8 +11,8 @@ KNOWN = PPOConfig, IMPALAConfig
 """The configurations of those that do."""
 
 REPLAYS = (
-    "it learns from a replay buffer, which would keep a copy of the board for every agent and "
-    "step. Its networks estimate values of actions, which a BoardModule does not have"
+    "it learns from single steps in a replay buffer, which would keep a copy of the board for every "
+    "agent and step. Its networks estimate values of actions, which a BoardModule does not have"
 )
 OFFLINE = "it learns from recorded data, and not from the games that its runners play"
 REASONS = {

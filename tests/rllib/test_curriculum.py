@@ -230,7 +230,7 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
 @pytest.mark.parametrize(
     ("made_with", "changes", "message"),
     [
-        ({"runner": "stock"}, HARDER, "only batched runners can change their games"),
+        ({"runner": "stock"}, HARDER, "only batched env runners can change their games"),
         ({"module": SmallModule}, LARGER, "the network is made for .*num_players=4"),
         ({}, {"frames": 2}, "made for stacks of 1 frames; the layout has 2"),
         ({}, {"seats": ["agent"] * 9}, "seats has 9 entries; this game has num_players = 4"),
@@ -240,7 +240,7 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
             "the new league draws snapshots, but the algorithm was configured without a store",
         ),
         ({}, {"league": OTHER}, "'rival' is a learner of the new league; the modules that learn are main"),
-        ({}, {"height": 12}, "env_config has 'height'"),
+        ({}, {"height": 12}, "env_config has the field 'height'"),
     ],
     ids=["stock", "sizes", "frames", "seats", "snapshots", "others", "unknown"],
 )

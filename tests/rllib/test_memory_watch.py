@@ -67,10 +67,19 @@ def test_what_is_wrong_is_named(tmp_path):
     for text, message in (
         ("", "has no measurements yet"),
         ("{}\n", "line 1 was not written by a MemoryWatch"),
-        (line + line.replace("1, ", "NaN, "), "line 2 is not of a MemoryWatch: it has the number NaN"),
-        (line + line.replace('"PSS"', '"x"'), "line 2 is not of a MemoryWatch: measure is 'x'"),
-        (line + line.replace('{"driver": 1}', "[1]"), r"line 2 is not of a MemoryWatch: kinds is \[1\]"),
-        (line + " " * 2**21, "line 2 is not of a MemoryWatch: line 2 has more than the 1,048,576 bytes"),
+        (
+            line + line.replace("1, ", "NaN, "),
+            "line 2 was not written by a MemoryWatch: it has the number NaN",
+        ),
+        (line + line.replace('"PSS"', '"x"'), "line 2 was not written by a MemoryWatch: measure is 'x'"),
+        (
+            line + line.replace('{"driver": 1}', "[1]"),
+            r"line 2 was not written by a MemoryWatch: kinds is \[1\]",
+        ),
+        (
+            line + " " * 2**21,
+            "line 2 was not written by a MemoryWatch: line 2 has more than the 1,048,576 bytes",
+        ),
     ):
         (tmp_path / "memory.jsonl").write_text(text)
         with pytest.raises(ValueError, match=message):

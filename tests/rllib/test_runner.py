@@ -285,7 +285,7 @@ def test_what_it_does_not_do_is_refused_by_name(tmp_path):
     store = fill(tmp_path)
     config = small_config(store, runner="batched")
     config.callbacks(on_episode_step=print)
-    with pytest.raises(ValueError, match="there is a callback on_episode_step, and the batched runner"):
+    with pytest.raises(ValueError, match="has a callback on_episode_step, but the batched runner"):
         config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     config = small_config(store, runner="batched")
     config.env_runners(module_to_env_connector=print)

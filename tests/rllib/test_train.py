@@ -302,7 +302,7 @@ def test_options_can_be_kept(tmp_path):
         ('{"minutes": "x"}', "minutes is 'x'; it must be a finite number from 0"),
         ('{"bot_names": 5}', "bot_names is 5; it must be a string"),
         ('{"agents": 1.5}', "agents is 1.5; it must be a whole number"),
-        ("[" * 10**5, "bytes; it must have at most|more than the 65,536 bytes"),
+        ("[" * 10**5, "bytes; it must have at most|more than 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
     ],
 )
@@ -320,7 +320,7 @@ def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
         ('{"seconds": NaN, "logged": 1}', "the number NaN"),
         ('{"seconds": -1, "logged": 1}', "seconds is -1; it must be a finite number from 0"),
         ('{"seconds": 1, "logged": 1.5}', "logged is 1.5; it must be a whole number"),
-        ('{"seconds": 1, "logged": 1, "x": 1}', "it has 'x'"),
+        ('{"seconds": 1, "logged": 1, "x": 1}', "it has the field 'x'"),
         ("", "it is not JSON"),
     ],
 )

@@ -242,7 +242,7 @@ def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
     assert [module_of(agent) for agent in observations] == ["later", "later"]
     for agent, seen in observations.items():
         assert agent == f"later:player_{seen['seat'][0] - 1}"
-    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was built that it is a bot or train"):
+    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was built with a bot or trainable"):
         env.set_league(
             LeagueTable([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
         )

@@ -439,7 +439,7 @@ def test_the_doctor_says_what_is_well_and_what_is_not(module, capsys):
     assert cli.main(["doctor", f"{module}:views", "--max-steps", "20"]) == 1
     shown = capsys.readouterr().out
     assert "FAILED  observations are not overwritten" in shown
-    assert "Leave zero_copy off" in shown
+    assert "Turn zero_copy off" in shown
     assert "1 of 12 checks failed, 1 skipped" in shown
     assert cli.main(["doctor", f"{module}:views", "--max-steps", "20", "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
