@@ -12,7 +12,7 @@ the two seats, 1 being the best. Networks play with sampled actions, and greedil
 those trained on.
 
 The result, with the curve, the time taken, the machine and the versions, goes to
-benchmarks/results/learning_*.json, and a picture of the curve to where --plot says. Exit code 1 unless the
+benchmarks/results/learning_*.json, and a picture of the curve to where --picture says. Exit code 1 unless the
 95 % interval of what was trained lies below all others, sampled and greedy.
 """
 

@@ -79,9 +79,9 @@ def main(argv: list[str] | None = None) -> int:
     if not ROLLUP.exists():
         raise SystemExit(f"{ROLLUP} is needed, which Linux has")
     result = report(parsed.mb)
-    options.write_json(str(parsed.out), result)
+    options.write_json(str(parsed.json), result)
     shares = result["readers"]["territorial.files.safetensors"]["shares_pages"]
-    print(f"own reader shares its pages: {'yes' if shares else 'NO'}; written to {parsed.out}")
+    print(f"own reader shares its pages: {'yes' if shares else 'NO'}; written to {parsed.json}")
     return 0 if shares else 1
 
 
@@ -90,7 +90,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mb", type=int, default=256, help="size of the file (default 256)")
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"default {RESULT}")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=RESULT,
+        help="write the result as JSON to FILE (default %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

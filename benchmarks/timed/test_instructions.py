@@ -73,7 +73,7 @@ def test_a_comparison_leaves_the_recorded_counts_alone(compare, tmp_path, monkey
     monkeypatch.setattr(instructions, "RESULT", tmp_path / "recorded.json")
     compare(counted(), counted())
     assert not instructions.RESULT.exists()
-    compare(counted(), counted(), "--out", str(tmp_path / "both.json"))
+    compare(counted(), counted(), "--json", str(tmp_path / "both.json"))
     assert (tmp_path / "both.json").exists()
 
 

@@ -32,7 +32,19 @@ EXAMPLES = """\
   territorial league show RUN            print ratings and the best players
 """
 LIMITS = ("iterations", "minutes", "memory_mb")
-"""What may change when a run is resumed."""
+"""Fields that may change when a run is resumed."""
+OPTION_OF = {
+    "agents": "--agent-seats",
+    "bots": "--bot-seats",
+    "exploiters": "--exploiter-seats",
+    "games": "--num-games",
+    "maps": "--num-maps",
+    "runners": "--env-runners",
+    "snapshots": "--snapshot-seats",
+    "steps": "--iteration-steps",
+    "threads": "--torch-threads",
+}
+"""Fields of Training whose options have another name: the one that other verbs have for it."""
 
 
 def add_parser(verbs: Any) -> None:

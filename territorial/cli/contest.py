@@ -38,6 +38,8 @@ MAPS = 16
 """Generated maps that a contest is played on, unless the user says otherwise."""
 MOST_BEATS = 12
 """Players for which the matrix of placements is printed."""
+WHO = "bots, module:Class for a bot in Python, or snapshot:NAME"
+"""Who can play, for the help of both verbs."""
 SHOW_EVERY = 2.0
 """Seconds between two lines of progress that stay, where there is no terminal."""
 

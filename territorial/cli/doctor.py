@@ -27,7 +27,7 @@ trainer will see. The exit code is 1 if a check fails.
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "look for what makes trainers fail on an environment of your own, wrappers included"
+    summary = "check your own environment, wrappers included, for what makes trainers fail"
     parser = options.new_parser(verbs, "doctor", summary, EXAMPLES)
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="function that makes the environment")
     options.add_seed_option(parser, "the episodes of the checks use it")
