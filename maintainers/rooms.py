@@ -243,8 +243,8 @@ def draw(package: str, rooms: Rooms) -> None:
     figure = plt.figure(figsize=(width + 0.3, height + 0.3))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(-0.15, width + 0.15), ylim=(-0.15, height + 0.15))
     axes.axis("off")
-    for room, below in direct(rooms.arrows).items():
-        for other in below if room in places else ():
+    for room, below in sorted(direct(rooms.arrows).items()):
+        for other in sorted(below) if room in places else ():
             if other in places:
                 (x, y), (end_x, end_y) = places[room], places[other]
                 axes.annotate(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from territorial.cli import make_parser
 from tests import sentences
 
 pytestmark = pytest.mark.checkout
@@ -24,6 +25,8 @@ ALLOWED = re.compile(
     r"the living (?:agents|players|seats)"  # words of the right column
     r"|^guests:"  # the name of an attribute
 )
+LIST = re.compile(r"\((?:[\w:.-]+, ){5,}[\w:.-]+\)")
+"""A list of names, in which readers look one up: it counts as one word."""
 
 
 @pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: page.name)
@@ -40,6 +43,30 @@ def test_a_page_has_the_words_of_the_glossary(page):
 def test_docstrings_have_the_words_of_the_glossary():
     texts = ((place, text) for path in CODE for place, text in sentences.docstrings(path))
     assert found((place, block) for place, text in texts for block in sentences.docstring_blocks(text)) == []
+
+
+def raised() -> list[tuple[str, str]]:
+    """Return place and text of all that the code raises."""
+    return [error for path in CODE for error in sentences.errors(path)]
+
+
+def helped() -> list[tuple[str, str]]:
+    """Return name and text of all help of the command line."""
+    return list(sentences.help_texts(make_parser()))
+
+
+@pytest.mark.parametrize("texts", [raised, helped], ids=["errors", "help"])
+def test_errors_and_help_have_the_words_of_the_glossary(texts):
+    assert found(texts()) == []
+
+
+@pytest.mark.parametrize("texts", [raised, helped], ids=["errors", "help"])
+def test_sentences_of_errors_and_help_are_short(texts):
+    without_lists = ((place, LIST.sub("(names)", text)) for place, text in texts())
+    found = [
+        (place, long) for place, text in without_lists for long in sentences.too_long(sentences.of_text(text))
+    ]
+    assert found == []
 
 
 def test_the_left_column_is_read():

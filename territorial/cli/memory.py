@@ -54,8 +54,8 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--form",
         choices=tuple(FORMS),
-        help="form of training to show (default: both, side by side); "
-        + "; ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
+        help="form of training to show (default: both, side by side). "
+        + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
     )
     parser.add_argument(
         "--budget",

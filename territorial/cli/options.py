@@ -273,8 +273,8 @@ def seats_help(who: str, default: str) -> str:
     """Return the help of ``--seats`` of a verb in which ``who`` can play."""
     return explained(
         "--seats",
-        f"{who}, repeated until every seat is taken, or the name of a line-up ({', '.join(LINEUPS)})",
-        "`territorial info` lists the bots",
+        f"{who}, repeated until every seat is taken",
+        f"or the name of a line-up: {', '.join(LINEUPS)}. `territorial info` lists the bots",
         default=default,
     )
 

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_named(tmp_path):
         ),
         (
             line + " " * 2**21,
-            "line 2 was not written by a MemoryWatch: line 2 has more than the 1,048,576 bytes",
+            "line 2 was not written by a MemoryWatch: line 2 has more than 1,048,576 bytes",
         ),
     ):
         (tmp_path / "memory.jsonl").write_text(text)
