@@ -7,10 +7,11 @@ import operator
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
+from territorial._moved import renamed
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.config.validation import hint
@@ -207,3 +208,7 @@ def _check_whole(name: str, value: Any, low: int, high: int) -> None:
         whole = low - 1
     if isinstance(value, bool) or not low <= whole <= high:
         raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+
+
+if not TYPE_CHECKING:  # names in pickles of earlier releases
+    __getattr__ = renamed(__name__, {"EnvOptions": "EnvConfig"})

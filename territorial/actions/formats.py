@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from territorial._moved import renamed
 from territorial.actions.encoding import num_flat_actions, num_targets, unflatten
 from territorial.actions.masks import update_masks, write_masks
 from territorial.config.validation import index_of
@@ -138,3 +139,7 @@ class MultiDiscreteFormat(ActionFormat):
 
 FORMATS: dict[str, type[ActionFormat]] = {"discrete": DiscreteFormat, "multi_discrete": MultiDiscreteFormat}
 """The formats by name; the first is the default."""
+
+
+if not TYPE_CHECKING:  # names in pickles of earlier releases
+    __getattr__ = renamed(__name__, {"Discrete": "DiscreteFormat", "MultiDiscrete": "MultiDiscreteFormat"})

@@ -7,12 +7,13 @@ among others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
 from territorial.config import Params
 from territorial.constants import (
@@ -442,3 +443,7 @@ def prepare_bots(game: Game, seating: Seating) -> None:
             interval = memory[bots.INTERVAL]
             fill(memory, 0)
             memory[bots.INTERVAL] = interval
+
+
+if not TYPE_CHECKING:  # names in pickles of earlier releases
+    __getattr__ = renamed(__name__, {"Results": "StepResults"})

@@ -8,12 +8,13 @@ a game is there once a game.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from territorial._moved import renamed
 from territorial.decode import FeatureDecoder
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
@@ -162,3 +163,7 @@ MODES: dict[str, type[Mode]] = {
 def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
     """Return what the columns of a table cannot exceed, with the room that float32 needs."""
     return (np.array([high[column.name] for column in columns]) * (1 + ROUNDING)).astype(np.float32)
+
+
+if not TYPE_CHECKING:  # names in pickles of earlier releases
+    __getattr__ = renamed(__name__, {"Packed": "PackedBoards"})

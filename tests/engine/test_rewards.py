@@ -157,12 +157,12 @@ def test_weights_may_be_a_mapping_pairs_or_a_text(given, weights):
         (
             {"lnad": 1},
             ValueError,
-            r"rewards has 'lnad' \(did you mean 'land'\?\); the parts are land, placement, survival, ",
+            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, survival, ",
         ),
         ({"land": "much"}, TypeError, "the weight of 'land' in rewards is 'much'; it must be a number from"),
         ({"land": float("nan")}, ValueError, "the weight of 'land' in rewards is nan"),
         ({"land": True}, TypeError, "the weight of 'land' in rewards is True"),
-        ("land,land=2", ValueError, "rewards has 'land' twice"),
+        ("land,land=2", ValueError, "rewards has the part 'land' twice"),
         (3, TypeError, "rewards is 3; it must map parts to weights"),
     ],
 )

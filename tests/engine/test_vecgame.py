@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask, Snapshot, VecGame
+from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.engine.vec_game import seed_of_episode
@@ -663,7 +663,7 @@ BAD_CALLS = {
     "a game that is True": (lambda game: game.save(True), TypeError, "game True: this batch has the games 0"),
     "half a game": (lambda game: game.digest(0.5), TypeError, "game 0.5: this batch has the games 0"),
     "a saved game of other shapes": (
-        lambda game: game.restore(0, Snapshot(CONFIG.hexdigest, (np.zeros(1),) * 10, np.zeros(0))),
+        lambda game: game.restore(0, SavedGame(CONFIG.hexdigest, (np.zeros(1),) * 10, np.zeros(0))),
         ValueError,
         "the saved game's seed is float64",
     ),

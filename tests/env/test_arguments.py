@@ -64,7 +64,10 @@ def test_classes_say_which_keyword_was_meant(made):
         ({"map": "lake"}, r"map is 'lake' \(did you mean 'lakes'\?\); it must be one of open, lakes"),
         ({"map": "islands:cuont=3"}, r"has no option 'cuont' \(did you mean 'count'\?\); it has count"),
         ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),
-        ({"rewards": {"lnad": 1}}, r"rewards has 'lnad' \(did you mean 'land'\?\); the parts are land"),
+        (
+            {"rewards": {"lnad": 1}},
+            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land",
+        ),
     ],
 )
 def test_a_name_that_is_nearly_right_brings_up_the_right_one(make, keywords, message):

@@ -197,7 +197,7 @@ class IsKilled(PythonBot):
         ("Leaves", "ended with exit code 3$"),
         pytest.param(
             "IsKilled",
-            "was ended by SIGKILL, as the system does where memory runs out$",
+            "was ended by SIGKILL, which the system sends when memory runs out$",
             marks=pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows"),
         ),
     ],

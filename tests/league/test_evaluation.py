@@ -246,7 +246,7 @@ def test_a_list_has_policies_that_have_a_name():
         ([Expanding()], r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}"),
         (
             ["novice", Idle(), Idle()],
-            r"policies\[2\] is .*Idle.* the name 'idle' of another one; give a mapping",
+            r"policies\[2\] is .*Idle.* the name 'idle' of another bot; give a mapping",
         ),
         (Expanding(), "it must be a mapping from names to policies, or a list"),
     ],

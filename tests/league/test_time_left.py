@@ -47,5 +47,5 @@ def test_a_contest_that_ends_before_its_first_game_says_nothing_of_the_rest():
 def test_an_evaluation_says_what_is_left(capsys, monkeypatch):
     now = iter([0.0, 3600.0])
     monkeypatch.setattr(evaluation.time, "monotonic", lambda: next(now))
-    evaluation._Progress(25, 2, 3).show()
+    evaluation._EvaluationProgress(25, 2, 3).show()
     assert capsys.readouterr().err.rstrip() == "1 of 25 portions, 24 h left (2 policies, 3 settings)"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Replay, VecGame
-from territorial.replay import Checkpoint, DivergedError, LiveGame, Player, frame_of
+from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer, frame_of
 from territorial.replay.player import SNAPSHOT_EVERY
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 
@@ -55,7 +55,7 @@ def test_a_player_keeps_positions_at_even_distances_and_within_its_memory(played
     replay, digests = played
     size = sum(block.nbytes for block in replay.game().save(0).blocks)
     for room, spacing in ((10**9, SNAPSHOT_EVERY), (4 * size, 500), (1, 2000)):
-        player = Player(replay, snapshot_bytes=room)
+        player = ReplayPlayer(replay, snapshot_bytes=room)
         for tick in (2000, 3, 1234, 777, 2000):
             assert player.seek(tick).digest(0) == digests[tick]
         assert sorted(player._kept) == list(range(0, 2001, spacing))
@@ -64,7 +64,7 @@ def test_a_player_keeps_positions_at_even_distances_and_within_its_memory(played
 
 def test_seeking_plays_no_more_ticks_than_lie_between_two_positions(played, monkeypatch):
     replay, _ = played
-    player, spans = Player(replay), []
+    player, spans = ReplayPlayer(replay), []
     player.seek(2000)
     original = VecGame.play
 
