@@ -1,1 +1,1 @@
-"""The command that trains a league."""
+"""The command that trains a league, with its options, log and checkpoints."""

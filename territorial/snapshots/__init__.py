@@ -1,1 +1,1 @@
-"""Snapshots of policies: weights and manifests in a folder that processes share."""
+"""Snapshots: weights of policies in a folder that processes share, and the checkpoints of runs."""
