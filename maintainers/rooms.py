@@ -258,7 +258,7 @@ def draw(package: str, rooms: Rooms) -> None:
         axes.add_patch(plt.Rectangle((x, y), WIDTH, HEIGHT, fc=BOX, ec=EDGE, lw=1, zorder=2))
         middle, style = x + WIDTH / 2, {"ha": "center", "va": "center", "color": TEXT, "zorder": 3}
         axes.text(middle, y + HEIGHT - 0.13, room, weight="bold", **style)
-        lines = textwrap.wrap(sentence_of(package, room).split(":", 1)[-1].strip(), 44)[:3]
+        lines = textwrap.wrap(sentence_of(package, room).split(":", 1)[-1].replace("``", "").strip(), 44)[:3]
         axes.text(middle, y + 0.22, "\n".join(lines), size=6, **style)
     figure.savefig(ROOT / "docs" / "images" / f"rooms_{package}.png", dpi=110, metadata={"Software": None})
     plt.close(figure)

@@ -157,7 +157,7 @@ def test_weights_may_be_a_mapping_pairs_or_a_text(given, weights):
         (
             {"lnad": 1},
             ValueError,
-            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, survival, ",
+            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, ",
         ),
         ({"land": "much"}, TypeError, "the weight of 'land' in rewards is 'much'; it must be a number from"),
         ({"land": float("nan")}, ValueError, "the weight of 'land' in rewards is nan"),
