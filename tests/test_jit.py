@@ -143,7 +143,6 @@ def copied_package(folder):
 
 COUNT_COMPILATIONS = """
 import sys
-from territorial import _jit
 
 sys.path.insert(0, sys.argv[1])
 import slow_kernel

@@ -300,12 +300,13 @@ def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_
 @pytest.mark.slow  # for one size as well, which takes a minute; .ci/run runs it
 def test_warmup_compiles_every_kernel():
     program = """
-from territorial import GameConfig, stepping, _jit
+from territorial import GameConfig
 from territorial.cli import warm
-from territorial.engine.seats import shown_names
+from territorial.engine import step
+from territorial.jit.decorators import JIT_ENABLED
 warm.compile_everything(GameConfig())
-kernels = [f for f in vars(stepping).values() if getattr(f, "targetoptions", {}).get("nogil")]
-assert kernels or not _jit.JIT_ENABLED
+kernels = [f for f in vars(step).values() if getattr(f, "targetoptions", {}).get("nogil")]
+assert kernels or not JIT_ENABLED
 print(*[f.__name__ for f in kernels if len(f.signatures) != 1 + (f.__name__ == "step_games")])
 """
     assert fresh_python("-c", program).split() == []

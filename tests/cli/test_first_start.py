@@ -32,7 +32,7 @@ def start(folder, *arguments):
 
 def compiled_forms(folder):
     """Return how many forms of each kernel lie in the cache."""
-    return {name: len(list((folder / "cache").rglob(f"stepping.{name}-*.nbc"))) for name in KERNELS}
+    return {name: len(list((folder / "cache").rglob(f"step.{name}-*.nbc"))) for name in KERNELS}
 
 
 @pytest.mark.slow

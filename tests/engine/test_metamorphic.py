@@ -141,7 +141,8 @@ def test_turning_map_and_spawns_turns_a_game_of_bots(name):
 RELABEL = """
 import random
 import numpy as np
-from territorial import GameConfig, VecGame, rules
+from territorial import GameConfig, VecGame
+from territorial.game import rules
 
 original_draw = rules.draw
 config = GameConfig(height=16, width=18, num_players=4, map="open", decision_every=3, starting_troops=900)
@@ -474,14 +475,15 @@ def signature_counts():
 
 COMPILE_AND_STEP = """
 import numpy as np
-from territorial import GameConfig, VecGame, engine, stepping
+from territorial import GameConfig, VecGame
+from territorial.engine import step, vec_game
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
-engine.compile_steps(config)
-compiled = dict(step=len(stepping.step_games.signatures), reset=len(stepping.reset_games.signatures))
+vec_game.compile_steps(config)
+compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_games.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)
 game.step(np.zeros((3, 5, 2), np.int64))
-print(compiled, len(stepping.step_games.signatures), len(stepping.reset_games.signatures))
+print(compiled, len(step.step_games.signatures), len(step.reset_games.signatures))
 """
 
 

@@ -366,7 +366,7 @@ def test_processes_that_add_at_once_get_every_name_once(store):
 
 STOPPED = """
 import os, sys, numpy as np
-from territorial.league import SnapshotStore, store
+from territorial.snapshots import store
 from tests.league.support import manifest
 
 def stop(path, pieces):
@@ -375,7 +375,7 @@ def stop(path, pieces):
 
 done = store._write
 store._write = lambda path, pieces: (stop if path.name == sys.argv[2] else done)(path, pieces)
-SnapshotStore(sys.argv[1]).add("main", {"w": np.ones(4)}, manifest())
+store.SnapshotStore(sys.argv[1]).add("main", {"w": np.ones(4)}, manifest())
 """
 
 

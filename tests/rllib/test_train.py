@@ -54,8 +54,9 @@ SMALL = [
 
 INJECTED = """
 import errno, os, signal, sys
-from rllib_adapters import league, run, train_command
-from territorial.league import checkpoints
+from rllib_adapters.league import callback
+from rllib_adapters.train import cli as train_command, run
+from territorial.snapshots import checkpoints
 
 what, where, name, when, count, *arguments = sys.argv[1:]
 owner, left = eval(where), int(count)
@@ -183,9 +184,9 @@ MOMENTS = {
     "when a checkpoint is not sealed": ("checkpoints", "_seal", "before", 2),
     "when it is sealed and has another name": ("checkpoints", "_seal", "after", 2),
     "when it is complete and older ones are there": ("checkpoints.Checkpoints", "_remove", "before", 1),
-    "when what no checkpoint needs is not removed": ("league.LeagueKeeper", "clean", "before", 3),
-    "before the weights of a frozen copy are kept": ("league.SnapshotStore", "add", "before", 2),
-    "when they are and no checkpoint has it": ("league.SnapshotStore", "add", "after", 2),
+    "when what no checkpoint needs is not removed": ("callback.LeagueKeeper", "clean", "before", 3),
+    "before the weights of a frozen copy are kept": ("callback.SnapshotStore", "add", "before", 2),
+    "when they are and no checkpoint has it": ("callback.SnapshotStore", "add", "after", 2),
     "when a line is logged of which there is no checkpoint": ("run._Log", "add", "after", 2),
 }
 
