@@ -2,7 +2,7 @@
 
 The ``territorial.league.League`` says who plays the next game, hears how games ended, and when a copy is due;
 the copies' weights are in a ``SnapshotStore``. Everything that is needed to go on is in one folder: run it
-again with the same ``--folder`` and it goes on where it was. Needs PyTorch, and openskill for ratings.
+again with the same ``--run`` and it goes on where it was. Needs PyTorch, and openskill for ratings.
 
     python examples/torch_league.py --run runs/small                   some minutes on two cores
     python examples/torch_league.py --run runs/small --iterations 40   resume

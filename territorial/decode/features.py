@@ -35,11 +35,11 @@ class FeatureDecoder(WritableArrays):
     ========  ===============  ====================================================================
     part      length           content
     ========  ===============  ====================================================================
-    globals   G                the columns of ``obs_layout.GLOBALS``
-    players   P * C            all columns of ``obs_layout.PLAYERS`` for each player in ego order:
+    globals   G                the columns of ``observation.layout.GLOBALS``
+    players   P * C            all columns of ``observation.layout.PLAYERS`` for each player in ego order:
                                the agent itself, then the seats that follow its own
     borders   (P + 1) * (B+4)  for neutral land, then each player in ego order: all columns of
-                               ``obs_layout.BORDERS`` from the agent to that owner, then front,
+                               ``observation.layout.BORDERS`` from the agent to that owner, then front,
                                pool, log_pool and taken from that owner to the agent
     ========  ===============  ====================================================================
 

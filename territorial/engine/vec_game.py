@@ -661,7 +661,7 @@ class VecGame:
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
         """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
 
-        Bit planes of the blocked cells and of those of them that are water; see ``obs_layout.ARRAYS``.
+        Bit planes of the blocked cells and of those of them that are water: ``observation.layout.ARRAYS``.
         """
         return self._page(k).terrain
 

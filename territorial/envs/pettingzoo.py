@@ -60,10 +60,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                   (F, B, H, ceil(W/8))               owner codes: docs/observation.md
     .             ``terrain``: uint8                 bit planes of blocked cells and of water
                   (2, H, ceil(W/8))
-    .             ``players``: float32 (P, C)        one row per seat, by ``obs_layout.PLAYERS``
-    .             ``borders``: float32               one matrix per column of ``obs_layout.BORDERS``,
+    .             ``players``: float32 (P, C)        one row per seat, by ``observation.layout.PLAYERS``
+    .             ``borders``: float32               one matrix per column of ``observation.layout.BORDERS``,
                   (K, P + 1, P + 1)                  from player to owner, by owner codes
-    .             ``globals``: float32 (G,)          by ``obs_layout.GLOBALS``
+    .             ``globals``: float32 (G,)          by ``observation.layout.GLOBALS``
     .             ``seat``: int32 (1,)               who looks, 1..P: all else is the same for all agents
                                                      and turned to its view by ``decode.*.Decoder``
     ``features``  ``observation``: float32 (N,)      everything but the board as numbers of about 0..1,
