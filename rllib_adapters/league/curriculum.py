@@ -104,8 +104,8 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
     if draws_snapshots and not has_pool:
         raise ValueError(
-            "the new league draws snapshots, but the algorithm was configured without a "
-            "store; pass store to configure_league"
+            "the new league draws snapshots, but the algorithm was configured without a store; "
+            "use configure(..., store=...)"
         )
     unknown = [name for name in learners_of(wanted.table) if name not in specs]
     if unknown:
