@@ -189,7 +189,7 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
         algorithm.stop()
     (tmp_path / "store").rename(tmp_path / "moved")
     with pytest.raises(
-        FileNotFoundError, match=r"store is not there; if it was moved, .*\(path, store=folder"
+        FileNotFoundError, match=r"store does not exist; if it was moved, .*\(path, store=folder"
     ):
         Algorithm.from_checkpoint(path)
     with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is not in .*; if it was moved"):

@@ -202,7 +202,7 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray)
         assert store.manifest("probe-1").architecture == "FeatureModule"
         assert store.manifest("probe-1").settings == {"width": 5}
         with pytest.raises(
-            ValueError, match="module is 'pool'; those that learn are main, rival, scout, probe"
+            ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
         ):
             freeze(algorithm, store, "pool-1", module="pool")
         set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
