@@ -137,7 +137,11 @@ def test_an_environment_may_be_configured_by_a_file():
     [
         ({"config": {"hight": 32}}, TypeError, "hight"),
         ({"config": 3}, TypeError, "config is 3; it must be a territorial.GameConfig, or its fields"),
-        ({"bots": [3]}, TypeError, "bots has the entry 3; it must be a territorial.bots.PythonBot, or 'module:Class'"),
+        (
+            {"bots": [3]},
+            TypeError,
+            "bots has the entry 3; it must be a territorial.bots.PythonBot, or 'module:Class'",
+        ),
         ({"league": {"groups": [], "seats": 3}}, ValueError, "a league table has the field 'seats'; it must"),
     ],
 )
