@@ -28,7 +28,7 @@ import numpy as np
 import territorial
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.replay import Player
+from territorial.replay import ReplayPlayer
 
 LARGEST = 65_536
 VERIFY = 1.0
@@ -164,10 +164,10 @@ def measure(replay: territorial.Replay) -> dict[str, Any]:
     """Return the size of a replay, and medians of what it takes to do things with it."""
     data = replay.to_bytes()
     replay.verify()
-    player, rng = Player(replay), np.random.default_rng(0)
+    player, rng = ReplayPlayer(replay), np.random.default_rng(0)
     wanted = rng.integers(0, replay.num_ticks + 1, SEEKS).tolist()
     seeks = [milliseconds(lambda tick=tick: player.seek(tick)) for tick in wanted]
-    first = [milliseconds(lambda: Player(replay).seek(replay.num_ticks)) for _ in range(REPEATS)]
+    first = [milliseconds(lambda: ReplayPlayer(replay).seek(replay.num_ticks)) for _ in range(REPEATS)]
     num_frames = sum(1 for _ in replay.frames(every=10))
     return {
         "ticks": replay.num_ticks,
