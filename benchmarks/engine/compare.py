@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import binom
+
 ROOT = Path(__file__).resolve().parents[2]
 GOALS = Path(__file__).parents[1] / "goals.toml"
 PARTS = Path(__file__).with_name("parts.py")
@@ -121,17 +123,35 @@ def tell(what: str) -> None:
 
 
 def ratios(olds: Sequence[dict[str, float]], news: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Return, by part, the medians of both and the ratio: the median over rounds of new over old."""
+    """Return, by part, the medians of both and the ratio: the median over rounds of new over old.
+
+    ``low`` and ``high`` are the 95 % interval of the ratio, see ``interval_of_median``.
+    """
     rows = {}
     for part in news[0]:
         if part in olds[0]:
             pairs = [(old[part], new[part]) for old, new in zip(olds, news, strict=True)]
+            found = [new / old for old, new in pairs]
+            low, high = interval_of_median(found)
             rows[part] = {
                 "old_us": statistics.median(old for old, _ in pairs),
                 "new_us": statistics.median(new for _, new in pairs),
-                "ratio": statistics.median(new / old for old, new in pairs),
+                "ratio": statistics.median(found),
+                "low": low,
+                "high": high,
             }
     return rows
+
+
+def interval_of_median(numbers: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the median, by the sign test; of fewer than 6 numbers, their range.
+
+    It makes no assumption on how the numbers are distributed: W. Conover, "Practical Nonparametric
+    Statistics", 3rd edition, 3.2.
+    """
+    dropped = max(0, int(binom.ppf(0.025, len(numbers), 0.5)) - 1)
+    ordered = sorted(numbers)
+    return ordered[dropped], ordered[-1 - dropped]
 
 
 def slower_parts(rows: dict[str, dict[str, float]], limit: float) -> list[str]:
@@ -149,10 +169,13 @@ def are_different(olds: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]
 
 def table(rows: dict[str, dict[str, float]], goals: dict[str, float], old: str, new: str) -> str:
     """Return the figures as text."""
-    lines = [f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6} {'goal':>6}   old: {old}, new: {new}"]
+    head = f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6}   {'95 %':11} {'goal':>6}"
+    lines = [f"{head}   old: {old}, new: {new}"]
     for part, row in rows.items():
         goal = f"{goals[part]:6.1f}" if part in goals else ""
-        lines.append(f"{part:48} {row['old_us']:9.2f} {row['new_us']:9.2f} {row['ratio']:6.2f} {goal}")
+        interval = f"{row['low']:5.2f}-{row['high']:.2f}"
+        times = f"{row['old_us']:9.2f} {row['new_us']:9.2f} {row['ratio']:6.2f}"
+        lines.append(f"{part:48} {times}   {interval:11} {goal}")
     return "\n".join(lines)
 
 

@@ -15,9 +15,16 @@ def test_a_part_that_became_slower_is_named_and_the_others_are_not():
     olds = [{"steps": 10.0, "reset": 50.0}] * 3
     news = [{"steps": 13.5, "reset": 60.0}, {"steps": 13.4, "reset": 49.0}, {"steps": 12.0, "reset": 90.0}]
     rows = compare.ratios(olds, news)
-    assert rows["steps"] == {"old_us": 10.0, "new_us": 13.4, "ratio": pytest.approx(1.34)}
+    wanted = {"old_us": 10.0, "new_us": 13.4, "ratio": 1.34, "low": 1.2, "high": 1.35}
+    assert rows["steps"] == pytest.approx(wanted)
     assert compare.slower_parts(rows, 1.3) == ["steps"]
     assert compare.slower_parts(rows, 1.35) == []
+
+
+def test_the_interval_of_a_median_leaves_out_what_the_sign_test_allows():
+    assert compare.interval_of_median(range(9)) == (1, 7)  # 2 * P(0 or 1 heads of 9) = 3.9 %
+    assert compare.interval_of_median(range(5)) == (0, 4)
+    assert compare.interval_of_median(range(20)) == (5, 14)  # 2 * P(5 heads or fewer of 20) = 4.1 %
 
 
 def test_a_part_that_the_old_revision_did_not_have_is_left_out():
