@@ -207,6 +207,14 @@ def _entries(block: str) -> dict[str, int]:
 _ENTRIES: dict[str, dict[str, int]] = {block: _entries(block) for block in BLOCKS}
 CLOCK, PLAYERS, LEDGER = _ENTRIES["clock"], _ENTRIES["players"], _ENTRIES["ledger"]
 PAIRS, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
+_PLACES: dict[str, tuple[int, int | None]] = {
+    field.name: (
+        list(BLOCKS).index(field.block),
+        None if BLOCKS[field.block].is_field else _ENTRIES[field.block][field.name],
+    )
+    for field in FIELDS
+}
+"""Which block of a state each field is in, and which entry of it; None: it is the whole block."""
 
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
 MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
@@ -310,11 +318,11 @@ def _zeros(block: FieldBlock, num_games: int, sizes: Mapping[str, int]) -> npt.N
 
 def view(state: State, name: str) -> npt.NDArray[Any]:
     """Return the named field of all games as a view, the game axis first."""
-    if name not in _BY_NAME:
-        raise AttributeError(f"a game has no field {name!r}; it has {', '.join(_BY_NAME)}")
-    block = BLOCKS[_BY_NAME[name].block]
-    array: npt.NDArray[Any] = getattr(state, block.name)
-    return array if block.is_field else array[:, _ENTRIES[block.name][name]]
+    if name not in _PLACES:
+        raise AttributeError(f"a game has no field {name!r}; it has {', '.join(_PLACES)}")
+    place, entry = _PLACES[name]
+    array: npt.NDArray[Any] = state[place]
+    return array if entry is None else array[:, entry]
 
 
 def state_bytes(state: State) -> int:
