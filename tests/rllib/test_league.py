@@ -192,7 +192,7 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
         FileNotFoundError, match=r"store does not exist; if it was moved, .*\(path, store=folder"
     ):
         Algorithm.from_checkpoint(path)
-    with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is not in .*; if it was moved"):
+    with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is missing in .*; if it was moved"):
         Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
