@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +24,28 @@ class Recording(Protocol):
     """What is read of a ``Replay``."""
 
     @property
-    def config(self) -> GameConfig: ...  # noqa: D102 - as in Replay, all of them
+    def config(self) -> GameConfig:
+        """Rules, size and map of the game."""
+
     @property
-    def seed(self) -> int: ...  # noqa: D102
+    def seed(self) -> int:
+        """Seed of the game."""
+
     @property
-    def seats(self) -> tuple[str, ...]: ...  # noqa: D102
+    def seats(self) -> tuple[str, ...]:
+        """P names, one per seat: "agent", "external" or a bot."""
+
     @property
-    def num_ticks(self) -> int: ...  # noqa: D102
+    def num_ticks(self) -> int:
+        """Ticks played."""
+
     @property
-    def launches(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
+    def launches(self) -> npt.NDArray[np.int32]:
+        """(N, 4): tick, seat 1..P, owner code of the target 0..P, 1024ths of the balance."""
+
     @property
-    def launch_ticks(self) -> npt.NDArray[Any]: ...  # noqa: D102
+    def launch_ticks(self) -> npt.NDArray[np.int32]:
+        """(N,): the tick of every launch, ascending."""
 
 
 def begin(replay: Recording) -> VecGame:
