@@ -33,7 +33,6 @@ import numpy as np
 import territorial
 from benchmarks.engine.scaling import LIFE, spread_out
 from territorial.cli.machine import machine, versions
-from territorial.engine import step as stepping
 from territorial.engine.step import Batch, step_game
 from territorial.jit.bound_arguments import Held, arguments_of
 from territorial.jit.decorators import kernel
@@ -49,7 +48,7 @@ SECONDS = 0.1
 
 @kernel
 def step_unboxed_every_time(batch: Batch) -> None:
-    """Do what ``stepping.step_games`` does, with arguments as numba takes them."""
+    """Do what ``step.step_games`` does, with arguments as numba takes them."""
     k = take(batch.queues, batch.thread)
     while k >= 0:
         step_game(batch, k)
@@ -94,9 +93,8 @@ class UnboxedEveryTime(territorial.VecGame):
     """Plain arguments, and so code for any size."""
 
     def _step_all(self) -> None:
-        if self._batches is None:
+        if not hasattr(self, "_plain"):
             self._plain = self._batch(0)
-            self._batches = []
         refill(self._crew.queues)
         step_unboxed_every_time(self._plain)
 
@@ -105,8 +103,7 @@ class Sleeping(territorial.VecGame):
     """Threads that sleep on a queue of Python's; they take games from queues."""
 
     def _step_all(self) -> None:
-        if self._batches is None:
-            self._batches = [Held(self._batch(i), stepping.hold_batch) for i in range(len(self._works))]
+        if not hasattr(self, "_jobs"):
             self._bounds = np.linspace(0, self.num_games, len(self._works) + 1).astype(int).tolist()
             self._jobs: list[SimpleQueue[bool]] = [SimpleQueue() for _ in self._works[1:]]
             self._done: SimpleQueue[bool] = SimpleQueue()
@@ -122,7 +119,7 @@ class Sleeping(territorial.VecGame):
             self._done.get()
 
     def _play(self, i: int) -> None:
-        step_queues(self._batches[i])
+        step_queues(self._bind().held[i])
 
     def _serve(self, i: int, jobs: SimpleQueue[bool]) -> None:
         while jobs.get():
@@ -134,7 +131,7 @@ class FixedParts(Sleeping):
     """The same, but each has its part of the games."""
 
     def _play(self, i: int) -> None:
-        step_range(self._batches[i], self._bounds[i], self._bounds[i + 1])
+        step_range(self._bind().held[i], self._bounds[i], self._bounds[i + 1])
 
 
 def bots_alone(kind: type, num_games: int, num_threads: int) -> Callable[[], Any]:

@@ -219,27 +219,17 @@ def episode_seeds(batch_seed: Any, episodes: Any, seeds: Any) -> None:
 
 
 @kernel
-def reset_games(
-    state: State,
-    params: Params,
-    work: Work,
-    bank: MapBank,
-    buffers: Buffers,
-    seeds: Any,
-    episodes: Any,
-    is_observed: int,
-    queues: Any,
-    thread: int,
-) -> None:
+def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> None:
     """Reset the games in ``queues``; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
-    k = take(queues, thread)
+    batch = arguments_of(held)
+    k = take(queues, batch.thread)
     while k >= 0:
-        game = game_of(state, k)
+        game = game_of(batch.state, k)
         game.clock[EPISODE] = episodes[k]
-        start(game, params, work, bank, seating_of(state, k), seeds[k], k)
-        if is_observed != 0:
-            observe_anew(game, params, work, buffers, k)
-        k = take(queues, thread)
+        start(game, batch.params, batch.work, batch.bank, seating_of(batch.state, k), seeds[k], k)
+        if batch.options.is_observed != 0:
+            observe_anew(game, batch.params, batch.work, batch.buffers, k)
+        k = take(queues, batch.thread)
 
 
 @kernel
@@ -268,10 +258,11 @@ def position_of(state: State, k: int, position: Position) -> None:
 
 
 @kernel
-def observe_games(state: State, params: Params, work: Work, buffers: Buffers, first: int, end: int) -> None:
+def observe_games(held: Held[Batch], first: int, end: int) -> None:
     """Observe the games [first, end) as they stand."""
+    batch = arguments_of(held)
     for k in range(first, end):
-        observe_anew(game_of(state, k), params, work, buffers, k)
+        observe_anew(game_of(batch.state, k), batch.params, batch.work, batch.buffers, k)
 
 
 @kernel

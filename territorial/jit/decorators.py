@@ -119,9 +119,9 @@ def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], compiled.overloads[types].entry_point)
 
 
-def is_loaded(compiled: Any) -> bool:
-    """Return whether a kernel has machine code, for arguments of some types, in this process."""
-    return not JIT_ENABLED or bool(compiled.overloads)
+def entry_for(compiled: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return ``entry_of`` for arguments of the types that these have."""
+    return entry_of(compiled, *map(numba.typeof, arguments)) if JIT_ENABLED else entry_of(compiled)
 
 
 if JIT_ENABLED:

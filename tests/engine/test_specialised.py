@@ -129,7 +129,7 @@ def test_every_size_has_it_once_it_is_compiled():
         game = VecGame(config, 2, observe=False, **options)
         game.reset()
         game.step()
-        assert game.is_specialized == (game._batches[0].type == type_for(config))
+        assert game.is_specialized == (game._stepping[1][0].type == type_for(config))
         return game.is_specialized
 
     little = GameConfig(height=40, width=40, num_players=3)
