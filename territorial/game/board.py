@@ -17,6 +17,7 @@ blocks, 64 to a word.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,10 +97,13 @@ def zeroed_words(shape: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     return aligned_zeros(shape, np.uint64, starts_at=1)
 
 
+@cache
 def all_blocks(height: int) -> npt.NDArray[np.uint64]:
     """Return the set of all blocks of one strip of ``height`` rows, uint64 (groups,)."""
     is_block = np.arange(STRIP_BITS * num_groups(height)) < num_blocks(height)
-    return np.packbits(is_block, bitorder="little").view("<u8")
+    blocks: npt.NDArray[np.uint64] = np.packbits(is_block, bitorder="little").view("<u8")
+    blocks.flags.writeable = False
+    return blocks
 
 
 # ---- blocks --------------------------------------------------------------------------------------

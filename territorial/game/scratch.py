@@ -102,7 +102,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         listed=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
         others=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
         near=aligned_zeros((room, EIGHT), np.uint64),
-        all_blocks=all_blocks(config.height),
+        all_blocks=all_blocks(config.height).copy(),
         log_entries=np.zeros((strips, logged and num_groups(config.height), STRIP_BITS), np.int64),
         log_length=np.zeros(1, np.int64),
         log_blocks=np.zeros((logged, 3), np.int64),
