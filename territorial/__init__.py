@@ -11,8 +11,9 @@ from territorial._version import __version__
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import RULES_VERSION
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import LINEUPS, LineUp
-from territorial.engine.vec_game import SavedGame, VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
 from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec

@@ -80,7 +80,7 @@ def play(part: str, games: int, side: int, times: int, *, specialize: bool) -> N
 
 def count_step(game: territorial.VecGame, games: int) -> None:
     """Call the compiled step for no games, then for all, each between the signals of a count."""
-    (held,) = game._stepping[1] if hasattr(game, "_stepping") else game._batches
+    (held,) = game._compiled()._step[1] if hasattr(game, "_compiled") else game._batches
     step_games = found("entry_of")(found("step_games"), held.type)
     queues, posts = game._crew.queues, game._crew.posts
     next_game, state, called = found("NEXT"), found("STATE"), found("CALLED")

@@ -33,6 +33,7 @@ import numpy as np
 import territorial
 from benchmarks.engine.scaling import LIFE, spread_out
 from territorial.cli.machine import machine, versions
+from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import Batch, step_game
 from territorial.jit.bound_arguments import Held, arguments_of
 from territorial.jit.decorators import kernel
@@ -76,17 +77,17 @@ def step_range(held: Held[Batch], first: int, end: int) -> None:
 class AnySize(territorial.VecGame):
     """Code for any size of board."""
 
-    @property
-    def is_specialized(self) -> bool:
-        return False
+    def _compiled(self) -> CompiledCalls:
+        self._specialize = False
+        return super()._compiled()
 
 
 class OneSize(territorial.VecGame):
     """Code for one size of board."""
 
-    @property
-    def is_specialized(self) -> bool:
-        return True
+    def _compiled(self) -> CompiledCalls:
+        self._specialize = True
+        return super()._compiled()
 
 
 class UnboxedEveryTime(territorial.VecGame):
@@ -119,7 +120,7 @@ class Sleeping(territorial.VecGame):
             self._done.get()
 
     def _play(self, i: int) -> None:
-        step_queues(self._bind().held[i])
+        step_queues(self._compiled().held[i])
 
     def _serve(self, i: int, jobs: SimpleQueue[bool]) -> None:
         while jobs.get():
@@ -131,7 +132,7 @@ class FixedParts(Sleeping):
     """The same, but each has its part of the games."""
 
     def _play(self, i: int) -> None:
-        step_range(self._bind().held[i], self._bounds[i], self._bounds[i + 1])
+        step_range(self._compiled().held[i], self._bounds[i], self._bounds[i + 1])
 
 
 def bots_alone(kind: type, num_games: int, num_threads: int) -> Callable[[], Any]:

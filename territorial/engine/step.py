@@ -233,21 +233,22 @@ def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> No
 
 
 @kernel
-def play_launches(state: State, params: Params, work: Work, launches: Any, until: int, k: int) -> None:
+def play_launches(held: Held[Batch], launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
     ``launches``: int64 (N, 4), a table of launches (territorial.game.launches) in the order of ticks, all on
     the decision grid and none before the tick at which the game stands. What is derived from the state is
     derived again, so that a caller may have written to the arrays.
     """
-    game = game_of(state, k)
+    batch = arguments_of(held)
+    game = game_of(batch.state, k)
     derive(game)
     first = 0
     while game.clock[TICK] < until and game.clock[OVER] == 0:
         end = first
         while end < len(launches) and launches[end, LAUNCH_TICK] == game.clock[TICK]:
             end += 1
-        tick(game, params, work, LaunchList(launches, first, end))
+        tick(game, batch.params, batch.work, LaunchList(launches, first, end))
         first = end
 
 
@@ -284,10 +285,11 @@ def find_bad_action(actions: Any, num_targets: int) -> int:
 
 
 @kernel
-def place_position(state: State, params: Params, work: Work, owner: Any, k: int) -> None:
+def place_position(held: Held[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
-    game = game_of(state, k)
-    prepare_bots(game, seating_of(state, k))
+    batch = arguments_of(held)
+    game, params = game_of(batch.state, k), batch.params
+    prepare_bots(game, seating_of(batch.state, k))
     for code in range(game.planes.shape[0]):
         clear_cells(cells_of(game, code))
         game.land[code] = 0

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import operator
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import renamed
-from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig, make_params
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -23,37 +21,40 @@ from territorial.config.validation import hint, suggests_keywords, true_or_false
 from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
-    FRACTION_UNIT,
     LARGEST_SEED,
-    LARGEST_TROOPS,
-    MAX_SIDE,
-    NUM_FRACTIONS,
 )
 from territorial.engine import step
+from territorial.engine.checks import (
+    check_may_play,
+    check_on_grid,
+    checked_game,
+    checked_launch_table,
+    checked_launches,
+    checked_seeds,
+    copy_actions,
+)
+from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
+from territorial.engine.positions import checked_position, fronts_of, write_numbers, write_peaks
 from territorial.engine.python_bots import Guests
+from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
 from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.engine.step import Batch, Options, StepResults, allocate_results
 from territorial.files.unpickling import all_writable
-from territorial.game.launches import LAUNCH_TICK
 from territorial.game.scratch import make_work, named_arrays
 from territorial.game.state import (
     FIELDS,
-    SEATING,
     Position,
     State,
     allocate,
     allocate_positions,
-    check_blocks,
     digest,
     field_line,
     state_bytes,
     view,
 )
 from territorial.jit import warmup
-from territorial.jit.bound_arguments import Held, type_of
-from territorial.jit.decorators import JIT_ENABLED, entry_for, is_ready
 from territorial.jit.thread_pool import Crew, queues_of
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 from territorial.observation.tables import (
@@ -64,17 +65,13 @@ from territorial.observation.tables import (
     restore_frames,
 )
 
-NEXT_ONES = ("next_seats", "next_troops", "next_interval")
-"""Fields that say how a game begins next time."""
 Autoreset = Literal["same_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_actions", "_seed", "_atlas")
 """Attributes of a batch that steps write to: a pickle holds copies of them."""
-MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_bound", "_stepping")
+MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls")
 """Attributes that follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
-LARGEST_TICK = 2**40
-"""Largest tick at which a player of a position may step next."""
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -102,7 +99,7 @@ def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None
 def is_compiled(config: GameConfig) -> bool:
     """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
     try:
-        return VecGame(_on_one_map(config), 1, observe=False)._is_ready()
+        return VecGame(_on_one_map(config), 1, observe=False)._compiled().is_step_ready
     except ValueError:  # a board that has no room for all spawns
         return False
 
@@ -156,45 +153,6 @@ class Watcher(Protocol):
 
     def after_placing(self, k: int) -> None:
         """Game ``k`` was put into another position."""
-
-
-class SavedGame(NamedTuple):
-    """A copy of one game of a batch; any batch of the same config can resume it.
-
-    Args:
-        config_digest: ``GameConfig.hexdigest`` of the batch.
-        blocks: copies of the arrays of the state, one per field of ``territorial.game.state.State``.
-        older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
-        guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
-
-    """
-
-    config_digest: str
-    blocks: tuple[npt.NDArray[Any], ...]
-    older_frames: npt.NDArray[np.uint64]
-    guests: tuple[str, ...] = ()
-
-
-class BoundCalls:
-    """Compiled calls of a batch, for arguments that stay where they are: ``held``, one for each thread.
-
-    To unbox them takes 2 microseconds, and a game is reset in 30.
-    """
-
-    def __init__(self, batches: Iterable[Batch]) -> None:
-        self.held = [Held(batch, step.hold_batch) for batch in batches]
-
-    @cached_property
-    def reset_games(self) -> Callable[..., None]:
-        """``step.reset_games``, compiled."""
-        batch = self.held[0].arguments
-        seeds, episodes = batch.seed, np.zeros(1, np.int64)
-        return entry_for(step.reset_games, self.held[0], seeds, episodes, batch.queues)
-
-    @cached_property
-    def observe_games(self) -> Callable[..., None]:
-        """``step.observe_games``, compiled."""
-        return entry_for(step.observe_games, self.held[0], 0, 1)
 
 
 class GameArrays:
@@ -359,8 +317,7 @@ class VecGame:
         """
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
-        self._bound: BoundCalls | None = None
-        self._stepping: tuple[Callable[[Held[Batch]], None], list[Held[Batch]]] | None = None
+        self._calls: CompiledCalls | None = None
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -399,7 +356,7 @@ class VecGame:
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
         if seeds is not None:
-            game_seeds = self._check_seeds(seeds)
+            game_seeds = checked_seeds(seeds, self.num_games)
         else:
             game_seeds = np.zeros(self.num_games, np.uint64)
             step.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
@@ -409,9 +366,7 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
-        bound = self._bind()  # one thread compiles, and no other has to be waited for if that is interrupted
-        queues = self._crew.queues
-        self._crew.share(lambda thread: bound.reset_games(bound.held[thread], game_seeds, episodes, queues))
+        self._compiled().reset_games(self._crew, game_seeds, episodes)
         self._has_begun = True
         if self._watcher is not None:
             self._watcher.after_reset(range(self.num_games))
@@ -431,8 +386,7 @@ class VecGame:
         if self._atlas.has_own_maps:
             self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
         self._owner_is_current = False
-        bound = self._bind()
-        bound.reset_games(bound.held[0], seeds, episodes, queues_of(k, k + 1))
+        self._compiled().reset_some(queues_of(k, k + 1), seeds, episodes)
         if self._watcher is not None:
             self._watcher.after_reset([k])
 
@@ -468,10 +422,13 @@ class VecGame:
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
         self._need_reset()
-        checked = self._check_actions(actions)
-        if self._may_be_off_grid:
-            self._check_grid(actions)
-        self._guests.write_launches(self.blocks, self.config, checked)
+        if actions is None:
+            self._actions.fill(0)
+        else:
+            copy_actions(actions, self._actions)
+            if self._may_be_off_grid:
+                check_on_grid(self.blocks, self.config.decision_every)
+        self._guests.write_launches(self.blocks, self.config, self._actions)
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps and self.autoreset == "same_step":
             self._provide_next_maps()
@@ -498,8 +455,7 @@ class VecGame:
         self._need_reset()
         k = self._check_game(k)
         now = int(view(self.blocks, "tick")[k])
-        rows = self._check_launches(launches)
-        self._play(k, np.insert(rows, LAUNCH_TICK, now, axis=1), now + 1)
+        self._play(k, checked_launches(launches, self.config.num_players, now), now + 1)
 
     @_exclusive
     def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
@@ -514,21 +470,13 @@ class VecGame:
         k = self._check_game(k)
         now = int(view(self.blocks, "tick")[k])
         until = whole_number("until", until, now, self.config.max_ticks)
-        rows = self._check_launch_table(launches, now, until)
+        rows = checked_launch_table(launches, self.config.num_players, now, until)
         self._play(k, rows, until)
 
     def _play(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
         """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
-        now = int(view(self.blocks, "tick")[k])
-        if view(self.blocks, "over")[k]:
-            raise ValueError(f"game {k} is over since tick {now}; reset it first")
-        off_grid = rows[:, LAUNCH_TICK] % self.config.decision_every != 0
-        if off_grid.any():
-            raise ValueError(
-                f"launches are at tick {rows[off_grid.argmax(), LAUNCH_TICK]} of game {k}; they must be "
-                f"at a decision, a multiple of {self.config.decision_every} ticks"
-            )
-        step.play_launches(self.blocks, self._params, self._works[0], rows, until, k)
+        check_may_play(self.blocks, k, rows, self.config.decision_every)
+        self._compiled().play_launches(rows, until, k)
         self._refresh(k)
         if self._watcher is not None:
             self._watcher.after_play(k, rows)
@@ -569,26 +517,10 @@ class VecGame:
         """
         self._need_reset()
         k = self._check_game(k)
-        board = self._check_board(owner)
-        config = self.config
-        tick = whole_number("tick", tick, 0, config.max_ticks)
-        troops = self._check_per_seat("troops", troops, LARGEST_TROOPS)
-        peak = self._check_per_seat("peak", peak, MAX_SIDE**2)
-        next_step = self._check_per_seat("next_step", next_step, LARGEST_TICK)
-        checked_pools = self._check_pools({} if pools is None else pools)
-        get = {field.name: view(self.blocks, field.name)[k] for field in FIELDS}
-        for name in ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced"):
-            get[name][...] = 0
-        self.blocks.ledger[k] = 0
-        for name, value in {"tick": tick, "over": 0, "num_land": int((board != BLOCKED).sum())}.items():
-            view(self.blocks, name)[k] = value
-        get["alive"][1:], get["death_tick"][:] = 1, -1
-        get["troops"][1:] = config.starting_troops if troops is None else troops
-        get["next_step"][1:] = tick if next_step is None else next_step
-        for pair, amount in checked_pools.items():
-            get["pools"][pair] = amount
-        step.place_position(self.blocks, self._params, self._works[0], board, k)
-        get["peak"][1:] = get["land"][1:] if peak is None else peak
+        given = checked_position(self.config, owner, tick, troops, pools, peak, next_step)
+        write_numbers(given, self.config, self.blocks, k)
+        self._compiled().place_position(given.board, k)
+        write_peaks(given, self.blocks, k)
         self._refresh(k)
         if self._watcher is not None:
             self._watcher.after_placing(k)
@@ -613,23 +545,7 @@ class VecGame:
     @property
     def is_specialized(self) -> bool:
         """Whether steps are played by machine code for this size alone: ``specialize`` of the class."""
-        if not JIT_ENABLED:
-            return False
-        if self._stepping is not None:
-            _, held = self._stepping
-            return bool(held[0].type.given != held[0].type.arguments)
-        if self._specialize is not None:
-            return self._specialize
-        return is_ready(step.step_games, (self._type_of_batch(step.UNKNOWN_LENGTHS),))
-
-    def _is_ready(self) -> bool:
-        """Return whether a step need not wait for the compiler."""
-        unknown = step.UNKNOWN_LENGTHS if self.is_specialized else None
-        return is_ready(step.step_games, (self._type_of_batch(unknown),))
-
-    def _type_of_batch(self, unknown_lengths: Mapping[str, int] | None) -> Any:
-        """Return the type of what ``step.step_games`` is given, if it is not to know these lengths."""
-        return type_of(self._batch(0), unknown_lengths)
+        return self._compiled().is_specialized
 
     @property
     def observations(self) -> Observations:
@@ -655,12 +571,7 @@ class VecGame:
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool.
         """
         self._need_reset()
-        k = self._check_game(k)
-        config, sizes = self.config, view(self.blocks, "fronts")[k].copy()
-        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
-        needs = np.where(sizes > 0, np.maximum(1, layers - view(self.blocks, "pools")[k]), 0)
-        affordable = (view(self.blocks, "troops")[k] // config.need_divisor)[:, None]
-        return sizes, needs, (needs > 0) & (needs <= affordable)
+        return fronts_of(self.config, self.blocks, self._check_game(k))
 
     @property
     def has_begun(self) -> bool:
@@ -730,30 +641,13 @@ class VecGame:
         ``set_seats``), not to the saved game.
         """
         k = self._check_game(k)
-        if not isinstance(saved, SavedGame):
-            raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
-        if saved.config_digest != self._config_digest:
-            raise ValueError(
-                f"the saved game has the config {saved.config_digest}; this batch plays "
-                f"{self._config_digest}. Make a VecGame with the config of the saved game"
-            )
+        check_saved(saved, self._config_digest, self.blocks, self._guests.names)
         self._need_reset()
-        check_blocks(self.blocks, saved.blocks)
-        self._check_seats_of(saved)
-        older = saved.older_frames
-        if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
-            found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
-            raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
-        next_ones = {name: view(self.blocks, name)[k].copy() for name in NEXT_ONES}
-        blocks: tuple[npt.NDArray[Any], ...] = self.blocks
-        for block, kept in zip(blocks, saved.blocks, strict=True):
-            block[k] = kept
-        for name, values in next_ones.items():
-            view(self.blocks, name)[k] = values
+        write_game(saved, self.blocks, k)
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
-        boards, missing = self._buffers.boards, max(0, self.layout.frames - 1)
+        older, boards, missing = saved.older_frames, self._buffers.boards, max(0, self.layout.frames - 1)
         if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
             restore_frames(self._buffers, k, older[:missing])
         if self._watcher is not None:
@@ -832,21 +726,17 @@ class VecGame:
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _bind(self) -> BoundCalls:
-        """Return the compiled calls, with their arguments unboxed once."""
-        if self._bound is None:
-            self._bound = BoundCalls(self._batch(thread) for thread in range(len(self._works)))
-        return self._bound
+    def _compiled(self) -> CompiledCalls:
+        """Return the compiled calls for the arrays of this batch."""
+        if self._calls is None:
+            self._crew.retire()  # nobody is to watch for calls with what they were given before
+            batches = [self._batch(thread) for thread in range(len(self._works))]
+            self._calls = CompiledCalls(batches, self._specialize)
+        return self._calls
 
     def _step_all(self) -> None:
         """Play one step of all games with ``self._actions``."""
-        if self._stepping is None:
-            self._crew.retire()  # nobody is to watch for calls with what they were given before
-            held = self._bind().held
-            if self.is_specialized:
-                held = [Held(one.arguments, step.hold_batch, step.UNKNOWN_LENGTHS) for one in held]
-            self._stepping = entry_for(step.step_games, held[0]), held
-        self._crew.share_again(*self._stepping)
+        self._compiled().step_games(self._crew)
 
     def _batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
@@ -883,8 +773,7 @@ class VecGame:
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True
         if self.observes:
-            bound = self._bind()
-            bound.observe_games(bound.held[0], k, k + 1)
+            self._compiled().observe_games(k, k + 1)
 
     def _owner_codes(self) -> npt.NDArray[np.uint8]:
         if self._owner is None:
@@ -903,42 +792,7 @@ class VecGame:
             raise RuntimeError("no game has begun yet; call reset() first")
 
     def _check_game(self, k: Any) -> int:
-        """Return ``k`` as an int: a numpy scalar would compile kernels again, True would pick all games."""
-        wanted = f"this batch has the games 0 to {self.num_games - 1}"
-        try:
-            whole = operator.index(k)
-        except TypeError:
-            raise TypeError(f"game {k!r}: {wanted}") from None
-        if isinstance(k, bool):
-            raise TypeError(f"game {k!r}: {wanted}")
-        if not 0 <= whole < self.num_games:
-            raise IndexError(f"game {k}: {wanted}")
-        return whole
-
-    def _check_grid(self, actions: npt.ArrayLike | None) -> None:
-        ticks, over = view(self.blocks, "tick"), view(self.blocks, "over")
-        off_grid = (ticks % self.config.decision_every != 0) & (over == 0)
-        if actions is not None and off_grid.any():
-            k = int(off_grid.argmax())
-            raise ValueError(
-                f"game {k} is at tick {ticks[k]}, between two decisions (every "
-                f"{self.config.decision_every} ticks); step(None) plays until the next decision"
-            )
-
-    def _check_seats_of(self, saved: SavedGame) -> None:
-        """Raise ValueError unless the seat codes of a saved game mean the same here."""
-        seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
-        if seats.min() < 0 or seats.max() >= len(SEAT_NAMES) + len(self._guests.names):
-            raise ValueError(
-                f"the seats of the saved game hold codes {seats.min()} to {seats.max()}, "
-                "which are not all codes of bots"
-            )
-        known = max(0, int(seats.max()) + 1 - len(SEAT_NAMES))
-        if saved.guests[:known] != self._guests.names[:known]:
-            raise ValueError(
-                f"the saved game was played by the bots in Python {', '.join(saved.guests)}; this batch "
-                f"has {', '.join(self._guests.names) or 'none'}"
-            )
+        return checked_game(k, self.num_games)
 
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
         """Return the codes of ``seats``, whose bots in Python have one from now on."""
@@ -962,128 +816,6 @@ class VecGame:
     def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
         if self.end_when == "no_agents" and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
-
-    def _check_seeds(self, seeds: Iterable[int]) -> npt.NDArray[np.uint64]:
-        try:
-            listed = list(seeds)
-        except TypeError:
-            raise TypeError(f"seeds is {seeds!r}; it must be one seed per game") from None
-        values = [whole_number(f"seeds[{i}]", seed, 0, LARGEST_SEED) for i, seed in enumerate(listed)]
-        if len(values) != self.num_games:
-            raise ValueError(f"seeds has {len(values)} entries; this batch has {self.num_games} games")
-        return np.array(values, np.uint64)
-
-    def _check_actions(self, actions: npt.ArrayLike | None) -> npt.NDArray[np.int64]:
-        if actions is None:
-            self._actions.fill(0)
-            return self._actions
-        try:
-            array = np.asarray(actions)
-        except ValueError as error:
-            raise ValueError(f"actions is not an array: {error}") from None
-        expected = (self.num_games, self.config.num_players, 2)
-        if array.shape != expected:
-            raise ValueError(f"actions has shape {array.shape}; it must be {expected}: games, seats, 2")
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
-        np.copyto(self._actions, array, casting="unsafe")
-        targets = num_targets(self.config.num_players)
-        bad = step.find_bad_action(self._actions, targets)
-        if bad >= 0:
-            k, seat = divmod(bad, self.config.num_players)
-            raise ValueError(
-                f"actions[{k}, {seat}] is {array[k, seat].tolist()}; the first part must be from 0 to "
-                f"{targets - 1}, the second from 0 to {NUM_FRACTIONS - 1}"
-            )
-        return self._actions
-
-    def _check_launch_table(self, launches: npt.ArrayLike, now: int, until: int) -> npt.NDArray[np.int64]:
-        """Return ``launches`` as int64 (N, 4); ValueError names the first row that cannot be."""
-        table = np.asarray(launches)
-        if table.size == 0:
-            return np.zeros((0, 4), np.int64)
-        if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] != 4:
-            raise ValueError(
-                f"launches is an array of {table.dtype}, shape {table.shape}; it must hold whole numbers "
-                "(N, 4): tick, seat, target owner code, 1024ths"
-            )
-        rows = np.array(table, np.int64, order="C")
-        players = self.config.num_players
-        low, high = (now, 1, 0, 1), (until - 1, players, players, FRACTION_UNIT)
-        is_wrong = ((rows < low) | (rows > high)).any(axis=1)
-        if is_wrong.any():
-            i = int(is_wrong.argmax())
-            raise ValueError(f"launches[{i}] is {rows[i].tolist()}; it must be from {low} to {high}")
-        falls = np.diff(rows[:, LAUNCH_TICK]) < 0
-        if falls.any():
-            i = int(falls.argmax()) + 1
-            raise ValueError(
-                f"launches[{i}] is at tick {rows[i, LAUNCH_TICK]}, before the previous launch; "
-                "ticks must not fall"
-            )
-        return rows
-
-    def _check_launches(self, launches: Iterable[tuple[int, int, int]]) -> npt.NDArray[np.int64]:
-        players = self.config.num_players
-        wanted = "(seat, target owner code, 1024ths)"
-        try:
-            rows = [tuple(entry) for entry in launches]
-        except TypeError:
-            raise TypeError(f"launches is {launches!r}; it must be a list of {wanted}") from None
-        ranges = (("seat", 1, players), ("target", 0, players), ("fraction", 1, FRACTION_UNIT))
-        for entry in rows:
-            if len(entry) != 3:
-                raise ValueError(f"launch {entry!r}: it must be {wanted}")
-            for value, (name, low, high) in zip(entry, ranges, strict=True):
-                whole_number(f"{name} of launch {tuple(entry)!r}", value, low, high)
-        return np.array(rows, np.int64).reshape(-1, 3)
-
-    def _check_per_seat(self, name: str, values: Any, largest: int) -> list[int] | None:
-        players = self.config.num_players
-        if values is None:
-            return None
-        try:
-            listed = list(values)
-        except TypeError:
-            raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
-        if len(listed) != players:
-            raise ValueError(f"{name} has {len(listed)} entries; it needs {players}")
-        return [
-            whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)
-        ]
-
-    def _check_pools(self, pools: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-        if not isinstance(pools, Mapping):
-            raise TypeError(f"pools is {pools!r}; it must map (seat, target) to troops")
-        players, checked = self.config.num_players, {}
-        for pair, amount in pools.items():
-            if not isinstance(pair, tuple) or len(pair) != 2:
-                raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
-            p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, players)
-            target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, players)
-            if p == target:
-                raise ValueError(f"pools[{pair}] is {amount}; seat and target must differ")
-            checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
-        return checked
-
-    def _check_board(self, owner: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        board = np.asarray(owner)
-        if board.dtype.kind not in "iu":
-            raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
-        if board.shape != (self.config.height, self.config.width):
-            raise ValueError(
-                f"owner has shape {board.shape}; it must be {(self.config.height, self.config.width)}"
-            )
-        is_code = (board == BLOCKED) | ((board >= 0) & (board <= self.config.num_players))
-        if not is_code.all():
-            row, column = np.argwhere(~is_code)[0].tolist()
-            raise ValueError(
-                f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
-                f"{self.config.num_players}, or {BLOCKED}"
-            )
-        if (board == BLOCKED).all():
-            raise ValueError(f"owner holds only {BLOCKED}; a board must have land")
-        return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
 
 
 def _assign(

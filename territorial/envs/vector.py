@@ -16,8 +16,9 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import suggests_keywords
 from territorial.constants import AGENT_CODE
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
-from territorial.engine.vec_game import SavedGame, VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from territorial._moved import renamed
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import EXTERNAL
-from territorial.engine.vec_game import SavedGame, VecGame
+from territorial.engine.vec_game import VecGame
 from territorial.replay.errors import DivergedError, ReplayError
 
 SNAPSHOT_EVERY = 256

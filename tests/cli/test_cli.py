@@ -22,7 +22,7 @@ from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned, round_step
 from territorial.engine import step as stepping
-from territorial.engine import vec_game as engine
+from territorial.engine import compiled_calls
 from territorial.engine.seats import shown_names
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup
@@ -273,14 +273,14 @@ def test_info_tells_the_config_that_options_give(capsys):
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
 def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: asked.append(types[0]))
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: asked.append(types[0]))
     assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
     for_one_size, for_all_sizes = asked
     assert for_one_size != for_all_sizes
-    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: types[0] == for_all_sizes)
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == for_all_sizes)
     for size in ([], ["--height", "64"]):
         assert json.loads(run(capsys, "info", *size, "--json")[1])["is_compiled"]
-    monkeypatch.setattr(engine, "is_ready", lambda kernel, types: types[0] == for_one_size)
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == for_one_size)
     assert json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
     assert not json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played

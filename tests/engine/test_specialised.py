@@ -8,7 +8,7 @@ from numba import types
 
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.engine import step as stepping
-from territorial.engine import vec_game as engine
+from territorial.engine import compiled_calls
 from territorial.engine.vec_game import compile_steps
 from territorial.jit.bound_arguments import type_of
 from territorial.jit.decorators import JIT_ENABLED, is_ready
@@ -129,7 +129,7 @@ def test_every_size_has_it_once_it_is_compiled():
         game = VecGame(config, 2, observe=False, **options)
         game.reset()
         game.step()
-        assert game.is_specialized == (game._stepping[1][0].type == type_for(config))
+        assert game.is_specialized == (game._compiled().step_type == type_for(config))
         return game.is_specialized
 
     little = GameConfig(height=40, width=40, num_players=3)
@@ -142,9 +142,9 @@ def test_every_size_has_it_once_it_is_compiled():
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
 @pytest.mark.parametrize("config", [GameConfig(), GameConfig(height=48, width=40, num_players=3)])
 def test_no_size_is_compiled_for_itself_unless_somebody_asked_for_it(config, monkeypatch):
-    monkeypatch.setattr(engine, "is_ready", lambda *_: False)
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda *_: False)
     assert not VecGame(config, 2).is_specialized
-    monkeypatch.setattr(engine, "is_ready", lambda *_: True)
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda *_: True)
     assert VecGame(config, 2).is_specialized
 
 

@@ -1,0 +1,77 @@
+"""Saved games: copies of single games of a batch, taken and put back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.engine.seats import SEAT_NAMES
+from territorial.game.state import SEATING, State, check_blocks, view
+
+NEXT_ONES = ("next_seats", "next_troops", "next_interval")
+"""Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
+
+
+class SavedGame(NamedTuple):
+    """A copy of one game of a batch; any batch of the same config can resume it.
+
+    Args:
+        config_digest: ``GameConfig.hexdigest`` of the batch.
+        blocks: copies of the arrays of the state, one per field of ``territorial.game.state.State``.
+        older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
+        guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
+
+    """
+
+    config_digest: str
+    blocks: tuple[npt.NDArray[Any], ...]
+    older_frames: npt.NDArray[np.uint64]
+    guests: tuple[str, ...] = ()
+
+
+def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str, ...]) -> None:
+    """Raise TypeError or ValueError unless ``saved`` is a game that the batch of ``state`` can resume.
+
+    ``guests``: names of the bots in Python of that batch.
+    """
+    if not isinstance(saved, SavedGame):
+        raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
+    if saved.config_digest != config_digest:
+        raise ValueError(
+            f"the saved game has the config {saved.config_digest}; this batch plays "
+            f"{config_digest}. Make a VecGame with the config of the saved game"
+        )
+    check_blocks(state, saved.blocks)
+    _check_seats(saved, guests)
+    older = saved.older_frames
+    if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
+        found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
+        raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
+
+
+def write_game(saved: SavedGame, state: State, k: int) -> None:
+    """Put the arrays of a saved game into slot ``k``, all but ``NEXT_ONES``."""
+    next_ones = {name: view(state, name)[k].copy() for name in NEXT_ONES}
+    blocks: tuple[npt.NDArray[Any], ...] = state
+    for block, kept in zip(blocks, saved.blocks, strict=True):
+        block[k] = kept
+    for name, values in next_ones.items():
+        view(state, name)[k] = values
+
+
+def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
+    """Raise ValueError unless the seat codes of a saved game mean the same here."""
+    seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
+    lowest, highest = int(seats.min()), int(seats.max())
+    if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
+        raise ValueError(
+            f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"
+        )
+    known = max(0, highest + 1 - len(SEAT_NAMES))
+    if saved.guests[:known] != guests[:known]:
+        raise ValueError(
+            f"the saved game was played by the bots in Python {', '.join(saved.guests)}; this batch "
+            f"has {', '.join(guests) or 'none'}"
+        )
