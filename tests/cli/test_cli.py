@@ -21,8 +21,8 @@ from territorial import cli
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.poster import Thinned, round_step
-from territorial.engine import step as stepping
 from territorial.engine import compiled_calls
+from territorial.engine import step as stepping
 from territorial.engine.seats import shown_names
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup

@@ -7,8 +7,8 @@ import pytest
 from numba import types
 
 from territorial import LINEUPS, GameConfig, VecGame
-from territorial.engine import step as stepping
 from territorial.engine import compiled_calls
+from territorial.engine import step as stepping
 from territorial.engine.vec_game import compile_steps
 from territorial.jit.bound_arguments import type_of
 from territorial.jit.decorators import JIT_ENABLED, is_ready
