@@ -1,0 +1,200 @@
+"""Plays RLlib's environments in every mode, and writes down what each step returned: ``modes.json``.
+
+Run by hand, and only if a change of games, rewards or infos is wanted:
+``python -m tests.rllib.recorded_modes``.
+With beginnings of names of cases, such as ``corner``, it replaces these alone.
+"""
+
+import itertools
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from territorial import GameConfig
+from territorial.bots import PythonBot
+from territorial.constants import NUM_FRACTIONS
+from territorial.league import Group, LeagueTable
+from tests.recordings import Recording, record
+
+PATH = Path(__file__).parent / "modes.json"
+PLAYERS, GAMES = 5, 3
+MOST_STEPS = 60
+"""Of a game that does not end, as none should."""
+SMALL = {
+    "height": 20,
+    "width": 26,
+    "num_players": PLAYERS,
+    "decision_every": 25,
+    "max_ticks": 600,
+    "starting_troops": 1500,
+    "death_divisor": 2,
+    "defence_tenths": 2,
+    "win_percent": 80,
+    "map": "lakes",
+}
+"""A game in which players die early, and which may be won, or end without agents, or be cut."""
+
+
+class Drummer(PythonBot):
+    """A bot in Python that always takes neutral land."""
+
+    name, interval = "drummer-1", 50
+
+    def decide(self, view):
+        return np.where(view.fronts[:, 0] > 0, 0, -1), 400
+
+
+DRUMMER = Drummer()
+
+
+def table(*groups, shuffle=False):
+    """Return a table of groups, each the number of its seats and the players that may have them."""
+    return LeagueTable(
+        [Group(seats, dict.fromkeys(players, 1)) for seats, *players in groups], shuffle=shuffle
+    )
+
+
+SNAPSHOTS = ("snapshot:first", "snapshot:second")
+TABLES = {
+    "frozen": table((2, "trainable:main"), (2, *SNAPSHOTS, "bot:banker"), (1, "bot:besieger")),
+    "shuffled": table((1, "trainable:main"), (3, *SNAPSHOTS, "bot:metronome"), (1, DRUMMER), shuffle=True),
+    "two learn": table((1, "trainable:main"), (2, "trainable:other", *SNAPSHOTS), (2, "bot:opportunist")),
+}
+LATER = {
+    "frozen": table((2, "trainable:main"), (2, "snapshot:third"), (1, "bot:turtle")),
+    "shuffled": table((1, "trainable:main"), (3, "bot:banker"), (1, "snapshot:third"), shuffle=True),
+    "two learn": table((1, "trainable:main"), (2, "trainable:other"), (2, "bot:settler")),
+}
+"""What takes the place of each table in the middle."""
+SEATS = {"all": ["agent"] * PLAYERS, "some": ["agent", "besieger", "agent", DRUMMER, "metronome"]}
+MAPS = {"frozen": 1, "shuffled": 0, "two learn": 3, "all": 0, "some": 1}
+"""``num_maps``."""
+
+
+def options_of(who, end_when, max_steps):
+    """Return an ``env_config`` with every entry written out."""
+    players = {"seats": SEATS[who]} if who in SEATS else {"league": TABLES[who]}
+    config = GameConfig(**SMALL, num_maps=MAPS[who], rewards={"land": 1.0, "placement": 1.0})
+    return {"config": config, "frames": 2, "end_when": end_when, "max_steps": max_steps, **players}
+
+
+def choose(mask, rng):
+    """Return a legal action of a mask of two parts, end to end."""
+    what = int(rng.choice(np.flatnonzero(mask[:-NUM_FRACTIONS]))) if rng.random() < 0.6 else 0
+    return [what, int(rng.integers(NUM_FRACTIONS // 2, NUM_FRACTIONS)) if what else 0]
+
+
+def add_outcomes(recording, env):
+    """Add the games that are over, and have the environment forget them."""
+    recording.add("outcomes", [(game.players, game.places) for game in env.outcomes.take()])
+
+
+def single_case(who, end_when, max_steps, games=5):
+    """Play some games of the environment of RLlib's own runner, the last ones with another table."""
+    recording, rng = Recording(), np.random.default_rng(1)
+    env = TerritorialMultiAgentEnv(options_of(who, end_when, max_steps))
+    for i in range(games):
+        if i == 2 and who in LATER:
+            env.set_league(LATER[who])
+        shown, infos = env.reset(seed=61 if i in (0, 3) else None)
+        add_by_agent(recording, "shown", shown)
+        recording.add("infos", infos)
+        add_who_plays(recording, env)
+        recording.end()
+        for _ in range(MOST_STEPS):
+            actions = {agent: np.array(choose(seen["action_mask"], rng)) for agent, seen in shown.items()}
+            shown, *results = env.step(actions)
+            add_by_agent(recording, "shown", shown)
+            for label, result in zip(("rewards", "terminateds", "truncateds", "infos"), results, strict=True):
+                recording.add(label, result)
+            add_who_plays(recording, env)
+            add_outcomes(recording, env)
+            recording.end()
+            if not env.agents:
+                break
+    env.close()
+    return recording
+
+
+def add_by_agent(recording, label, shown):
+    """Add what agents see: one label a key."""
+    for agent, seen in shown.items():
+        for key, array in seen.items():
+            recording.add(f"{label}.{key}", agent)
+            recording.add(f"{label}.{key}", array)
+
+
+def add_who_plays(recording, env):
+    """Add who plays the game, and where it stands."""
+    recording.add("agents", env.agents)
+    recording.add("snapshots", sorted(env.snapshots))
+    recording.add("seats", env.game.seats_of(0))
+    recording.add("digest", env.game.digest(0))
+
+
+def batch_actions(env, rng):
+    """Return legal actions of all seats, by their own targets."""
+    bits = np.unpackbits(env.game.observations.masks, axis=-1, bitorder="little")[..., : PLAYERS + 2]
+    actions = np.zeros((GAMES, PLAYERS, 2), np.int64)
+    for k, seat in np.ndindex(GAMES, PLAYERS):
+        if rng.random() < 0.6:
+            actions[k, seat] = rng.choice(np.flatnonzero(bits[k, seat])), rng.integers(5, NUM_FRACTIONS)
+    return actions
+
+
+def add_batch(recording, env):
+    """Add who plays, and what is asked of the batch between steps."""
+    for name in ("learners", "frozen", "who"):
+        recording.add(name, getattr(env, name))
+    views = [(view.seed, view.episode, [str(player) for player in view.players]) for view in env.envs]
+    recording.add("views", views)
+    recording.add("snapshots", [sorted(view.snapshots) for view in env.envs])
+    recording.add("seats", [env.game.seats_of(k) for k in range(GAMES)])
+    recording.add("digests", [env.game.digest(k) for k in range(GAMES)])
+    for name, array in env.game.observations._asdict().items():
+        if not name.startswith("delta_"):
+            recording.add(f"seen.{name}", array)
+    add_outcomes(recording, env)
+
+
+def batch_case(who, end_when, max_steps, steps=50):
+    """Play the games of the batched runner; in the middle another table, and all games anew."""
+    recording, rng = Recording(), np.random.default_rng(2)
+    env = TerritorialBatchEnv(options_of(who, end_when, max_steps), GAMES, num_threads=1 + (who == "frozen"))
+    env.reset(seed=71)
+    add_batch(recording, env)
+    recording.end()
+    for i in range(steps):
+        if i == 15 and who in LATER:
+            for view in env.envs:
+                view.set_league(LATER[who])
+        if i == 38:
+            env.reset()
+        step = env.step(batch_actions(env, rng))
+        for label, value in step._asdict().items():
+            recording.add(label, value)
+        for k in np.flatnonzero(step.done):
+            recording.add("endings", [env.ending(int(k), seat) for seat in range(1, PLAYERS + 1)])
+        add_batch(recording, env)
+        recording.end()
+    env.close_extras()
+    return recording
+
+
+def cases():
+    """Return functions by the names of the cases."""
+    ways = itertools.product((*TABLES, *SEATS), ("no_agents", "game"), (None, 13))
+    found = {}
+    for who, end_when, max_steps in ways:
+        name = f"{who} {end_when} {'never' if max_steps is None else max_steps}"
+        found[f"single {name}"] = partial(single_case, who, end_when, max_steps)
+        found[f"batch {name}"] = partial(batch_case, who, end_when, max_steps)
+    return found
+
+
+if __name__ == "__main__":
+    record(PATH, cases(), sys.argv[1:])

@@ -1,0 +1,25 @@
+"""RLlib's environments play the games, and tell the episodes, rewards and infos, of the recording."""
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+
+from tests.recordings import differences, load
+from tests.rllib.recorded_modes import PATH, cases
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return load(PATH)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mode_plays_what_was_recorded(case, recorded):
+    found = differences(case, recorded[case], CASES[case]().written())
+    assert not found, "\n".join(found)
+
+
+def test_nothing_is_recorded_that_is_not_played(recorded):
+    assert recorded.keys() == CASES.keys()
