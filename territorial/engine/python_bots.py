@@ -47,11 +47,14 @@ class Guests:
         table = np.array([0] * len(SEAT_NAMES) + [bot.interval for bot in self._bots], np.int64)
         return table[codes]
 
-    def write_launches(self, blocks: State, config: GameConfig, actions: npt.NDArray[np.int64]) -> None:
-        """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2)."""
+    def write_launches(self, blocks: State, config: GameConfig, stands: Bools, actions: Ints) -> None:
+        """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2).
+
+        ``stands``: (E,) games that take no step.
+        """
         if not self._bots:
             return
-        is_turn = _whose_turn(blocks, config)
+        is_turn = _whose_turn(blocks, config) & ~stands[:, None]
         for code, bot in enumerate(self._bots, start=len(SEAT_NAMES)):
             games, seats = np.nonzero(is_turn & (view(blocks, "seats") == code))
             if len(games):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.validation import true_or_false, whole_number
 from territorial.engine.seats import SEAT_NAMES
 from territorial.game.state import SEATING, State, check_blocks, view
 
@@ -22,6 +23,8 @@ class SavedGame(NamedTuple):
         blocks: copies of the arrays of the state, one per field of ``territorial.game.state.State``.
         older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
         guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
+        num_cycles: environment steps that the game had taken; default 0.
+        stands: True: its episode was over, so that it takes no step; default False.
 
     """
 
@@ -29,6 +32,8 @@ class SavedGame(NamedTuple):
     blocks: tuple[npt.NDArray[Any], ...]
     older_frames: npt.NDArray[np.uint64]
     guests: tuple[str, ...] = ()
+    num_cycles: int = 0
+    stands: bool = False
 
 
 def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str, ...]) -> None:
@@ -43,6 +48,8 @@ def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str,
             f"the saved game has the config {saved.config_digest}; this batch plays "
             f"{config_digest}. Make a VecGame with the config of the saved game"
         )
+    whole_number("num_cycles of the saved game", saved.num_cycles, 0)
+    true_or_false("stands of the saved game", saved.stands)
     check_blocks(state, saved.blocks)
     _check_seats(saved, guests)
     older = saved.older_frames

@@ -44,6 +44,7 @@ from territorial.game.state import (
     LAND_CHANGED,
     NEXT_DUE,
     OVER,
+    PLAYERS,
     TICK,
     Game,
     Position,
@@ -63,6 +64,11 @@ from territorial.observation.tables import Buffers, copy_observation, observe_an
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
 """The first seat code of a bot in Python."""
+AUTORESETS = ("same_step", "next_step", "disabled")
+"""When the next game takes the place of one whose episode is over; the kernels know them by their numbers."""
+SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
+NO_LIMIT = 2**62
+"""``Slots.max_cycles`` of episodes that are never cut off."""
 
 
 class StepResults(NamedTuple):
@@ -73,21 +79,31 @@ class StepResults(NamedTuple):
     terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
     truncated: npt.NDArray[np.bool_]  # (E, P)
     ended: npt.NDArray[np.bool_]  # (E,) the game ended in this step
-    was_reset: npt.NDArray[np.bool_]  # (E,) a new game has taken its place
-    final_place: npt.NDArray[np.float32]  # (E, P) 1..P of the game that was replaced, 0 if not known
-    final_land: npt.NDArray[np.int64]  # (E, P)
-    final_length: npt.NDArray[np.int64]  # (E,) ticks
-    final_illegal: npt.NDArray[np.int64]  # (E, P) launches that were not legal
-    final_raised: npt.NDArray[np.int64]  # (E, P)
-    final_bounced: npt.NDArray[np.int64]  # (E, P)
+    is_over: npt.NDArray[np.bool_]  # (E,) the episode did: the game ended, no agent lives, or it was cut off
+    is_cut: npt.NDArray[np.bool_]  # (E,) it was cut off by ``max_cycles``
+    was_reset: npt.NDArray[np.bool_]  # (E,) a new game has begun in this step
+    final_place: npt.NDArray[np.float32]  # (E, P) 1..P in the last episode of the slot, 0 if not known
+    final_players: npt.NDArray[np.int64]  # (E, C, P+1) the block ``State.players`` as that episode ended
+    final_seats: npt.NDArray[np.int64]  # (E, P) codes of those who played it
+    final_length: npt.NDArray[np.int64]  # (E,) its ticks
 
 
 class Options(NamedTuple):
-    """How a batch runs: 0 or 1 each."""
+    """How a batch runs."""
 
-    is_autoreset: int
-    ends_without_agents: int
-    is_observed: int
+    autoreset: int  # SAME_STEP, NEXT_STEP or DISABLED
+    ends_without_agents: int  # 0 or 1
+    is_observed: int  # 0 or 1
+
+
+class Slots(NamedTuple):
+    """What a batch keeps of its E games beside their state."""
+
+    num_cycles: npt.NDArray[np.int64]  # (E,) environment steps that the game has taken
+    stands: npt.NDArray[np.bool_]  # (E,) its episode is over, so it takes no step
+    max_cycles: npt.NDArray[np.int64]  # (E,) those after which its episode is cut off, or NO_LIMIT
+    next_seed: npt.NDArray[np.uint64]  # (E,) of the next game, where one was given
+    has_next_seed: npt.NDArray[np.bool_]  # (E,)
 
 
 class Batch(NamedTuple):
@@ -102,6 +118,7 @@ class Batch(NamedTuple):
     buffers: Buffers
     final_buffers: Buffers
     results: StepResults
+    slots: Slots
     tape: Tape
     options: Options
     thread: int  # which one it is
@@ -114,6 +131,7 @@ UNKNOWN_LENGTHS: dict[str, int] = {
     "actions": 1,
     "results": 1,
     "results.reward_parts": 2,
+    "slots": 1,
     **{
         name: number
         for buffers in ("buffers", "final_buffers")
@@ -147,13 +165,24 @@ def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepRe
         terminated=np.zeros(seats, np.bool_),
         truncated=np.zeros(seats, np.bool_),
         ended=np.zeros(num_games, np.bool_),
+        is_over=np.zeros(num_games, np.bool_),
+        is_cut=np.zeros(num_games, np.bool_),
         was_reset=np.zeros(num_games, np.bool_),
         final_place=np.zeros(seats, np.float32),
-        final_land=np.zeros(seats, np.int64),
+        final_players=np.zeros((num_games, len(PLAYERS), num_players + 1), np.int64),
+        final_seats=np.zeros(seats, np.int64),
         final_length=np.zeros(num_games, np.int64),
-        final_illegal=np.zeros(seats, np.int64),
-        final_raised=np.zeros(seats, np.int64),
-        final_bounced=np.zeros(seats, np.int64),
+    )
+
+
+def allocate_slots(num_games: int) -> Slots:
+    """Return the slots of ``num_games`` games, none of which has begun."""
+    return Slots(
+        num_cycles=np.zeros(num_games, np.int64),
+        stands=np.zeros(num_games, np.bool_),
+        max_cycles=np.full(num_games, NO_LIMIT),
+        next_seed=np.zeros(num_games, np.uint64),
+        has_next_seed=np.zeros(num_games, np.bool_),
     )
 
 
@@ -183,10 +212,12 @@ def step_game(batch: Batch, k: int) -> None:
     game, seating = game_of(batch.state, k), seating_of(batch.state, k)
     params, work, tape = batch.params, batch.work, batch.tape
     buffers, results, options = batch.buffers, batch.results, batch.options
-    results.was_reset[k] = results.ended[k] = False
-    if game.clock[OVER] != 0:
+    results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
+    if game.clock[OVER] != 0 or batch.slots.stands[k]:
         stand_still(results, k)
-        if options.is_observed != 0:
+        if options.autoreset == NEXT_STEP:
+            begin_next(batch, game, seating, k)
+        elif options.is_observed != 0:
             observe_step(game, params, work, buffers, k)
         return
     remember(game, work)
@@ -194,21 +225,61 @@ def step_game(batch: Batch, k: int) -> None:
     log_launches(tape, k, launches)
     play(game, params, work, launches)
     report(game, work, results, k)
-    is_left = options.ends_without_agents != 0 and not has_living_agent(game, seating)
-    if results.ended[k] or is_left:
-        keep_final(game, results, k)
+    end_episode(batch, game, seating, k)
+    if results.is_over[k]:
+        keep_final(batch, game, seating, k)
         keep_position(tape, k, game)
     if options.is_observed != 0:
         observe_step(game, params, work, buffers, k)
-    if options.is_autoreset != 0 and (results.ended[k] or is_left):
-        if options.is_observed != 0:
-            copy_observation(buffers, batch.final_buffers, k)
-        game.clock[EPISODE] += 1
-        seed = draw(batch.seed[0], STREAM_EPISODE, k, game.clock[EPISODE])
-        start(game, params, work, batch.bank, seating, seed, k)
-        results.was_reset[k] = True
-        if options.is_observed != 0:
-            observe_anew(game, params, work, buffers, k)
+    if results.is_over[k]:
+        batch.slots.stands[k] = True
+        if options.autoreset == SAME_STEP:
+            if options.is_observed != 0:
+                copy_observation(buffers, batch.final_buffers, k)
+            begin_next(batch, game, seating, k)
+
+
+@njit
+def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Decide whether the episode of game ``k`` is over: the game ended, no agent lives, or time is up.
+
+    Players who live when their time is up are truncated.
+    """
+    results, slots, options = batch.results, batch.slots, batch.options
+    slots.num_cycles[k] += 1
+    is_over = results.ended[k] or (options.ends_without_agents != 0 and not has_living_agent(game, seating))
+    is_cut = not is_over and slots.num_cycles[k] >= slots.max_cycles[k]
+    for p in range(1, len(game.alive)):
+        results.truncated[k, p - 1] = is_cut and game.alive[p] != 0
+    results.is_over[k], results.is_cut[k] = is_over or is_cut, is_cut
+
+
+@njit
+def begin_next(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Let the next game take the place of game ``k``, and observe it."""
+    game.clock[EPISODE] += 1
+    seed = next_seed(batch.slots, batch.seed[0], k, game.clock[EPISODE])
+    begin_anew(batch, game, seating, seed, k)
+    batch.results.was_reset[k] = True
+
+
+@njit
+def begin_anew(batch: Batch, game: Game, seating: Seating, seed: Any, k: int) -> None:
+    """Begin a game in slot ``k`` with ``seed``, and observe it."""
+    start(game, batch.params, batch.work, batch.bank, seating, seed, k)
+    batch.slots.num_cycles[k] = 0
+    batch.slots.stands[k] = batch.slots.has_next_seed[k] = False
+    if batch.options.is_observed != 0:
+        observe_anew(game, batch.params, batch.work, batch.buffers, k)
+
+
+@njit
+def next_seed(slots: Slots, batch_seed: Any, k: int, episode: int) -> Any:
+    """Return the seed of the next game in slot ``k``: the one that was given, or that of ``episode``."""
+    seed = draw(batch_seed, STREAM_EPISODE, k, episode)
+    if slots.has_next_seed[k]:
+        seed = slots.next_seed[k]
+    return seed
 
 
 @kernel
@@ -219,6 +290,13 @@ def episode_seeds(batch_seed: Any, episodes: Any, seeds: Any) -> None:
 
 
 @kernel
+def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None:
+    """Write the seed of the next game of every slot, episode ``episodes[k]``, into ``seeds``, uint64 (E,)."""
+    for k in range(len(episodes)):
+        seeds[k] = next_seed(slots, batch_seed, k, episodes[k])
+
+
+@kernel
 def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> None:
     """Reset the games in ``queues``; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
     batch = arguments_of(held)
@@ -226,9 +304,7 @@ def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> No
     while k >= 0:
         game = game_of(batch.state, k)
         game.clock[EPISODE] = episodes[k]
-        start(game, batch.params, batch.work, batch.bank, seating_of(batch.state, k), seeds[k], k)
-        if batch.options.is_observed != 0:
-            observe_anew(game, batch.params, batch.work, batch.buffers, k)
+        begin_anew(batch, game, seating_of(batch.state, k), seeds[k], k)
         k = take(queues, batch.thread)
 
 
@@ -379,10 +455,10 @@ def derive(game: Game) -> None:
 
 @njit
 def stand_still(results: StepResults, k: int) -> None:
-    """Nothing happens in a game that is over and is not replaced."""
+    """A game that is over takes no step."""
     for p in range(results.rewards.shape[1]):
         results.rewards[k, p] = 0.0
-        results.terminated[k, p] = False
+        results.terminated[k, p] = results.truncated[k, p] = False
     fill(results.reward_parts[k], 0.0)
 
 
@@ -396,14 +472,15 @@ def has_living_agent(game: Game, seating: Seating) -> bool:
 
 
 @njit
-def keep_final(game: Game, results: StepResults, k: int) -> None:
-    """Keep how game ``k`` ended, before another one takes its place."""
+def keep_final(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
+    results, players = batch.results, batch.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2
-        results.final_land[k, p - 1] = game.land[p]
-        results.final_illegal[k, p - 1] = game.illegal[p]
-        results.final_raised[k, p - 1] = game.raised[p]
-        results.final_bounced[k, p - 1] = game.bounced[p]
+        results.final_seats[k, p - 1] = seating.seats[p]
+    for column in range(players.shape[1]):
+        for p in range(players.shape[2]):
+            results.final_players[k, column, p] = players[k, column, p]
     results.final_length[k] = game.clock[TICK]
 
 

@@ -36,15 +36,25 @@ from territorial.engine.checks import (
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
+from territorial.engine.older_pickles import upgraded
 from territorial.engine.positions import checked_position, fronts_of, write_numbers, write_peaks
 from territorial.engine.python_bots import Guests
 from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
 from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
-from territorial.engine.step import Batch, Options, StepResults, allocate_results
+from territorial.engine.step import (
+    NO_LIMIT,
+    Batch,
+    Options,
+    Slots,
+    StepResults,
+    allocate_results,
+    allocate_slots,
+)
 from territorial.files.unpickling import all_writable
 from territorial.game.scratch import make_work, named_arrays
 from territorial.game.state import (
     FIELDS,
+    PLAYERS,
     Position,
     State,
     allocate,
@@ -65,12 +75,14 @@ from territorial.observation.tables import (
     restore_frames,
 )
 
-Autoreset = Literal["same_step", "disabled"]
+Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_actions", "_seed", "_atlas")
+COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_slots", "actions", "_seed", "_atlas")
 """Attributes of a batch that steps write to: a pickle holds copies of them."""
 MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls")
 """Attributes that follow from others, or belong to a process."""
+FINAL = ("land", "illegal", "raised", "bounced")
+"""Numbers of players that infos have of episodes that are over."""
 MAX_GAMES = 1_000_000
 
 
@@ -206,10 +218,13 @@ class VecGame:
         seats: one entry per seat, for all games: "agent", "external", the name of a bot, or a bot in Python
             (``territorial.bots.PythonBot``). "external" acts like an agent, and ``end_when`` does not count
             it. Default None: all seats are agents.
-        autoreset: "same_step": a new game takes the place of one that ended, within the same step.
-            "disabled": a game that ended stays as it is. Default "same_step".
-        end_when: "game": a game is played to its end; "no_agents": a game is also replaced when no seat
+        autoreset: when the next game takes the place of one whose episode is over. "same_step": at once,
+            within the same step. "next_step": in the next step, which ignores the actions for that game.
+            "disabled": the game stands still until it is reset. Default "same_step".
+        end_when: when an episode is over. "game": when the game has ended; "no_agents": also when no seat
             called "agent" is alive; default "game".
+        max_cycles: environment steps after which an episode is over, too, and all who live are truncated; at
+            least 1; default None: never.
         observe: False: observations are not kept up to date, for play without policies; default True.
         frames: F, boards in an observation: the newest and those of the steps before it. 0 leaves out boards
             and deltas; 0 to 16, default 1.
@@ -248,6 +263,7 @@ class VecGame:
         seats: Sequence[Seat] | None = None,
         autoreset: Autoreset = "same_step",
         end_when: EndWhen = "game",
+        max_cycles: int | None = None,
         observe: bool = True,
         frames: int = 1,
         maps: Sequence[str | LandMask] | None = None,
@@ -260,7 +276,7 @@ class VecGame:
         config, self._config_digest = self.config, self.config.hexdigest
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
         self._seed = np.array([whole_number("seed", seed, 0, LARGEST_SEED)], np.uint64)
-        self._autoreset = _one_of("autoreset", autoreset, ("same_step", "disabled"))
+        self._autoreset = _one_of("autoreset", autoreset, step.AUTORESETS)
         self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
         self._observes = true_or_false("observe", observe)
         self._specialize = None if specialize is None else true_or_false("specialize", specialize)
@@ -279,6 +295,7 @@ class VecGame:
             raise MemoryError(
                 f"num_games is {self.num_games}; there is not enough memory for so many games"
             ) from None
+        self.max_cycles = max_cycles
         self._seat(slice(None), codes, self._starting_troops(seats))
         self._owner: npt.NDArray[np.uint8] | None = None
         self._owner_is_current = False
@@ -294,11 +311,10 @@ class VecGame:
         config, games = self.config, self.num_games
         self.blocks: State = allocate(games, config.num_players, config.height, config.width)
         self._buffers = allocate_buffers(self.layout, games if self.observes else 0)
-        # A game that is not replaced keeps its last observation where it is.
-        keeps_final = self.observes and self.autoreset == "same_step"
-        self._final_buffers = allocate_buffers(self.layout, games) if keeps_final else self._buffers
+        self._final_buffers = allocate_buffers(self.layout, games) if self._keeps_final else self._buffers
         self._results = allocate_results(games, config.num_players, len(config.rewards))
-        self._actions = np.zeros((games, config.num_players, 2), np.int64)
+        self._slots = allocate_slots(games)
+        self.actions = np.zeros((games, config.num_players, 2), np.int64)
         self._record_games(np.zeros(games, np.bool_))
         self._position: Position | None = None
         self._make_views()
@@ -324,15 +340,13 @@ class VecGame:
         self._observations = observations_of(self._buffers, self.layout)
         self._final_observations = observations_of(self._final_buffers, self.layout)
         results, config = self._results, self.config
+        final = {name: results.final_players[:, PLAYERS[name], 1:] for name in FINAL}
         self._info: dict[str, Any] = {
             "ended": results.ended,
             "was_reset": results.was_reset,
             "final_place": results.final_place,
-            "final_land": results.final_land,
             "final_length": results.final_length,
-            "final_illegal": results.final_illegal,
-            "final_raised": results.final_raised,
-            "final_bounced": results.final_bounced,
+            **{f"final_{name}": array for name, array in final.items()},
             **{name: results.reward_parts[:, i] for i, name in enumerate(part_names(config.rewards))},
             "final_obs": self._final_observations,
             "illegal": view(self.blocks, "illegal")[:, 1:],
@@ -355,11 +369,13 @@ class VecGame:
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
+        game_seeds = np.zeros(self.num_games, np.uint64)
         if seeds is not None:
             game_seeds = checked_seeds(seeds, self.num_games)
-        else:
-            game_seeds = np.zeros(self.num_games, np.uint64)
+        elif seed is not None:
             step.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
+        else:
+            step.next_seeds(self._slots, np.uint64(batch_seed), episodes, game_seeds)
         if self._watcher is not None and self._has_begun:
             self._watcher.before_reset(range(self.num_games))
         self._seed[0] = batch_seed
@@ -377,8 +393,7 @@ class VecGame:
         """Reset game ``k``, with ``seed`` or with that of its next episode, while the others stand."""
         self._need_reset()
         k = self._check_game(k)
-        episodes, seeds = view(self.blocks, "episode") + 1, np.zeros(self.num_games, np.uint64)
-        step.episode_seeds(self._seed[0], episodes, seeds)
+        episodes, seeds = view(self.blocks, "episode") + 1, self._next_seeds()
         if seed is not None:
             seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
         if self._watcher is not None:
@@ -423,19 +438,12 @@ class VecGame:
         """
         self._need_reset()
         if actions is None:
-            self._actions.fill(0)
+            self.actions.fill(0)
         else:
-            copy_actions(actions, self._actions)
+            copy_actions(actions, self.actions)
             if self._may_be_off_grid:
                 check_on_grid(self.blocks, self.config.decision_every)
-        self._guests.write_launches(self.blocks, self.config, self._actions)
-        self._owner_is_current = self._may_be_off_grid = False
-        if self._atlas.has_own_maps and self.autoreset == "same_step":
-            self._provide_next_maps()
-        self._step_all()
-        if self._watcher is not None:
-            self._watcher.after_step()
-        results = self._results
+        results = self._play()
         return (
             self._observations,
             results.rewards,
@@ -443,6 +451,29 @@ class VecGame:
             results.truncated,
             self._info.copy(),
         )
+
+    @_exclusive
+    def step_unchecked(self) -> StepResults:
+        """Play one environment step with ``actions``, for environments that have written these themselves.
+
+        ``actions``, int64 (E, P, 2), must be in range. Returns arrays that the next step overwrites.
+        ValueError for a game that stands between two decisions, as ``step`` says.
+        """
+        self._need_reset()
+        if self._may_be_off_grid:
+            check_on_grid(self.blocks, self.config.decision_every)
+        return self._play()
+
+    def _play(self) -> StepResults:
+        """Play one environment step of all games with ``actions``, which are in range."""
+        self._guests.write_launches(self.blocks, self.config, self._slots.stands, self.actions)
+        self._owner_is_current = self._may_be_off_grid = False
+        if self._atlas.has_own_maps and self.autoreset != "disabled":
+            self._provide_next_maps()
+        self._step_all()
+        if self._watcher is not None:
+            self._watcher.after_step()
+        return self._results
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -455,7 +486,7 @@ class VecGame:
         self._need_reset()
         k = self._check_game(k)
         now = int(view(self.blocks, "tick")[k])
-        self._play(k, checked_launches(launches, self.config.num_players, now), now + 1)
+        self._play_launches(k, checked_launches(launches, self.config.num_players, now), now + 1)
 
     @_exclusive
     def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
@@ -471,9 +502,9 @@ class VecGame:
         now = int(view(self.blocks, "tick")[k])
         until = whole_number("until", until, now, self.config.max_ticks)
         rows = checked_launch_table(launches, self.config.num_players, now, until)
-        self._play(k, rows, until)
+        self._play_launches(k, rows, until)
 
-    def _play(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
+    def _play_launches(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
         """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
         check_may_play(self.blocks, k, rows, self.config.decision_every)
         self._compiled().play_launches(rows, until, k)
@@ -486,9 +517,29 @@ class VecGame:
 
         ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
         """
+        self.set_next(k, seats, troops_of=troops_of)
+
+    def set_next(
+        self,
+        k: int,
+        seats: Sequence[Seat] | None = None,
+        seed: int | None = None,
+        *,
+        troops_of: Sequence[Seat] | None = None,
+    ) -> None:
+        """Say how slot ``k`` goes on when its next game begins, at its reset or by ``autoreset``.
+
+        ``seats``: who plays from then on, one name or bot in Python per seat; None: those who were to.
+        ``seed``: that of the next game alone; None: the one that it would have had. ``troops_of``: whose
+        starting troops ``seats`` get if handicaps are on, as many names; None: their own.
+        """
         k = self._check_game(k)
-        codes = self._codes_of(seats)
-        self._seat(k, codes, self._starting_troops(seats if troops_of is None else troops_of))
+        checked = None if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
+        if seats is not None:
+            codes = self._codes_of(seats)
+            self._seat(k, codes, self._starting_troops(seats if troops_of is None else troops_of))
+        if checked is not None:
+            self._slots.next_seed[k], self._slots.has_next_seed[k] = checked, True
 
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
@@ -536,6 +587,43 @@ class VecGame:
     def end_when(self) -> EndWhen:
         """When a game is replaced, see the class."""
         return cast(EndWhen, self._end_when)
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Environment steps after which an episode is over, see the class; it can be set at any time."""
+        limit = int(self._slots.max_cycles[0])
+        return None if limit == NO_LIMIT else limit
+
+    @max_cycles.setter
+    def max_cycles(self, limit: int | None) -> None:
+        checked = NO_LIMIT if limit is None else whole_number("max_cycles", limit, 1, NO_LIMIT)
+        self._slots.max_cycles[:] = checked
+
+    @property
+    def num_cycles(self) -> npt.NDArray[np.int64]:
+        """Environment steps that each game has taken, int64 (E,): a view."""
+        return self._slots.num_cycles
+
+    @property
+    def stands(self) -> npt.NDArray[np.bool_]:
+        """Which games take no step, as they or their episodes are over: new bool (E,)."""
+        stands: npt.NDArray[np.bool_] = self._slots.stands | (view(self.blocks, "over") != 0)
+        return stands
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What ``step`` returns as info, a new dict of arrays that the next step overwrites."""
+        return self._info.copy()
+
+    @property
+    def results(self) -> StepResults:
+        """What the last step gave back: arrays that the next step overwrites."""
+        return self._results
+
+    @property
+    def final_observations(self) -> Observations:
+        """The last observations of the games whose episode was over in the last step."""
+        return self._final_observations
 
     @property
     def observes(self) -> bool:
@@ -611,9 +699,10 @@ class VecGame:
             self._buffers,
             self._final_buffers,
             self._results,
+            self._slots,
             self._tape,
         )
-        arrays: list[npt.NDArray[Any]] = [self._actions, *(self._position or ())]
+        arrays: list[npt.NDArray[Any]] = [self.actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
         arrays += [array for work in self._works for _, array in named_arrays(work)]
         arrays += [] if self._owner is None else [self._owner]
@@ -629,7 +718,8 @@ class VecGame:
         k = self._check_game(k)
         blocks = tuple(block[k].copy() for block in self.blocks)
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        return SavedGame(self._config_digest, blocks, boards[1:].copy(), self._guests.names)
+        cycles, stands = int(self._slots.num_cycles[k]), bool(self._slots.stands[k])
+        return SavedGame(self._config_digest, blocks, boards[1:].copy(), self._guests.names, cycles, stands)
 
     @_exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
@@ -644,6 +734,7 @@ class VecGame:
         check_saved(saved, self._config_digest, self.blocks, self._guests.names)
         self._need_reset()
         write_game(saved, self.blocks, k)
+        self._slots.num_cycles[k], self._slots.stands[k] = saved.num_cycles, saved.stands
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
@@ -674,13 +765,16 @@ class VecGame:
         return state | {"_owner": None, "_owner_is_current": False, "_position": None, "_watcher": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(upgraded(state))
         # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
         self.blocks = State(*all_writable(self.blocks))
         self._buffers = Buffers(*all_writable(self._buffers))
+        if self._keeps_final and self._final_buffers is None:
+            self._final_buffers = allocate_buffers(self.layout, self.num_games)
         self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
         self._results = StepResults(*all_writable(self._results))
-        self._actions, self._seed = all_writable([self._actions, self._seed])
+        self._slots = Slots(*all_writable(self._slots))
+        self.actions, self._seed = all_writable([self.actions, self._seed])
         self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)
         self._make_views()
@@ -735,8 +829,13 @@ class VecGame:
         return self._calls
 
     def _step_all(self) -> None:
-        """Play one step of all games with ``self._actions``."""
+        """Play one step of all games with ``self.actions``."""
         self._compiled().step_games(self._crew)
+
+    @property
+    def _keeps_final(self) -> bool:
+        """Whether last observations are kept; a game that is not replaced at once has its own where it is."""
+        return self.observes and self.autoreset == "same_step"
 
     def _batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
@@ -746,13 +845,16 @@ class VecGame:
             work=self._works[thread],
             bank=self._atlas.bank,
             seed=self._seed,
-            actions=self._actions,
+            actions=self.actions,
             buffers=self._buffers,
             final_buffers=self._final_buffers,
             results=self._results,
+            slots=self._slots,
             tape=self._tape,
             options=Options(
-                int(self.autoreset == "same_step"), int(self.end_when == "no_agents"), int(self.observes)
+                autoreset=step.AUTORESETS.index(self.autoreset),
+                ends_without_agents=int(self.end_when == "no_agents"),
+                is_observed=int(self.observes),
             ),
             thread=thread,
             queues=self._crew.queues,
@@ -766,9 +868,13 @@ class VecGame:
 
     def _provide_next_maps(self) -> None:
         """Have the maps ready on which games are played that may begin within the next step."""
+        self._atlas.provide(self._next_seeds().tolist(), view(self.blocks, "seed").tolist())
+
+    def _next_seeds(self) -> npt.NDArray[np.uint64]:
+        """Return new uint64 (E,): the seed of the next game of every slot."""
         seeds = np.zeros(self.num_games, np.uint64)
-        step.episode_seeds(self._seed[0], view(self.blocks, "episode") + 1, seeds)
-        self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
+        step.next_seeds(self._slots, self._seed[0], view(self.blocks, "episode") + 1, seeds)
+        return seeds
 
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True

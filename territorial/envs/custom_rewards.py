@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.rewards import Weights, part_names
+from territorial.engine.step import StepResults
 from territorial.engine.vec_game import GameArrays, VecGame
 from territorial.game.state import FIELDS, State, view
+from territorial.typing import Bools
 
 OWN = "reward_own"
 """The name under which infos tell what the user's function gave."""
@@ -80,33 +82,29 @@ class Rewarding:
     def remember(self, game: VecGame) -> None:
         """Keep what the function has to know of the games before a step."""
         if self._function is not None:
-            self._previous = PreviousState(game.blocks)
+            self._previous, self._stood = PreviousState(game.blocks), game.stands
 
     def collect(
-        self,
-        game: VecGame,
-        rewards: npt.NDArray[np.float32],
-        terminated: npt.NDArray[np.bool_],
-        info: dict[str, Any],
-    ) -> tuple[npt.NDArray[np.float32], dict[str, npt.NDArray[np.float32]]]:
-        """Return the rewards of a step that the engine has played, (E, P), and their parts by ``names``."""
-        parts = {name: info[name] for name in self._parts}
+        self, game: VecGame, results: StepResults
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return the rewards of a step that the engine has played, (E, P), and their parts, (E, K, P).
+
+        The K parts are in the order of ``names``.
+        """
+        rewards, parts = results.rewards, results.reward_parts
         if self._function is None or self._previous is None:
             return rewards, parts
-        told = info | {"rewards": rewards, "terminated": terminated}
-        own = own_rewards(self._function, self._previous, game, told)
+        told = game.info | {"rewards": rewards, "terminated": results.terminated}
+        plays = (self._previous.alive[:, 1:] != 0) & ~self._stood[:, None]
+        own = own_rewards(self._function, self._previous, game, told, plays)
         self._previous = None
-        return rewards + own, parts | {OWN: own}
-
-    def nothing(self, num_games: int, num_agents: int) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the parts of rewards before the first step, zeros (E, A)."""
-        return {name: np.zeros((num_games, num_agents), np.float32) for name in self.names}
+        return rewards + own, np.concatenate([parts, own[:, None]], axis=1)
 
 
 def own_rewards(
-    function: RewardFunction, previous: PreviousState, game: VecGame, info: dict[str, Any]
+    function: RewardFunction, previous: PreviousState, game: VecGame, info: dict[str, Any], plays: Bools
 ) -> npt.NDArray[np.float32]:
-    """Return what ``function`` gives, new float32 (E, P): 0 for eliminated players and in games that stand.
+    """Return what ``function`` gives, new float32 (E, P): 0 for those who stand; ``plays``: bool (E, P).
 
     ValueError unless it gives one finite number for every seat of every game; the step has been played then.
     """
@@ -116,14 +114,8 @@ def own_rewards(
         raise ValueError(
             f"reward_fn returned {given.dtype} {given.shape}; it must return numbers {shape}: games, seats"
         )
-    rewards = np.where(_plays(previous), given, 0).astype(np.float32)
+    rewards = np.where(plays, given, 0).astype(np.float32)
     if not np.isfinite(rewards).all():
         k, i = np.argwhere(~np.isfinite(rewards))[0].tolist()
         raise ValueError(f"reward_fn returned {given[k, i]} for seat {i + 1} of game {k}; it must be finite")
     return rewards
-
-
-def _plays(previous: PreviousState) -> npt.NDArray[np.bool_]:
-    """Return bool (E, P): who lived in a game that went on."""
-    lives: npt.NDArray[np.bool_] = (previous.alive[:, 1:] != 0) & (previous.over == 0)[:, None]
-    return lives

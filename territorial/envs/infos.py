@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
-from territorial.game.state import PLAYERS
+from territorial.game.state import PLAYERS, view
 from territorial.jit.decorators import kernel
 
 COUNTS = ("alive", "land", "troops", "illegal", "raised", "bounced")
@@ -25,8 +26,19 @@ def agent_info(game: VecGame, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDA
 
     All are int64 but ``place``, float64.
     """
+    return _infos(game.blocks.players, view(game.blocks, "tick"), seats)
+
+
+def final_info(results: StepResults, seats: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+    """Return ``agent_info`` of the last episode of every game, of ``seats`` (E, A) in it."""
+    return _infos(results.final_players, results.final_length, seats)
+
+
+def _infos(
+    players: npt.NDArray[np.int64], ticks: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]
+) -> dict[str, npt.NDArray[Any]]:
     numbers = np.empty((len(_COLUMNS) + 1, *seats.shape), np.int64)
-    write_numbers(game.blocks.players, _COLUMNS, game.state.tick, seats, numbers)
+    write_numbers(players, _COLUMNS, ticks, seats, numbers)
     info: dict[str, npt.NDArray[Any]] = dict(zip(COUNTS, numbers, strict=False))
     return info | {"place": numbers[-2] / 2, "tick": numbers[-1]}
 

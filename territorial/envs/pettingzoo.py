@@ -12,19 +12,21 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
-from territorial.actions.formats import FORMATS
 from territorial.config import GameConfig
 from territorial.config.validation import suggests_keywords
+from territorial.constants import HOLD
 from territorial.decode import FeatureDecoder
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
-from territorial.envs.custom_rewards import RewardFunction, Rewarding
+from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.infos import INFO_NAMES, agent_info
-from territorial.envs.options import EnvOptions, agent_seats, check_choice, config_from
+from territorial.envs.older_pickles import upgraded_env
+from territorial.envs.options import EnvOptions, agent_seats, config_from
 from territorial.envs.spaces import Observation, from_zero_to, observation_of, space_of
+from territorial.envs.vector import TerritorialVec
 from territorial.observation.layout import ObsLayout
-from territorial.render import RENDER_FPS, RENDER_MODES, Drawers
-from territorial.typing import Arrays
+from territorial.render import RENDER_FPS, RENDER_MODES
+from territorial.typing import Arrays, Ints
 
 AgentID = str
 Info = dict[str, Any]
@@ -191,7 +193,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         reward_fn: RewardFunction | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self.options = EnvOptions(
+        options = EnvOptions(
             obs=obs,
             frames=frames,
             pool_factor=pool_factor,
@@ -203,39 +205,51 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             end_when=end_when,
             reward_fn=reward_fn,
         )
-        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
-        self.config = GameConfig() if config is None else config
-        self.max_cycles = max_cycles
-        self.render_mode = render_mode
-        players = self.config.num_players
-        self._seats = agent_seats(seats, players)
-        entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        self.game = VecGame(
-            self.config,
-            1,
-            entropy,
-            seats=seats,
-            autoreset="disabled",
-            frames=self.options.engine_frames,
+        line_ups = None if seats is None else [seats]
+        self.vec = TerritorialVec(
+            1, config, seats=line_ups, autoreset="disabled", options=options, render_mode=render_mode
         )
-        self._mode = self.options.mode(self.game)
-        self._format = FORMATS[action_format](players)
-        self._rewarding = Rewarding(self.config.rewards, reward_fn)
-        self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in self._seats]
+        """The same game as a vector environment, of which this one is a view."""
+        self.render_mode = render_mode
+        seats_of_agents = agent_seats(seats, self.config.num_players).tolist()
+        self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in seats_of_agents]
         self.agents: list[AgentID] = []
-        self._seat = dict(zip(self.possible_agents, self._seats.tolist(), strict=True))
-        self._drawers = Drawers(render_mode)
+        self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
+        self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
         self._has_begun = False
-        self._num_cycles = 0
-        masks = {"action_mask": self._format.sample_space} if self.options.masks_obs else {}
-        self._observation_space = space_of(self._mode.keys() | masks)
-        self._decoder = FeatureDecoder(self.config, self._seats.tolist())
+        masks = {"action_mask": self.vec.format.sample_space} if options.masks_obs else {}
+        self._observation_space = space_of(self.vec.spaces | masks)
+        self._decoder = FeatureDecoder(self.config, seats_of_agents)
         self.state_space = from_zero_to(self._decoder.state_high)
+
+    @property
+    def game(self) -> VecGame:
+        """The engine's batch of this one game."""
+        return self.vec.game
+
+    @property
+    def config(self) -> GameConfig:
+        """Rules, size and map of the game."""
+        return self.vec.config
+
+    @property
+    def options(self) -> EnvOptions:
+        """How the game is shown and takes actions."""
+        return self.vec.options
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Environment steps after which agents are truncated, None: never; PettingZoo's tests set it."""
+        return self.game.max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, limit: int | None) -> None:
+        self.game.max_cycles = limit
 
     @property
     def info_names(self) -> tuple[str, ...]:
         """The names of all numbers in infos."""
-        return (*INFO_NAMES, *self._rewarding.names)
+        return (*INFO_NAMES, *self.vec.reward_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -257,7 +271,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def action_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of actions: the same object for every agent, one random generator included."""
         self._check_agent(agent)
-        return self._format.space
+        return self.vec.format.space
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -266,12 +280,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
         ``seed``: 0 to 2**64 - 1, or None for the next game of the seed given last.
         """
-        self.game.reset(seed)
+        self.vec.begin(seed)
         self.agents = self.possible_agents.copy()
         self._has_begun = True
-        self._num_cycles = 0
         self._show()
-        return self._look(self._rewarding.nothing(1, self.config.num_players))
+        parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
+        return self._look(np.arange(len(self.agents)), parts)
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
         """Play the actions of all living agents up to their next decision.
@@ -281,24 +295,22 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """
         if self._has_begun and not self.agents and not actions:
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
-        checked = self._check_actions(actions)[None]
-        self._rewarding.remember(self.game)
-        _, rewards, terminated, _, told = self.game.step(checked)
-        rewards, parts = self._rewarding.collect(self.game, rewards, terminated, told)
-        self._num_cycles += 1
-        is_cut = self.max_cycles is not None and self._num_cycles >= self.max_cycles
-        listed, seats = self.agents, self._listed_seats() - 1
-        ends = self._ends(terminated[0, seats].tolist())
-        observations, infos = self._look(parts)
+        self._write_actions(actions)
+        played = self.vec.play()
+        listed = self.agents
+        rows = np.array([self._row[agent] for agent in listed], np.int64)
+        observations, infos = self._look(rows, played.parts[0])
+        ends, cuts = played.terminated[0, rows].tolist(), played.truncated[0, rows].tolist()
         results = (
             observations,
-            dict(zip(listed, rewards[0, seats].tolist(), strict=True)),
+            dict(zip(listed, played.rewards[0, rows].tolist(), strict=True)),
             dict(zip(listed, ends, strict=True)),
-            {agent: is_cut and not has_ended for agent, has_ended in zip(listed, ends, strict=True)},
+            dict(zip(listed, cuts, strict=True)),
             infos,
         )
-        stay = [agent for agent, has_ended in zip(listed, ends, strict=True) if not has_ended]
-        self.agents = [] if is_cut else stay
+        self.agents = [
+            agent for agent, ended, cut in zip(listed, ends, cuts, strict=True) if not (ended or cut)
+        ]
         self._show()
         return results
 
@@ -310,7 +322,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
         self._need_reset()
-        return dict(zip(self.agents, self._masks(), strict=True))
+        seats = np.array([self._seat[agent] for agent in self.agents], np.int64)
+        return dict(zip(self.agents, self._masks(seats), strict=True))
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
@@ -320,12 +333,21 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def render(self) -> npt.NDArray[np.uint8] | str | None:
         """Return a picture of board and standings, or text, or show it: see ``render_mode``."""
-        return self._drawers.draw(self.game, 0)
+        return self.vec.render()
 
     def close(self) -> None:
         """Stop what runs beside Python, and close the window if there is one; reset still works."""
-        self.game.close()
-        self._drawers.close()
+        self.vec.close()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what was pickled, by earlier revisions too."""
+        if "vec" in state:
+            self.__dict__.update(state)
+            return
+        older = upgraded_env(state)
+        TerritorialEnv.__init__(self, **older["arguments"])
+        self.vec.take_over(older["game"])
+        self.__dict__.update(older["attributes"])
 
     # ---- within -----------------------------------------------------------------------------------
 
@@ -334,53 +356,41 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             self.render()
 
     def _look(
-        self, parts: Mapping[str, npt.NDArray[np.float32]]
+        self, rows: Ints, parts: npt.NDArray[np.float32]
     ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
-        """Observations and infos of ``agents``, of arrays that were made for this step alone.
+        """Return observations and infos of ``agents``, of arrays that were made for this step alone.
 
-        ``parts``: those of the rewards, (1, P) each.
+        ``rows``: their places among all agents. ``parts``: those of the rewards, (K, A).
         """
-        seats = self._listed_seats()
-        games, seen = np.zeros(len(seats), np.int64), self.game.observations
-        shared = self._mode.per_game(seen, self.game.terrain(0)[None])
+        seats = self.vec.agent_seats[0, rows]
+        shared, own = self.vec.see(np.zeros(len(seats), np.int64), seats)
         shown = {key: array[0] for key, array in shared.items()}
-        own = self._mode.per_agent(seen, games, seats)
-        arrays = [shown | dict(zip(own, rows, strict=True)) for rows in zip(*own.values(), strict=True)]
+        arrays = [shown | dict(zip(own, row, strict=True)) for row in zip(*own.values(), strict=True)]
         told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
-        told += [array[0, seats - 1].tolist() for array in parts.values()]
+        told += parts[:, rows].tolist()
         names = self.info_names
         infos = [dict(zip(names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
-        self._add_masks(arrays, infos)
+        self._add_masks(seats, arrays, infos)
         observations = map(observation_of, arrays)
         return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
 
-    def _add_masks(self, observations: list[Arrays], infos: list[Info]) -> None:
+    def _add_masks(self, seats: Ints, observations: list[Arrays], infos: list[Info]) -> None:
         """Put masks where the options want them."""
         if self.options.action_mask == "none":
             return
-        for mask, observation, info in zip(self._masks(), observations, infos, strict=True):
+        formed = self.vec.format.for_sampling
+        for mask, observation, info in zip(self._masks(seats), observations, infos, strict=True):
             if self.options.masks_obs:
-                observation["action_mask"] = self._format.for_sampling(mask)
+                observation["action_mask"] = formed(mask)
             if self.options.masks_info:
-                info["action_mask"] = self._format.for_sampling(mask.copy())
+                info["action_mask"] = formed(mask.copy())
 
-    def _masks(self) -> npt.NDArray[np.int8]:
-        seats = self._listed_seats()
-        return self._format.masks(self.game.observations.masks, np.zeros(len(seats), np.int64), seats)
+    def _masks(self, seats: Ints) -> npt.NDArray[np.int8]:
+        bits = self.game.observations.masks
+        return self.vec.format.masks(bits, np.zeros(len(seats), np.int64), seats)
 
-    def _listed_seats(self) -> npt.NDArray[np.int64]:
-        return np.array([self._seat[agent] for agent in self.agents], np.int64)
-
-    def _ends(self, terminated: list[bool]) -> list[bool]:
-        """Return which of ``agents`` end now, from who ended in the engine; all together if they are kept."""
-        if self.options.agent_death == "remove":
-            return terminated
-        state = self.game.state
-        are_dead = self.options.end_when == "no_agents" and not state.alive[0, self._seats].any()
-        return [bool(state.over[0]) or are_dead] * len(terminated)
-
-    def _check_actions(self, actions: Mapping[AgentID, Any]) -> npt.NDArray[np.int64]:
-        """Return int64 (P, 2), the actions in seat order; seats without a living agent hold."""
+    def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
+        """Write what the agents do into ``game.actions``; seats without a living agent hold."""
         self._need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
@@ -388,22 +398,22 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if unknown:
             raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
         is_alive = self.game.state.alive[0].tolist()
-        chosen = np.zeros((self.config.num_players, 2), np.int64)
-        for agent in self.agents:
-            seat = self._seat[agent]
-            if not is_alive[seat]:
-                continue
+        living = [agent for agent in self.agents if is_alive[self._seat[agent]]]
+        for agent in living:
             if agent not in actions:
                 raise ValueError(
                     f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
                 )
-            chosen[seat - 1] = self._pair_of(agent, actions[agent])
-        return chosen
+        pairs = [self._pair_of(agent, actions[agent]) for agent in living]
+        chosen = self.game.actions[0]
+        chosen.fill(HOLD)
+        if living:
+            chosen[[self._seat[agent] - 1 for agent in living]] = pairs
 
     def _pair_of(self, agent: AgentID, action: Any) -> tuple[int, int]:
-        pair = self._format.pair(action)
+        pair = self.vec.format.pair(action)
         if pair is None:
-            raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self._format.wanted}")
+            raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self.vec.format.wanted}")
         return pair
 
     def _check_agent(self, agent: AgentID) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,20 @@ from territorial.config.validation import suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
-from territorial.engine.vec_game import VecGame
+from territorial.engine.step import AUTORESETS, StepResults
+from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
-from territorial.envs.infos import INFO_NAMES, agent_info
+from territorial.envs.infos import INFO_NAMES, agent_info, final_info
+from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
 from territorial.game.state import SEATING, State
+from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, Drawers
-from territorial.typing import Arrays
+from territorial.typing import Arrays, Bools, Ints
 
-AUTORESETS = ("same_step", "next_step", "disabled")
 Info = dict[str, Any]
 Steps = tuple[
     Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
@@ -47,6 +49,19 @@ class SavedVecGame(NamedTuple):
 
     game: SavedGame
     num_cycles: int
+
+
+class Played(NamedTuple):
+    """What a step did, before anybody observes the games; E games, A agents a game, K parts of rewards."""
+
+    rewards: npt.NDArray[np.float32]  # (E, A)
+    parts: npt.NDArray[np.float32]  # (E, K, A)
+    terminated: Bools  # (E, A)
+    truncated: Bools  # (E, A)
+    ended: Bools  # (E,)
+    was_reset: Bools  # (E,)
+    final_obs: Observation | None = None
+    final_info: Info | None = None
 
 
 class TerritorialVec(WritableArrays):
@@ -151,7 +166,9 @@ class TerritorialVec(WritableArrays):
             num_envs,
             entropy,
             num_threads,
-            autoreset="disabled",
+            autoreset=engine_autoreset(autoreset, self.options),
+            end_when=cast(EndWhen, self.options.end_when),
+            max_cycles=self.options.max_cycles,
             frames=self.options.engine_frames,
             maps=maps,
         )
@@ -164,22 +181,25 @@ class TerritorialVec(WritableArrays):
         for k, names in enumerate(line_ups):
             self.set_seats(k, names)
         self._mode = self.options.mode(self.game)
-        self._format = FORMATS[self.options.action_format](players)
-        masks = {"action_mask": self._format.mask_space} if self.options.masks_obs else {}
-        self.single_observation_space = space_of(self._mode.keys() | masks)
+        self.format = FORMATS[self.options.action_format](players)
+        """The format of actions."""
+        masks = {"action_mask": self.format.mask_space} if self.options.masks_obs else {}
+        self.spaces = self._mode.keys()
+        """The spaces of all that one agent sees, without masks."""
+        self.single_observation_space = space_of(self.spaces | masks)
         """Of what one agent sees, the shared arrays included."""
-        self.single_action_space = self._format.space
+        self.single_action_space = self.format.space
         self.shared_keys = self._mode.shared
         """The keys of observations that are there once a game."""
         self._rewarding = Rewarding(self.config.rewards, self.options.reward_fn)
+        self.reward_names = self._rewarding.names
+        """The names of the parts of rewards, in the order of ``Played.parts``."""
         masks_told = ("action_mask",) if self.options.masks_info else ()
-        self.info_names = (*INFO_NAMES, *self._rewarding.names, *masks_told)
+        self.info_names = (*INFO_NAMES, *self.reward_names, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
-        self._kept_masks = KeptMasks(self._format, self.num_envs * self.num_agents, players)
+        self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
         self._views: EngineViews | None = None
-        self._cycles = np.zeros(self.num_envs, np.int64)
-        self._stands = np.zeros(self.num_envs, np.bool_)
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -192,39 +212,56 @@ class TerritorialVec(WritableArrays):
 
         ``seed``, for the batch, and ``seeds``, one a game, are those of ``VecGame.reset``.
         """
-        self.game.reset(seed, seeds=seeds)
-        self._has_begun = True
-        self._take_over(self._games)
-        parts = self._rewarding.nothing(self.num_envs, self.num_agents)
-        nobody = np.zeros(self.num_envs, np.bool_)
+        self.begin(seed, seeds=seeds)
+        parts = np.zeros((self.num_envs, len(self.reward_names), self.num_agents), np.float32)
+        nowhere, everywhere = np.zeros(self.num_envs, np.bool_), np.ones(self.num_envs, np.bool_)
         self._show()
-        return self.observe(), self._info(parts, nobody, np.ones(self.num_envs, np.bool_))
+        return self.observe(), self._info(parts, nowhere, everywhere, None, None)
 
     def step(self, actions: npt.ArrayLike) -> Steps:
         """Play the actions of all agents up to their next decision; see the class for what is returned.
 
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
-        checked = self._check_actions(actions)
-        self._rewarding.remember(self.game)
-        _, rewards, terminated, _, told = self.game.step(checked)
-        rewards, all_parts = self._rewarding.collect(self.game, rewards, terminated, told)
-        is_over, is_cut = self._ends(told["ended"])
-        ends, cuts = self._flags(terminated, is_over, is_cut)
-        parts = {name: self._of_agents(array) for name, array in all_parts.items()}
-        gained, ended, stood = self._of_agents(rewards), is_over | is_cut, self._stands.copy()
-        nowhere = np.zeros(self.num_envs, np.bool_)
-        was_reset = {"same_step": ended, "next_step": stood, "disabled": nowhere}[self.autoreset]
-        final: tuple[Observation | None, Info | None] = None, None
-        if ended.any() or was_reset.any():
-            self._stands |= ended
-            for k in np.flatnonzero(ended):
-                self.game.stop_game(int(k))
-            if self.autoreset == "same_step":
-                final = self._final(np.flatnonzero(ended))
-            self._begin_anew(np.flatnonzero(was_reset))
+        self._write_actions(actions)
+        played = self.play()
         self._show()
-        return self.observe(), gained, ends, cuts, self._info(parts, ended, was_reset, *final)
+        info = self._info(played.parts, played.ended, played.was_reset, played.final_obs, played.final_info)
+        return self.observe(), played.rewards, played.terminated, played.truncated, info
+
+    def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
+        """Do what ``reset`` does, and observe nothing."""
+        self.game.reset(seed, seeds=seeds)
+        self._has_begun = True
+        self._take_over(self._games)
+
+    def take_over(self, game: VecGame) -> None:
+        """Resume the games of another batch of the same config, whose episodes end as these do."""
+        self.game = game
+        self._has_begun = game.has_begun
+        if self._has_begun:
+            self._take_over(self._games)
+
+    def play(self) -> Played:
+        """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range; observe nothing."""
+        self._rewarding.remember(self.game)
+        results = self.game.step_unchecked()
+        rewards, parts = self._rewarding.collect(self.game, results)
+        ended, was_reset = results.is_over.copy(), results.was_reset.copy()
+        terminated, truncated = self._flags(results)
+        played = Played(
+            rewards=self._of_agents(rewards),
+            parts=self._of_agents(parts),
+            terminated=terminated,
+            truncated=truncated,
+            ended=ended,
+            was_reset=was_reset,
+        )
+        if self.autoreset == "same_step" and ended.any():
+            played = self._replace_ended(played)
+        elif was_reset.any():
+            self._take_over(np.flatnonzero(was_reset))
+        return played
 
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Reset game ``k``, with ``seed`` or with that of its next episode; ``observe`` shows it."""
@@ -247,15 +284,27 @@ class TerritorialVec(WritableArrays):
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
+        seen = self.game.observations
         if not self.options.zero_copy:
-            return self._look(self._games, self._mode.per_game(self.game.observations, self._terrain))
-        masks = {"action_mask": self._masks(self._games, is_kept=True)} if self.options.masks_obs else {}
-        return self._engine_views().observation | masks
+            return self._look(self._games, self._mode.per_game(seen, self._terrain), seen)
+        if not self.options.masks_obs:
+            return self._engine_views().observation.copy()
+        masks = self._by_game(self._kept_masks.update(seen.masks, *self._all_agents))
+        return self._engine_views().observation | {"action_mask": masks}
+
+    def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
+        """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
+
+        Masks are not among these arrays.
+        """
+        seen, terrain = self.game.observations, self._terrain.view()
+        terrain.flags.writeable = False
+        return self._mode.per_game(seen, terrain), self._mode.per_agent(seen, games, seats)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
         self._need_reset()
-        return self._masks(self._games)
+        return self._masks(self._games, self.game.observations)
 
     def per_agent(self, shown: Observation) -> Observation:
         """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.
@@ -273,7 +322,8 @@ class TerritorialVec(WritableArrays):
 
     def save(self, k: int) -> SavedVecGame:
         """Return a copy of game ``k``."""
-        return SavedVecGame(self.game.save(k), int(self._cycles[k]))
+        game = self.game.save(k)
+        return SavedVecGame(game, game.num_cycles)
 
     def restore(self, k: int, saved: SavedVecGame) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have, and ``observe`` shows it.
@@ -289,9 +339,8 @@ class TerritorialVec(WritableArrays):
                 f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "
                 f"{self.num_agents}"
             )
-        self.game.restore(k, saved.game)
+        self.game.restore(k, saved.game._replace(num_cycles=saved.num_cycles))
         self._take_over(np.array([k]))
-        self._cycles[k] = saved.num_cycles
 
     def save_all(self) -> list[SavedVecGame]:
         """Return copies of all games, in their order."""
@@ -328,7 +377,7 @@ class TerritorialVec(WritableArrays):
         return self.__dict__ | {"_views": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -341,45 +390,32 @@ class TerritorialVec(WritableArrays):
         if self.render_mode == "human":
             self.render()
 
-    def _ends(self, ended: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return new bool (E,) each: which games are over now, and which are cut short instead.
+    def _flags(self, results: StepResults) -> tuple[Bools, Bools]:
+        """Return new bool (E, A) each: which agents are terminated, and which truncated, in this step."""
+        if self.options.agent_death == "remove":
+            return self._of_agents(results.terminated), self._of_agents(results.truncated)
+        shape = self.num_envs, self.num_agents
+        cuts = np.broadcast_to(results.is_cut[:, None], shape)
+        return np.broadcast_to(results.is_over[:, None], shape) & ~cuts, cuts.copy()
 
-        ``ended``: the engine's; games that stand still have not ended again.
-        """
-        self._cycles += 1
-        is_over = ended.copy()
-        if self.options.end_when == "no_agents":
-            is_over |= ~self._is_alive().any(axis=1) & ~self._stands
-        limit = self.options.max_cycles
-        if limit is None:
-            return is_over, np.zeros(self.num_envs, np.bool_)
-        return is_over, (self._cycles >= limit) & ~is_over & ~self._stands
-
-    def _flags(
-        self, terminated: npt.NDArray[np.bool_], is_over: npt.NDArray[np.bool_], is_cut: npt.NDArray[np.bool_]
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return new bool (E, A) each: which agents are terminated, and which truncated, in this step.
-
-        ``terminated``: the engine's, (E, P). ``is_over``, ``is_cut``: games that ended now, and how.
-        """
-        if self.options.agent_death == "keep":
-            ends, cuts = (np.repeat(games[:, None], self.num_agents, axis=1) for games in (is_over, is_cut))
-            return ends, cuts
-        ends = self._of_agents(terminated)
-        if not is_cut.any():
-            return ends, np.zeros(ends.shape, np.bool_)
-        return ends, is_cut[:, None] & self._is_alive() & ~ends
-
-    def _begin_anew(self, games: npt.NDArray[np.intp]) -> None:
-        for k in games.tolist():
-            self.game.reset_game(k)
-        if len(games):
-            self._take_over(games)
+    def _replace_ended(self, played: Played) -> Played:
+        """Return ``played`` with what there was last in the ended games, whose places have new ones."""
+        games = np.flatnonzero(played.ended)
+        last = self.game.final_observations
+        shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
+        info = final_info(self.game.results, self.agent_seats)
+        if self.game.autoreset == "disabled":  # a reward function has looked at the games as they ended
+            for k in games.tolist():
+                self.game.reset_game(k)
+        self._take_over(games)
+        return played._replace(
+            was_reset=played.ended,
+            final_obs=shown,
+            final_info={key: array[games] for key, array in info.items()},
+        )
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note what stays the same all through the games that now stand at ``games``."""
-        self._cycles[games] = 0
-        self._stands[games] = self.game.state.over[games] != 0
         self._views = None
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
@@ -388,20 +424,12 @@ class TerritorialVec(WritableArrays):
         for k in games.tolist():
             self._terrain[k] = self.game.terrain(k)
 
-    def _final(self, games: npt.NDArray[np.intp]) -> tuple[Observation | None, Info | None]:
-        """Return the observations and infos of games that are about to be replaced."""
-        if not len(games):
-            return None, None
-        shown = self._mode.per_game(self.game.observations, self._terrain, games)
-        info = agent_info(self.game, self.agent_seats)
-        return self._look(games, shown), {key: array[games] for key, array in info.items()}
-
-    def _look(self, games: npt.NDArray[np.intp], shared: Arrays) -> Observation:
-        """Return ``shared`` with what each agent of ``games`` has to itself."""
-        own = self._mode.per_agent(self.game.observations, *self._agents_of(games))
+    def _look(self, games: npt.NDArray[np.intp], shared: Arrays, seen: Observations) -> Observation:
+        """Return ``shared`` with what each agent of ``games`` has to itself; ``seen``: of all games."""
+        own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._masks(games)
+            shown["action_mask"] = self._masks(games, seen)
         return observation_of(shown)
 
     def _engine_views(self) -> EngineViews:
@@ -413,23 +441,22 @@ class TerritorialVec(WritableArrays):
             self._views = EngineViews(self.game, shared | own, self.agent_seats)
         return self._views
 
-    def _masks(self, games: npt.NDArray[np.intp], *, is_kept: bool = False) -> npt.NDArray[np.int8]:
-        write = self._kept_masks.update if is_kept else self._format.masks
-        return self._by_game(write(self.game.observations.masks, *self._agents_of(games)))
+    def _masks(self, games: npt.NDArray[np.intp], seen: Observations) -> npt.NDArray[np.int8]:
+        return self._by_game(self.format.masks(seen.masks, *self._agents_of(games)))
 
     def _info(
         self,
-        parts: Info,
-        ended: npt.NDArray[np.bool_],
-        was_reset: npt.NDArray[np.bool_],
-        final_obs: Observation | None = None,
-        final_info: Info | None = None,
+        parts: npt.NDArray[np.float32],
+        ended: Bools,
+        was_reset: Bools,
+        final_obs: Observation | None,
+        final_info: Info | None,
     ) -> Info:
         zero_copy = self.options.zero_copy
         told = self._engine_views().info() if zero_copy else agent_info(self.game, self.agent_seats)
-        info: Info = told | parts
+        info: Info = told | {name: parts[:, i] for i, name in enumerate(self.reward_names)}
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
-        return info | ({"action_mask": self._masks(self._games)} if self.options.masks_info else {})
+        return info | ({"action_mask": self.action_masks()} if self.options.masks_info else {})
 
     def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         return self._games.repeat(self.num_agents), self.agent_seats.ravel()
@@ -443,32 +470,27 @@ class TerritorialVec(WritableArrays):
     def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.reshape(-1, self.num_agents, *array.shape[1:])
 
-    def _is_alive(self) -> npt.NDArray[np.bool_]:
-        """Return bool (E, A)."""
-        return self._of_agents(self.game.state.alive[:, 1:] != 0)
-
     def _of_agents(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return new (E, A): what (E, P), in seat order, has for the agents."""
+        """Return a new array (E, ..., A): what (E, ..., P), in seat order, has for the agents."""
         if self.num_agents == self.config.num_players:
             return array.copy()
-        return np.take_along_axis(array, self.agent_seats - 1, axis=1)
+        seats = self.agent_seats - 1
+        return np.take_along_axis(array, seats if array.ndim == 2 else seats[:, None], axis=-1)
 
-    def _check_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return int64 (E, P, 2), in seat order; eliminated and all other seats hold."""
+    def _write_actions(self, actions: npt.ArrayLike) -> None:
+        """Write what all agents do into ``game.actions``; eliminated agents and all other seats hold."""
         self._need_reset()
-        shape = (self.num_envs, self.num_agents, *self._format.shape)
-        array = self._format.whole(np.asarray(actions), 2)
+        shape = (self.num_envs, self.num_agents, *self.format.shape)
+        array = self.format.whole(np.asarray(actions), 2)
         if array.shape != shape:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
         if array.dtype.kind not in "iu":
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
         numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
-        chosen = np.empty((self.num_envs, self.config.num_players, 2), np.int64)
-        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, chosen)
+        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)
         if bad != ALL_GOOD:
             k, i = divmod(bad, self.num_agents)
-            raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self._format.wanted}")
-        return chosen
+            raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self.format.wanted}")
 
     def _need_reset(self) -> None:
         if not self._has_begun:
@@ -559,6 +581,12 @@ def make_vec(
         options=options,
         render_mode=render_mode,
     )
+
+
+def engine_autoreset(autoreset: str, options: EnvOptions) -> Autoreset:
+    """Return what the engine does with games that end; a reward function looks at them before they go."""
+    looks = autoreset == "same_step" and options.reward_fn is not None
+    return "disabled" if looks else cast(Autoreset, autoreset)
 
 
 def _by_agent(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -180,7 +180,7 @@ class Recorder:
         if self._steps_to_drain == 0:
             self._drain_all()
         results = self._results
-        has_ends = np.count_nonzero(results.ended) or np.count_nonzero(results.was_reset)
+        has_ends = np.count_nonzero(results.is_over) or np.count_nonzero(results.was_reset)
         if has_ends:
             self._finish_ended()
         self._steps_to_checkpoint -= 1
@@ -282,7 +282,7 @@ class Recorder:
     def _finish_ended(self) -> None:
         """Give out the games that ended in this step, or were replaced, and begin those in their place."""
         results = self._results
-        for k in np.flatnonzero(results.ended | results.was_reset).tolist():
+        for k in np.flatnonzero(results.is_over | results.was_reset).tolist():
             reel = self._drained(k, is_replaced=bool(results.was_reset[k]))
             if reel is not None:
                 last = digest(reel.seed, last_position(self._tape, k))

@@ -811,9 +811,9 @@ BAD_BATCHES = {
     "a seed below 0": (lambda: VecGame(CONFIG, seed=-1), ValueError, "seed is -1"),
     "too few seats": (lambda: VecGame(CONFIG, seats=["agent"]), ValueError, "seats has 1 entries"),
     "an unknown autoreset": (
-        lambda: VecGame(CONFIG, autoreset="next_step"),
+        lambda: VecGame(CONFIG, autoreset="later"),
         ValueError,
-        "autoreset is 'next_step'; it must be one of same_step, disabled",
+        "autoreset is 'later'; it must be one of same_step, next_step, disabled",
     ),
     "an unknown end": (
         lambda: VecGame(CONFIG, end_when="never"),

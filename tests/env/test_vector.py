@@ -53,13 +53,12 @@ def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
     seen, info = vec.reset(seeds=[5, 6])
     for k, seed in enumerate((5, 6)):
         env = small_env(**options)
-        env.game.reset(seeds=[seed])
+        env.vec.begin(seeds=[seed])
         env.agents, env._has_begun = env.possible_agents.copy(), True
-        parts = {name: np.zeros((1, 4)) for name in env.info_names if name.startswith("reward_")}
-        expected, infos = env._look(parts)
+        parts = np.zeros((2, len(vec.reward_names), vec.num_agents), np.float32)
+        expected, infos = env._look(np.arange(vec.num_agents), parts[0])
         row = vec.clone()
-        parts = dict.fromkeys(parts, np.zeros((2, vec.num_agents)))
-        seen, info = row.observe(), row._info(parts, *np.zeros((2, 2), np.bool_))
+        seen, info = row.observe(), row._info(parts, *np.zeros((2, 2), np.bool_), None, None)
         rewards = ends = dict.fromkeys(env.agents, 0)
         returned = terminated = np.zeros((2, vec.num_agents))
         while True:
@@ -353,7 +352,7 @@ def test_all_switches_go_together():
         for _ in range(8):
             assert isinstance(seen, dict) == (options["action_mask"] in ("obs", "both"))
             assert ("action_mask" in info) == (options["action_mask"] in ("info", "both"))
-            seen, rewards, *flags, info = vec.step(np.zeros((2, 2, *vec._format.shape), int))
+            seen, rewards, *flags, info = vec.step(np.zeros((2, 2, *vec.format.shape), int))
             assert info.keys() == keys
             assert rewards.dtype == np.float32
             assert all(flag.shape == (2, 2) and flag.dtype == bool for flag in flags)
