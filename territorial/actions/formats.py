@@ -18,6 +18,8 @@ from territorial.files.unpickling import WritableArrays
 from territorial.typing import Ints
 
 Masks = npt.NDArray[np.int8]
+PLAIN = frozenset({int, np.int64, np.int32})
+"""Types of whole numbers that need no closer look."""
 
 
 class ActionFormat(ABC):
@@ -63,6 +65,13 @@ class ActionFormat(ABC):
         return actions.reshape(actions.shape[:num_axes]) if is_wrapped else actions
 
     @abstractmethod
+    def numbers(self, actions: list[Any]) -> Ints | None:
+        """Return actions of single agents as int64 (N, parts); None if one is no action at all.
+
+        Numbers may be out of range: ``territorial.actions.batch`` sees to that.
+        """
+
+    @abstractmethod
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
 
@@ -97,6 +106,15 @@ class DiscreteFormat(ActionFormat):
         pairs = unflatten(np.arange(self.width)).tolist()
         self._listed: list[tuple[int, int]] = [(what, how) for what, how in pairs]
 
+    def numbers(self, actions: list[Any]) -> Ints | None:
+        """Return whole numbers (N, 1)."""
+        are_plain = PLAIN.issuperset(map(type, actions))
+        found = actions if are_plain else [index_of(action) for action in actions]
+        try:
+            return None if None in found else np.array(found, np.int64).reshape(-1, 1)
+        except OverflowError:
+            return None
+
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return the two parts of a whole number, or of what an array of size 1 holds."""
         number = index_of(action)
@@ -123,6 +141,11 @@ class MultiDiscreteFormat(ActionFormat):
     def for_sampling(self, mask: Masks) -> tuple[Masks, Masks]:
         """Return the masks of both parts."""
         return mask[: self._sizes[0]], mask[self._sizes[0] :]
+
+    def numbers(self, actions: list[Any]) -> Ints | None:
+        """Return whole numbers (N, 2)."""
+        pairs = [self.pair(action) for action in actions]
+        return None if None in pairs else np.array(pairs, np.int64).reshape(-1, 2)
 
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return the two whole numbers."""

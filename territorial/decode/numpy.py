@@ -154,10 +154,19 @@ class NumpyDecoder:
         games: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float32]:
         """Return float32 (N, features): the vectors that ``FeatureDecoder`` describes."""
-        decoder = self._feature_decoder
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
             self._check(name, table, len(globals_))
-        entries = self._entries(len(globals_), seats, games)
+        return self.features_unchecked(players, borders, globals_, self._entries(len(globals_), seats, games))
+
+    def features_unchecked(
+        self,
+        players: npt.NDArray[np.float32],
+        borders: npt.NDArray[np.float32],
+        globals_: npt.NDArray[np.float32],
+        entries: Entries,
+    ) -> npt.NDArray[np.float32]:
+        """Return what ``features`` does for the engine's own tables, and seats and games that there are."""
+        decoder = self._feature_decoder
         features = np.empty((len(entries.seats), decoder.num_features), np.float32)
         write_features(
             read_only(players),

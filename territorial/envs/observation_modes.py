@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from territorial._moved import renamed
 from territorial.decode import FeatureDecoder
+from territorial.decode.boards import Entries
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
@@ -121,7 +122,8 @@ class Features(Mode):
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
-        return {"observation": self.decoder.features(seen.players, seen.borders, seen.globals, seats, games)}
+        tables = seen.players, seen.borders, seen.globals
+        return {"observation": self.decoder.features_unchecked(*tables, Entries(seats, games))}
 
 
 class Pooled(Mode):

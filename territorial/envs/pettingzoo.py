@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +14,9 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
+from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
 from territorial.config.validation import suggests_keywords
-from territorial.constants import HOLD
 from territorial.decode import FeatureDecoder
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
@@ -22,13 +24,15 @@ from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.infos import INFO_NAMES, agent_info
 from territorial.envs.older_pickles import upgraded_env
 from territorial.envs.options import EnvOptions, agent_seats, config_from
-from territorial.envs.spaces import Observation, from_zero_to, observation_of, space_of
+from territorial.envs.spaces import ONLY_KEY, Observation, from_zero_to, space_of
 from territorial.envs.vector import TerritorialVec
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
-from territorial.typing import Arrays, Ints
+from territorial.typing import Ints
 
 AgentID = str
+NOBODY = None, None
+"""What is kept of the list of agents before there is one."""
 Info = dict[str, Any]
 Steps = tuple[
     dict[AgentID, Observation],
@@ -217,6 +221,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
         self._has_begun = False
+        self._cached: tuple[list[AgentID] | None, Listed | None] = NOBODY
         masks = {"action_mask": self.vec.format.sample_space} if options.masks_obs else {}
         self._observation_space = space_of(self.vec.spaces | masks)
         self._decoder = FeatureDecoder(self.config, seats_of_agents)
@@ -285,7 +290,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._has_begun = True
         self._show()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
-        return self._look(np.arange(len(self.agents)), parts)
+        return self._look(parts)
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
         """Play the actions of all living agents up to their next decision.
@@ -297,22 +302,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()
-        listed = self.agents
-        rows = np.array([self._row[agent] for agent in listed], np.int64)
-        observations, infos = self._look(rows, played.parts[0])
+        listed, rows = self.agents, self._listed().rows
+        observations, infos = self._look(played.parts[0])
         ends, cuts = played.terminated[0, rows].tolist(), played.truncated[0, rows].tolist()
-        results = (
-            observations,
-            dict(zip(listed, played.rewards[0, rows].tolist(), strict=True)),
-            dict(zip(listed, ends, strict=True)),
-            dict(zip(listed, cuts, strict=True)),
-            infos,
-        )
-        self.agents = [
-            agent for agent, ended, cut in zip(listed, ends, cuts, strict=True) if not (ended or cut)
-        ]
+        rewards = played.rewards[0, rows].tolist()
+        if any(ends) or any(cuts):
+            over = map(operator.or_, ends, cuts)
+            self.agents = [agent for agent, is_over in zip(listed, over, strict=True) if not is_over]
         self._show()
-        return results
+        return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos
 
     def check_action(self, agent: AgentID, action: Any) -> None:
         """Raise ValueError unless ``step`` would take this action; from eliminated agents it takes any."""
@@ -322,8 +320,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
         self._need_reset()
-        seats = np.array([self._seat[agent] for agent in self.agents], np.int64)
-        return dict(zip(self.agents, self._masks(seats), strict=True))
+        return _dict(self.agents, self._masks())
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
@@ -338,6 +335,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def close(self) -> None:
         """Stop what runs beside Python, and close the window if there is one; reset still works."""
         self.vec.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but what is kept of the list of agents."""
+        return self.__dict__ | {"_cached": NOBODY}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what was pickled, by earlier revisions too."""
@@ -355,48 +356,53 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if self.render_mode == "human":
             self.render()
 
-    def _look(
-        self, rows: Ints, parts: npt.NDArray[np.float32]
-    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+    def _look(self, parts: npt.NDArray[np.float32]) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
         """Return observations and infos of ``agents``, of arrays that were made for this step alone.
 
-        ``rows``: their places among all agents. ``parts``: those of the rewards, (K, A).
+        ``parts``: those of the rewards of all agents, (K, A).
         """
-        seats = self.vec.agent_seats[0, rows]
-        shared, own = self.vec.see(np.zeros(len(seats), np.int64), seats)
-        shown = {key: array[0] for key, array in shared.items()}
-        arrays = [shown | dict(zip(own, row, strict=True)) for row in zip(*own.values(), strict=True)]
-        told = [array[0].tolist() for array in agent_info(self.game, seats[None]).values()]
-        told += parts[:, rows].tolist()
-        names = self.info_names
-        infos = [dict(zip(names, numbers, strict=True)) for numbers in zip(*told, strict=True)]
-        self._add_masks(seats, arrays, infos)
-        observations = map(observation_of, arrays)
-        return dict(zip(self.agents, observations, strict=True)), dict(zip(self.agents, infos, strict=True))
-
-    def _add_masks(self, seats: Ints, observations: list[Arrays], infos: list[Info]) -> None:
-        """Put masks where the options want them."""
-        if self.options.action_mask == "none":
-            return
-        formed = self.vec.format.for_sampling
-        for mask, observation, info in zip(self._masks(seats), observations, infos, strict=True):
+        listed = self._listed()
+        shared, own = self.vec.see(listed.games, listed.seats)
+        seen: dict[str, Any] = dict(own)
+        told: dict[str, Any] = {
+            name: array[0].tolist() for name, array in agent_info(self.game, listed.seats[None]).items()
+        }
+        told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
+        if self.options.action_mask != "none":
+            masks, formed = self._masks(), self.vec.format.for_sampling
             if self.options.masks_obs:
-                observation["action_mask"] = formed(mask)
+                seen |= {"action_mask": list(map(formed, masks))}
             if self.options.masks_info:
-                info["action_mask"] = formed(mask.copy())
+                told |= {"action_mask": list(map(formed, masks.copy()))}
+        if not shared and seen.keys() == {ONLY_KEY}:
+            return _dict(self.agents, seen[ONLY_KEY]), _dict(self.agents, _rows(told))
+        shown = {key: array[0] for key, array in shared.items()}
+        observations = [shown | row for row in _rows(seen)] if shown else _rows(seen)
+        return _dict(self.agents, observations), _dict(self.agents, _rows(told))
 
-    def _masks(self, seats: Ints) -> npt.NDArray[np.int8]:
-        bits = self.game.observations.masks
-        return self.vec.format.masks(bits, np.zeros(len(seats), np.int64), seats)
+    def _masks(self) -> npt.NDArray[np.int8]:
+        """Return the flat masks of ``agents``, new int8 (N, M)."""
+        listed = self._listed()
+        return self.vec.format.masks(self.game.observations.masks, listed.games, listed.seats)
+
+    def _listed(self) -> Listed:
+        """Return which agents are in ``agents``: the same arrays until these are others."""
+        agents, listed = self._cached
+        if agents is not self.agents or listed is None:
+            rows = np.array([self._row[agent] for agent in self.agents], np.int64)
+            listed = Listed(rows, self.vec.agent_seats[0, rows], np.zeros(len(rows), np.int64))
+            self._cached = self.agents, listed
+        return listed
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
         self._need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
-        unknown = [agent for agent in actions if agent not in self._seat]
+        unknown = actions.keys() - self._seat.keys()
         if unknown:
-            raise ValueError(f"actions has {unknown[0]!r}; the agents are {', '.join(self.possible_agents)}")
+            first = next(agent for agent in actions if agent in unknown)
+            raise ValueError(f"actions has {first!r}; the agents are {', '.join(self.possible_agents)}")
         is_alive = self.game.state.alive[0].tolist()
         living = [agent for agent in self.agents if is_alive[self._seat[agent]]]
         for agent in living:
@@ -404,11 +410,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                 raise ValueError(
                     f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
                 )
-        pairs = [self._pair_of(agent, actions[agent]) for agent in living]
-        chosen = self.game.actions[0]
-        chosen.fill(HOLD)
-        if living:
-            chosen[[self._seat[agent] - 1 for agent in living]] = pairs
+        given = [actions[agent] for agent in living]
+        numbers = self.vec.format.numbers(given)
+        if numbers is None or self.vec.write([self._row[agent] for agent in living], numbers) != ALL_GOOD:
+            for agent, action in zip(living, given, strict=True):
+                self._pair_of(agent, action)
 
     def _pair_of(self, agent: AgentID, action: Any) -> tuple[int, int]:
         pair = self.vec.format.pair(action)
@@ -423,6 +429,23 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def _need_reset(self) -> None:
         if not self._has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
+
+
+class Listed(NamedTuple):
+    """Those of the A agents of the game who are still in the episode, N of them; int64 (N,) each."""
+
+    rows: Ints  # 0..A-1
+    seats: Ints  # 1..P
+    games: Ints  # 0
+
+
+def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any]:
+    return dict(zip(agents, values, strict=True))
+
+
+def _rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return a dict for each row of ``columns``; a loop in Python would take half as long again."""
+    return list(map(dict, map(zip, repeat(columns), zip(*columns.values(), strict=True))))
 
 
 class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types

@@ -242,6 +242,16 @@ class TerritorialVec(WritableArrays):
         if self._has_begun:
             self._take_over(self._games)
 
+    def write(self, rows: list[int], numbers: Ints) -> int:
+        """Write actions of the agents ``rows`` of the first game, int64 (N, parts); all others hold.
+
+        For an environment of one game. Returns ALL_GOOD, or something else if a number is out of range.
+        """
+        given = np.zeros((1, self.num_agents, numbers.shape[1]), np.int64)
+        given[0, rows] = numbers
+        bad: int = write_choices(given, self.game.state.alive, self.agent_seats, self.game.actions)
+        return bad
+
     def play(self) -> Played:
         """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range; observe nothing."""
         self._rewarding.remember(self.game)
@@ -289,8 +299,7 @@ class TerritorialVec(WritableArrays):
             return self._look(self._games, self._mode.per_game(seen, self._terrain), seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
-        masks = self._by_game(self._kept_masks.update(seen.masks, *self._all_agents))
-        return self._engine_views().observation | {"action_mask": masks}
+        return self._engine_views().observation | {"action_mask": self._all_masks()}
 
     def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
         """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
@@ -304,7 +313,7 @@ class TerritorialVec(WritableArrays):
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
         self._need_reset()
-        return self._masks(self._games, self.game.observations)
+        return self._all_masks().copy()
 
     def per_agent(self, shown: Observation) -> Observation:
         """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.
@@ -429,7 +438,8 @@ class TerritorialVec(WritableArrays):
         own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._masks(games, seen)
+            is_now = games is self._games
+            shown["action_mask"] = self.action_masks() if is_now else self._masks(games, seen)
         return observation_of(shown)
 
     def _engine_views(self) -> EngineViews:
@@ -440,6 +450,11 @@ class TerritorialVec(WritableArrays):
             own = {key: self._by_game(array) for key, array in own.items()}
             self._views = EngineViews(self.game, shared | own, self.agent_seats)
         return self._views
+
+    def _all_masks(self) -> npt.NDArray[np.int8]:
+        """Return the masks of all agents as the games stand: memory that the next call overwrites."""
+        bits = self.game.observations.masks
+        return self._by_game(self._kept_masks.update(bits, *self._all_agents))
 
     def _masks(self, games: npt.NDArray[np.intp], seen: Observations) -> npt.NDArray[np.int8]:
         return self._by_game(self.format.masks(seen.masks, *self._agents_of(games)))

@@ -149,9 +149,16 @@ class Seating(NamedTuple):
 def _fields(hint: Any, about: Mapping[str, tuple[str, str]]) -> Iterator[Field]:
     """Yield a field of the block of ``hint`` for every name, with its unit and meaning."""
     block: FieldBlock = hint.__metadata__[0]
-    dtype = np.dtype(get_args(get_args(hint.__origin__)[1])[0]).name
+    dtype = _dtype_in(hint.__origin__)
     for name, (unit, meaning) in about.items():
         yield Field(name, block.name, dtype, block.axes, unit, meaning)
+
+
+def _dtype_in(hint: Any) -> str:
+    """Return the name of the dtype of an ``NDArray``, of which numpy 2.5 makes an alias with one argument."""
+    if isinstance(hint, type) and issubclass(hint, np.generic):
+        return np.dtype(hint).name
+    return next(filter(None, map(_dtype_in, get_args(hint))), "")
 
 
 def _fields_in(views: Any) -> Iterator[Field]:
