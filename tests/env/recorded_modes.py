@@ -47,7 +47,6 @@ MAPS = {
 }
 NAMED = ["lakes", "open", "islands"]
 """One map a game, for "named"."""
-OPTIONS = ("autoreset", "agent_death", "end_when", "max_cycles", "obs", "action_mask", "action_format")
 VALUES = {
     "autoreset": ("same_step", "next_step", "disabled"),
     "agent_death": ("remove", "keep"),
@@ -474,16 +473,57 @@ def vec_case(row, steps=45):
     return recording
 
 
+def standing_case(autoreset, end_when, steps=34):
+    """Do to games that have ended, or are about to begin, what else is done to games that are played."""
+    row = (
+        {"autoreset": autoreset, "end_when": end_when}
+        | END_REST
+        | {"agent_death": "keep", "max_cycles": "17"}
+    )
+    recording, rng, kept = Recording(), np.random.default_rng(9), {}
+    env = make_vec(row)
+    add_vec(recording, *env.reset(seed=22))
+    recording.end()
+    for i in range(steps):
+        masks = env.action_masks()
+        shown, rewards, ends, cuts, info = env.step([[choose(mask, rng) for mask in one] for one in masks])
+        add_vec(recording, shown, info)
+        recording.add("rewards", rewards)
+        recording.add("ends", [ends, cuts])
+        recording.add("digests", [env.game.digest(k) for k in range(GAMES)])
+        recording.end()
+        if info["ended"].any() and "ended" not in kept:
+            k = kept["k"] = int(info["ended"].argmax())
+            kept["ended"] = env.save(k)
+            env = env.clone()
+            env.set_seats(k, OTHER_SEATS)
+            env.reset_game((k + 1) % GAMES)
+        if i == 24:
+            env.restore(kept["k"], kept["ended"])
+            add_observation(recording, "observe", env.observe())
+    env.close()
+    return recording
+
+
 ENDS = ("autoreset", "agent_death", "end_when", "max_cycles")
 """The options that decide when games end: all of their values with one another are played."""
 
 
+END_REST = {
+    "obs": "features",
+    "action_mask": "obs",
+    "action_format": "discrete",
+    "reward_fn": "yes",
+    "seats": "some",
+    "game": "open",
+    "middle": "nothing",
+}
+
+
 def end_rows():
     """Return a row for each way in which games may end."""
-    rest = {"obs": "features", "action_mask": "obs", "action_format": "discrete", "reward_fn": "yes"}
-    rest |= {"seats": "some", "game": "open", "middle": "nothing"}
     for values in itertools.product(*(VALUES[name] for name in ENDS)):
-        yield dict(zip(ENDS, values, strict=True)) | rest
+        yield dict(zip(ENDS, values, strict=True)) | END_REST
 
 
 # ---- PettingZoo ------------------------------------------------------------------------------------
@@ -651,6 +691,8 @@ def cases():
     found = dict(engine_cases()) | dict(gym_cases())
     for row in vector_rows():
         found[f"vector {' '.join(row.values())}"] = partial(vec_case, row)
+    for autoreset, end_when in itertools.product(VALUES["autoreset"], VALUES["end_when"]):
+        found[f"corner vector standing {autoreset} {end_when}"] = partial(standing_case, autoreset, end_when)
     for row in end_rows():
         found[f"ends {' '.join(row[name] for name in ENDS)}"] = partial(vec_case, row)
     for i, row in enumerate(parallel_rows()):
