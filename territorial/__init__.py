@@ -17,7 +17,9 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
 from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
+from territorial.evaluation.contests import match, tournament
 from territorial.evaluation.evaluate import Evaluation, evaluate
+from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.trials import Setting
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay import Recorder, Replay
@@ -39,6 +41,7 @@ __all__ = [
     "GameConfig",
     "LandMask",
     "LineUp",
+    "Ranking",
     "Recorder",
     "Replay",
     "SavedGame",
@@ -55,7 +58,9 @@ __all__ = [
     "evaluate",
     "make_vec",
     "maps",
+    "match",
     "parallel_env",
+    "tournament",
 ]
 
 PUBLIC_PACKAGES = ("decode", "league", "render", "replay")

@@ -30,7 +30,8 @@ from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.play import play_on_all_cores
+from territorial.evaluation.play import play_games
+from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays
 from territorial.files.cores import usable_cores
@@ -109,7 +110,7 @@ def fair_play(name: str, games: int, processes: int) -> dict[str, Any]:
     """Return the tests of games of 32 bots of one kind."""
     seats = (name,) * SEATS
     fixtures = (Fixture(seed, seed, seats) for seed in range(games))
-    records = sorted(play_on_all_cores(OPEN, [name], fixtures, processes), key=lambda record: record.game)
+    records = sorted(play_games(OPEN, {}, fixtures, Processes(processes)), key=lambda record: record.game)
     places = np.array([record.places for record in records])
     quarters = quarters_of(seats, games)
     return {
@@ -175,7 +176,7 @@ def shapes(config: territorial.GameConfig, games: int, processes: int) -> dict[s
             for seed in range(games):
                 yield Fixture(number * games + seed, seed, seats)
 
-    records = list(play_on_all_cores(config, bots.NAMES, fixtures(), processes))
+    records = list(play_games(config, {}, fixtures(), Processes(processes)))
     found = {}
     for number, name in enumerate(fields):
         mine = [record for record in records if record.game // games == number]

@@ -40,7 +40,8 @@ from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
 from territorial.evaluation.charts import check_matplotlib
-from territorial.evaluation.play import play_on_all_cores
+from territorial.evaluation.play import play_games
+from territorial.evaluation.pool import Processes
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays, Z
@@ -145,8 +146,7 @@ def play(
     """Return the records of every pair of an invader and a field."""
     total, started, shown = len(pairs) * games, time.perf_counter(), 0.0
     found: dict[tuple[str, str], list[GameRecord]] = {pair: [] for pair in pairs}
-    players = sorted({name for pair in pairs for name in pair})
-    records = play_on_all_cores(config, players, fixtures(pairs, games), processes)
+    records = play_games(config, {}, fixtures(pairs, games), Processes(processes))
     for count, record in enumerate(records, start=1):
         last = replace(record, ticks=record.ticks[-1:], land=record.land[-1:])  # the rest takes half a GB
         found[record.seats[0], record.seats[-1]].append(last)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from itertools import cycle, islice
 from typing import Any
 
 from territorial.cli import contest, options
 from territorial.engine.seats import LINEUPS
+from territorial.evaluation.contests import DEFAULT_LINEUP, match
 
-DEFAULT = "mixed-2"
 EXAMPLES = """\
   territorial match
   territorial match --seats levels-1 --games 200 --set handicap=true
@@ -25,9 +24,9 @@ def add_parser(verbs: Any) -> None:
     parser = options.new_parser(verbs, "match", summary, EXAMPLES)
     parser.add_argument(
         "--seats",
-        default=DEFAULT,
+        default=DEFAULT_LINEUP,
         metavar="PLAYER,PLAYER,...",
-        help=options.seats_help(contest.WHO, DEFAULT),
+        help=options.seats_help(contest.WHO, DEFAULT_LINEUP),
     )
     contest.add_options(parser, games=100)
     parser.set_defaults(run=run)
@@ -35,17 +34,6 @@ def add_parser(verbs: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Play it and report it."""
-    players = _listed(parsed.seats)
-    num_players = contest.config_of(parsed).num_players
-    if len(players) > num_players and parsed.seats in LINEUPS:
-        players = [players[len(players) * i // num_players] for i in range(num_players)]
-    elif len(players) < num_players:
-        players = list(islice(cycle(players), num_players))
-    return contest.run(parsed, players, "fixed")
-
-
-def _listed(text: str) -> list[str]:
-    """Return the players that ``text`` lists, or those of the line-up that it names."""
-    if text in LINEUPS:
-        return list(LINEUPS[text].seats)
-    return [name.strip() for name in text.split(",")]
+    is_lineup = parsed.seats in LINEUPS
+    seats = parsed.seats if is_lineup else [name.strip() for name in parsed.seats.split(",")]
+    return contest.run(parsed, seats, match)

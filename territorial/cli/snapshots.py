@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from territorial.cli.options import UsageError
-from territorial.evaluation.players import code_digest, load, snapshots_of
-from territorial.evaluation.policies import SNAPSHOT, MakePolicies
+from territorial.evaluation.players import SNAPSHOT, Player, code_digest, load, snapshots_of
 from territorial.league import SnapshotStore
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options; :func:`policies_of` reads them."""
+    """Add the options; :func:`players_of` reads them."""
     parser.add_argument(
         "--store",
         metavar="FOLDER",
@@ -33,11 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def policies_of(parsed: argparse.Namespace, players: Sequence[str]) -> MakePolicies | None:
-    """Return what makes players of the snapshots among ``players``; None if there are none."""
-    wanted = snapshots_of(players)
+def players_of(parsed: argparse.Namespace, names: Sequence[str]) -> Sequence[Player]:
+    """Return the players of these names, with policies in the place of snapshots."""
+    wanted = snapshots_of(names)
     if not wanted:
-        return None
+        return names
     if parsed.store is None:
         raise UsageError(
             f"argument --store: {SNAPSHOT + wanted[0]!r} plays, but the option is missing; "
@@ -46,12 +44,14 @@ def policies_of(parsed: argparse.Namespace, players: Sequence[str]) -> MakePolic
     if not Path(parsed.store).is_dir():
         raise UsageError(f"argument --store: there is no folder {parsed.store!r}")
     try:
-        from territorial.nets.contestants import SnapshotPlayers
+        from territorial.nets.players import SnapshotPolicy
     except ImportError:
         raise UsageError(
             "snapshots need PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
         ) from None
-    return partial(SnapshotPlayers, SnapshotStore(parsed.store), _trunks(parsed.architectures))
+    store, trunks = SnapshotStore(parsed.store), _trunks(parsed.architectures)
+    policies = {SNAPSHOT + name: SnapshotPolicy(store, name, trunks) for name in wanted}
+    return [policies.get(name, name) for name in names]
 
 
 def code_of(parsed: argparse.Namespace, players: Sequence[str]) -> dict[str, str]:

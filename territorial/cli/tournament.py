@@ -8,6 +8,7 @@ from typing import Any
 from territorial import bots
 from territorial.cli import contest, options
 from territorial.cli.option_names import explained
+from territorial.evaluation.contests import tournament
 
 EXAMPLES = """\
   territorial tournament --records all.jsonl --plots plots
@@ -32,4 +33,4 @@ def add_parser(verbs: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Play it and report it."""
-    return contest.run(parsed, [name.strip() for name in parsed.players.split(",")], "balanced")
+    return contest.run(parsed, [name.strip() for name in parsed.players.split(",")], tournament)

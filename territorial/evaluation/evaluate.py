@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,29 +14,25 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial._version import __version__
-from territorial.bots import PythonBot
 from territorial.config.validation import shown, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import AGENT
-from territorial.evaluation.players import python_bot
+from territorial.evaluation.game_loop import SIDE_BY_SIDE
+from territorial.evaluation.players import Player, check_players, identity_of
+from territorial.evaluation.pool import Play, play_of
+from territorial.evaluation.progress import EvaluationProgress
 from territorial.evaluation.results import ResultsError
-from territorial.evaluation.time_left import time_left
-from territorial.evaluation.trials import Acting, Policy, Portion, Setting, TrialRecord, Tryout
-from territorial.evaluation.workers import work_here, work_on_all_cores
+from territorial.evaluation.statistics import mean_of
+from territorial.evaluation.trials import Portion, Setting, TrialRecord, Tryout
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file, whole_lines
-from territorial.files.cores import usable_cores
 from territorial.files.strict_json import Bounds, parse_object
 from territorial.files.writable import check_file
 from territorial.typing import Floats
 
-Play = Callable[[Tryout, Sequence[Portion]], Iterator[list[TrialRecord]]]
-
 FORMAT = "territorial evaluation, version 1"
 BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 """Of a line of the file."""
-SIDE_BY_SIDE = 16
-"""Games that a process plays at once."""
 
 METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
     "score": lambda one: (one.num_players - float(np.mean(one.places))) / (one.num_players - 1),
@@ -50,9 +44,6 @@ METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
 }
 """What a game says of a policy. First the share of the other seats that one of its own is above, which is the
 same from 2 to 250 players. Then its mean place; whether it won; the land and the reward of a seat; ticks."""
-
-_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
-"""Student's t at 97.5 per cent for 1 to 16 degrees of freedom."""
 
 
 class Matrix(NamedTuple):
@@ -91,16 +82,14 @@ class Evaluation:
         found: dict[tuple[str, str], list[float]] = {}
         for one in self.records:
             found.setdefault((one.policy, one.setting), []).append(METRICS[metric](one))
-        value, half, games = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
+        cells = np.full((3, *shape), np.nan)
+        games = np.zeros(shape, np.int64)
         for i, policy in enumerate(self.policies):
             for j, setting in enumerate(self.settings):
-                numbers = np.array(found.get((policy, setting), []))
+                numbers = found.get((policy, setting), [])
                 games[i, j] = len(numbers)
-                if len(numbers):
-                    value[i, j] = numbers.mean()
-                if len(numbers) > 1:
-                    half[i, j] = _t(len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers))
-        return Matrix(value, value - half, value + half, games)
+                cells[:, i, j] = mean_of(np.array(numbers))
+        return Matrix(cells[0], cells[1], cells[2], games)
 
     def table(self, metric: str = "score") -> str:
         """Return a metric as text, one line a policy."""
@@ -119,7 +108,7 @@ class Evaluation:
 
 
 def evaluate(
-    policies: Mapping[str, Policy] | Sequence[Policy],
+    policies: Mapping[str, Player] | Sequence[Player],
     configs: Mapping[str, Setting],
     episodes: int,
     *,
@@ -149,7 +138,8 @@ def evaluate(
             file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
             core.
-        play: a function that plays portions, such as on a cluster; default None: processes of this machine.
+        play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
+            cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.
 
     Ctrl-C (KeyboardInterrupt) ends it early: what has been played is kept and returned, with ``is_complete``
@@ -176,9 +166,8 @@ def evaluate(
     _check_seats(tryout)
     sheet = _Sheet(tryout, None if out is None else Path(out))
     portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
-    cores = usable_cores() if processes is None else whole_number("processes", processes, 1, 1024)
-    chosen = play or (_here if min(cores, len(portions)) < 2 else _on_cores(min(cores, len(portions))))
-    told = _EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
+    chosen = play_of(play, processes)
+    told = EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
     is_complete = True
     try:
         for records in chosen(tryout, portions) if portions else ():
@@ -204,17 +193,6 @@ def evaluate(
     return evaluation
 
 
-# ---- who plays -------------------------------------------------------------------------------------
-
-
-def _here(tryout: Tryout, portions: Sequence[Portion]) -> Iterator[list[TrialRecord]]:
-    return work_here(tryout, portions)
-
-
-def _on_cores(processes: int) -> Play:
-    return lambda tryout, portions: work_on_all_cores(tryout, portions, processes)
-
-
 def _portions(pair: tuple[str, str], episodes: int, sheet: _Sheet) -> list[Portion]:
     """Return the portions of a pair of which a game is missing; a portion is always the same games.
 
@@ -230,29 +208,19 @@ def _portions(pair: tuple[str, str], episodes: int, sheet: _Sheet) -> list[Porti
 # ---- checks ----------------------------------------------------------------------------------------
 
 
-def _policies(given: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+def _policies(given: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:
     if isinstance(given, str) or not isinstance(given, (Mapping, Iterable)):
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
     named = dict(given) if isinstance(given, Mapping) else _by_name(given)
     if not named:
         raise ValueError("there are no policies; policies must have at least one entry")
-    for name, policy in named.items():
-        if not isinstance(name, str) or not name or name == AGENT:
-            raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
-        if isinstance(policy, str):
-            _ = python_bot(policy) if ":" in policy else bots.canonical(policy)
-            if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(policy):
-                raise ValueError(f"the policy {name!r} is {policy!r}; its name belongs to another bot")
-        elif not isinstance(policy, (PythonBot, Acting)):
-            raise TypeError(
-                f"the policy {name!r} is {policy!r}; it must be a bot or have frames, identity, start, stop"
-            )
+    check_players(named)
     return named
 
 
-def _by_name(given: Iterable[Policy]) -> dict[str, Policy]:
+def _by_name(given: Iterable[Player]) -> dict[str, Player]:
     """Return policies of a list by the names that they have themselves."""
-    named: dict[str, Policy] = {}
+    named: dict[str, Player] = {}
     for i, policy in enumerate(given):
         name = policy if isinstance(policy, str) else getattr(policy, "name", None)
         if not isinstance(name, str) or named.setdefault(name, policy) is not policy:
@@ -264,7 +232,7 @@ def _by_name(given: Iterable[Policy]) -> dict[str, Policy]:
 
 
 def _pairs(
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, Player],
     settings: Mapping[str, Setting],
     given: Iterable[tuple[str, str]] | None,
 ) -> list[tuple[str, str]]:
@@ -310,7 +278,7 @@ class _Sheet:
             "rules": RULES_VERSION,
             "library": __version__,
             "seed": tryout.seed,
-            "policies": {name: _identity(policy) for name, policy in tryout.policies.items()},
+            "policies": {name: identity_of(policy) for name, policy in tryout.policies.items()},
             "settings": {name: setting.to_dict() for name, setting in tryout.settings.items()},
         }
         if path is not None:
@@ -324,7 +292,7 @@ class _Sheet:
     def episodes(self, pair: tuple[str, str]) -> set[int]:
         return self._done.get(pair, set())
 
-    def keep(self, records: Sequence[TrialRecord]) -> None:
+    def keep(self, records: Iterable[TrialRecord]) -> None:
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write("".join(json.dumps(asdict(one)) + "\n" for one in records))
@@ -406,42 +374,3 @@ class _Sheet:
                     f"{str(path)!r} has {key}[{name!r}] = {shown(there[name])}; here it is {here[name]!r}"
                 )
         return header
-
-
-def _identity(policy: Policy) -> str:
-    if isinstance(policy, str):
-        return policy if ":" in policy else bots.canonical(policy)
-    return policy.name if isinstance(policy, PythonBot) else policy.identity()
-
-
-def _t(freedom: int) -> float:
-    """Return Student's t at 97.5 per cent, to half a per cent."""
-    return _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.5 / freedom
-
-
-class _EvaluationProgress:
-    """One line on how far it is: rewritten on a terminal, else a new one every ten seconds."""
-
-    def __init__(self, portions: int, policies: int, settings: int) -> None:
-        self._portions, self._what = portions, f"{policies} policies, {settings} settings"
-        self._done, self._is_terminal = 0, sys.stderr.isatty()
-        self._started = self._shown = time.monotonic()
-
-    def show(self) -> None:
-        self._done += 1
-        now = time.monotonic()
-        if now - self._shown >= (0.2 if self._is_terminal else 10.0):
-            self._shown = now
-            left = time_left(self._done, self._portions - self._done, now - self._started)
-            self._print(f"{self._done:,} of {self._portions:,} portions, {left} ({self._what})")
-
-    def close(self) -> None:
-        seconds = time.monotonic() - self._started
-        if seconds > 2:
-            self._print(f"{self._done:,} of {self._portions:,} portions in {seconds:.0f} s ({self._what})")
-            if self._is_terminal:
-                sys.stderr.write("\n")
-
-    def _print(self, text: str) -> None:
-        sys.stderr.write(f"{text:90}" + ("\r" if self._is_terminal else "\n"))
-        sys.stderr.flush()

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import MAX_PLAYERS
+from territorial.evaluation.statistics import wilson
 from territorial.typing import Floats, Ints
 
 PRIOR = 2.0
 """Games, half of them won, that every pair is taken to have played: what is not known is even."""
-Z = 1.959964
-"""Of an interval of 95 per cent."""
 
 SUMS = ("met", "above", "won", "places")
 """The sums over games that are kept of two players, in which games of those who change fade. Games in which
@@ -148,7 +147,7 @@ class PayoffMatrix:
         games, pairs = self._counts[:, i, j].tolist()
         met, *sums = self._sums[:, i, j].tolist()
         above, won, places = (part / met for part in sums)
-        return Payoff(games, pairs, above, *_wilson(above, met), won, places)
+        return Payoff(games, pairs, *wilson(above, met), won, places)
 
     def opponents(self, player: str) -> tuple[str, ...]:
         """Return all whom ``player`` has met."""
@@ -294,10 +293,3 @@ def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[F
     shares = np.divide([above, places_ahead], pairs, out=np.zeros((2, count, count)), where=is_met)
     sums = np.stack([is_met, shares[0], is_met & has_won[:, None], shares[1]])
     return sums, pairs.astype(np.int64)
-
-
-def _wilson(share: float, n: float) -> tuple[float, float]:
-    """Return between what a probability lies 95 times of 100, of which ``share`` was seen in ``n`` games."""
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return middle - half, middle + half

@@ -1,74 +1,174 @@
-"""Who can play in a contest: bots of the engine, bots in Python and snapshots, by name."""
+"""Players that are compared: bots of the engine, bots in Python, and policies that act on observations."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+
+import numpy.typing as npt
 
 from territorial import bots
+from territorial._moved import renamed
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
-from territorial.engine.seats import EXTERNAL, Seat
-from territorial.evaluation.policies import SNAPSHOT, MakePolicies
+from territorial.engine.seats import AGENT, Seat
+from territorial.engine.vec_game import VecGame
+from territorial.observation.layout import ObsLayout
+from territorial.typing import Ints
+
+SNAPSHOT = "snapshot:"
+"""What the names of snapshots begin with on the command line, as in a league table: ``snapshot:main-12``."""
+
+Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
+"""``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
+
+
+@runtime_checkable
+class Acting(Protocol):
+    """A policy that acts on observations, such as a network; it can be pickled.
+
+    ``territorial.nets.players.SnapshotPolicy`` is one.
+    """
+
+    @property
+    def frames(self) -> int:
+        """Boards in a stack; an attribute does as well."""
+
+    def identity(self) -> str:
+        """Return what tells this policy from all others, as when its weights change."""
+
+    def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Act:
+        """Return what chooses the actions in games that begin now; ``seed`` is of all it draws."""
+
+    def stop(self) -> None:
+        """Release what takes memory, until the next start."""
+
+
+Player = str | PythonBot | Acting
+"""A bot by its name or as ``module:Class``, a bot in Python, or a policy that acts on observations."""
+
+
+class Cast:
+    """Players by their names, as a process needs them to play; other names are those of bots.
+
+    A bot that is named as ``module:Class`` is made when it first plays, once for all its seats.
+    """
+
+    def __init__(self, players: Mapping[str, Player]) -> None:
+        self._players = players
+        self._made: dict[str, Seat] = {}
+
+    def seat(self, name: str) -> Seat:
+        """Return what a ``VecGame`` takes for a player."""
+        player = self._players.get(name, name)
+        if isinstance(player, PythonBot):
+            return player
+        if not isinstance(player, str):
+            return AGENT
+        if player not in self._made:
+            self._made[player] = python_bot(player) if ":" in player else bots.canonical(player)
+        return self._made[player]
+
+    def policies(self, names: Iterable[str]) -> dict[str, Acting]:
+        """Return those of ``names`` that act on observations."""
+        found = {name: self._players.get(name) for name in sorted(set(names))}
+        return {name: player for name, player in found.items() if is_acting(player)}
 
 
 class Entrants:
-    """The players of a contest by the names that records call them.
+    """The players of a contest by the names that records call them, which are checked.
 
-    A player is asked for as a bot of the engine (``banker``, ``banker-1``), as ``module:Class`` or
-    as ``snapshot:NAME``. A class is a ``territorial.bots.PythonBot`` that can be made without arguments;
-    ``make_policies`` loads snapshots for games of ``config``. Modules are looked for in the current folder
-    too. ValueError says what is wrong with a player, SnapshotError with a snapshot.
+    Args:
+        asked: bots by name (``banker``, ``banker-1``) or as ``module:Class``, bots in Python, names of
+            ``policies``, and policies that have a ``player_name`` or a ``name``. A class is a
+            ``territorial.bots.PythonBot`` that can be made without arguments; modules are looked for in the
+            current folder too.
+        policies: players by names of your choice.
+
+    Raises:
+        ValueError: for a player that there is not, or two of one name.
+        TypeError: for what is no player.
+
     """
 
-    def __init__(
-        self, config: GameConfig, players: Sequence[str], make_policies: MakePolicies | None = None
-    ) -> None:
-        self._seats: dict[str, Seat] = {}
-        self._made: dict[str, PythonBot] = {}
-        self._snapshots: dict[str, str] = {}
+    def __init__(self, asked: Sequence[Player], policies: Mapping[str, Player] | None = None) -> None:
+        self.players: dict[str, Player] = {}
+        """The players by their names."""
         self.code: dict[str, str] = {}
-        """Digests of the code of those in Python, by their names."""
-        wanted = snapshots_of(players)
-        if wanted and make_policies is None:
-            raise ValueError(
-                f"the player {SNAPSHOT + wanted[0]!r} is in a store of snapshots, but no store is given"
+        """By the names of those that are not the library's, what tells their code or weights from others."""
+        self._policies = dict(policies or {})
+        check_players(self._policies)
+        self._bots: dict[str, PythonBot] = {}
+        self.names = tuple(self._welcome(i, player) for i, player in enumerate(asked))
+        """The names of the players in the order in which they were asked for."""
+
+    def _welcome(self, i: int, asked: Player) -> str:
+        if isinstance(asked, str) and asked in self._policies:
+            return self._enter(asked, self._policies[asked], asked)
+        if isinstance(asked, str) and asked.startswith(SNAPSHOT):
+            raise ValueError(f"the player {asked!r} is in a store of snapshots; it must be a SnapshotPolicy")
+        if isinstance(asked, str):
+            name = self._bot(asked).name if ":" in asked else bots.canonical(asked)
+            return self._enter(name, asked if ":" in asked else name, asked)
+        own = getattr(asked, "player_name", None) or getattr(asked, "name", None)
+        if not isinstance(own, str) or not (isinstance(asked, PythonBot) or is_acting(asked)):
+            raise TypeError(
+                f"player {i} is {asked!r}; it must be a bot, a policy with a name, or a name of policies"
             )
-        self.policies = make_policies(config, wanted) if wanted and make_policies else None
-        """Who plays the seats of snapshots; None if there are none."""
-        self.asked = tuple(players)
-        """The players as they were asked for."""
-        self.names = tuple(self._welcome(text) for text in self.asked)
-        """Their names, in the same order."""
+        return self._enter(own, asked, own)
 
-    def seats(self, names: Sequence[str]) -> list[Seat]:
-        """Return what a ``VecGame`` takes for these names."""
-        return [self._seats[name] for name in names]
+    def _enter(self, name: str, player: Player, asked: str) -> str:
+        if name in (*bots.NAMES, *bots.ALIASES) and player not in (name, bots.canonical(name)):
+            raise ValueError(f"{asked}: a bot of the engine has the name {name!r}; it must be another")
+        if self.players.setdefault(name, player) != player:
+            raise ValueError(f"{asked}: another player also has the name {name!r}")
+        if (code := self._code(player)) is not None:
+            self.code[name] = code
+        return name
 
-    def snapshots(self, names: Sequence[str]) -> list[str | None]:
-        """Return the snapshot that each of these is, None for all others."""
-        return [self._snapshots.get(name) for name in names]
+    def _code(self, player: Player) -> str | None:
+        if is_acting(player):
+            return player.identity()
+        if isinstance(player, str):
+            return code_digest(player, type(self._bot(player))) if ":" in player else None
+        kind = type(player)
+        return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
 
-    def _welcome(self, text: str) -> str:
-        if text.startswith(SNAPSHOT) and self.policies is not None:
-            snapshot = text.removeprefix(SNAPSHOT)
-            name = self.policies.name_of(snapshot)
-            self._seats[name], self._snapshots[name] = EXTERNAL, snapshot
-            return name
-        if ":" not in text:
-            name = bots.canonical(text)
-            self._seats[name] = name
-            return name
-        bot = self._made.get(text) or python_bot(text)
-        self._made[text] = bot
-        if self._seats.setdefault(bot.name, bot) is not bot:
-            raise ValueError(f"{text}: another player also has the name {bot.name!r}")
-        self.code[bot.name] = code_digest(text, type(bot))
-        return bot.name
+    def _bot(self, text: str) -> PythonBot:
+        if text not in self._bots:
+            self._bots[text] = python_bot(text)
+        return self._bots[text]
+
+
+def is_acting(player: Any) -> TypeGuard[Acting]:
+    """Return whether a player acts on observations: it is no bot and has what ``Acting`` has."""
+    return not isinstance(player, (str, PythonBot)) and isinstance(player, Acting)
+
+
+def check_players(players: Mapping[str, Player]) -> None:
+    """Raise ValueError or TypeError for a name that cannot be, and for what is no player."""
+    for name, player in players.items():
+        if not isinstance(name, str) or not name or name == AGENT:
+            raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
+        if isinstance(player, str):
+            _ = python_bot(player) if ":" in player else bots.canonical(player)
+            if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(player):
+                raise ValueError(f"the policy {name!r} is {player!r}; its name belongs to another bot")
+        elif not isinstance(player, (PythonBot, Acting)):
+            raise TypeError(
+                f"the policy {name!r} is {player!r}; it must be a bot or have frames, identity, start, stop"
+            )
+
+
+def identity_of(player: Player) -> str:
+    """Return what tells a player from all others of its name."""
+    if isinstance(player, str):
+        return player if ":" in player else bots.canonical(player)
+    return player.name if isinstance(player, PythonBot) else player.identity()
 
 
 def snapshots_of(players: Sequence[str]) -> list[str]:
@@ -119,3 +219,7 @@ def python_bot(text: str) -> PythonBot:
             "a string that is not the name of a bot of the engine"
         )
     return bot
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Policy": "Player"})

@@ -9,6 +9,9 @@ import numpy as np
 
 from territorial.evaluation.record import GameRecord
 
+NEEDED = "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
+"""What is said where it is not installed."""
+
 
 class Rating(NamedTuple):
     """How strong a player is thought to be, and how sure that is: a mean and its standard deviation."""
@@ -93,9 +96,7 @@ def _plackett_luce(*, fixed: bool) -> Any:
     try:
         from openskill.models import PlackettLuce
     except ImportError:
-        raise ImportError(
-            "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
-        ) from None
+        raise ImportError(NEEDED) from None
     return PlackettLuce(tau=0.0, gamma=_in_full) if fixed else PlackettLuce()
 
 

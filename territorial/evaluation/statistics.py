@@ -18,6 +18,8 @@ INTERVAL = (2.5, 97.5)
 """Percentiles between which an interval lies: 95 per cent."""
 Z = 1.96
 """Standard errors to both sides that are as much."""
+T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
+"""Student's t at 97.5 per cent for 1 to 16 degrees of freedom."""
 FEW = 30
 """With fewer games, resampled games are too much alike to say how far others would differ."""
 
@@ -177,7 +179,22 @@ def estimate(over: Floats, under: Floats, drawn: npt.NDArray[np.int64]) -> Estim
     return Estimate(float(over.sum() / under.sum()), float(low), float(high))
 
 
-def wilson(share: float, trials: int) -> Estimate:
+def students_t(freedom: int) -> float:
+    """Return Student's t at 97.5 per cent, to half a per cent."""
+    return T[freedom - 1] if freedom <= len(T) else Z + 2.5 / freedom
+
+
+def mean_of(numbers: Floats) -> Estimate:
+    """Return the mean with Student's interval: NaN without numbers, without an interval for only one."""
+    if len(numbers) == 0:
+        return Estimate(math.nan, math.nan, math.nan)
+    mean, half = float(numbers.mean()), math.nan
+    if len(numbers) > 1:
+        half = students_t(len(numbers) - 1) * float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def wilson(share: float, trials: float) -> Estimate:
     """Return a share of so many trials with Wilson's interval, which has a width at 0 and at 1 too.
 
     Of numbers between 0 and 1, ``share`` being their mean, it is that of the most scattered.

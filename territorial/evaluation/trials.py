@@ -1,56 +1,28 @@
-"""Trials of policies: what a policy is, the settings it is tried in, and playing a portion of its games."""
+"""Trials of policies: the settings that they are tried in, and playing a portion of their games."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial import bots
-from territorial.bots import PythonBot
+from territorial._moved import names_of
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
 from territorial.engine.seats import AGENT, LINEUPS
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.game_loop import GameLoop
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import python_bot
+from territorial.evaluation.players import Player
 from territorial.files.strict_json import check_fields
-from territorial.observation.layout import ObsLayout
 from territorial.typing import Bools, Ints
 
-Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
-"""``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
-
 DEFAULT_FIELD = "mixed-1"
-
-
-@runtime_checkable
-class Acting(Protocol):
-    """A policy that acts on observations, such as a network; it can be pickled.
-
-    ``territorial.nets.players.SnapshotPolicy`` is one.
-    """
-
-    frames: int
-    """Boards in a stack."""
-
-    def identity(self) -> str:
-        """Return what tells this policy from all others, as when its weights change."""
-
-    def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Act:
-        """Return what chooses the actions in games that begin now; ``seed`` is of all it draws."""
-
-    def stop(self) -> None:
-        """Release what takes memory, until the next start."""
-
-
-Policy = str | PythonBot | Acting
-"""A bot by its name or as ``module:Class``, a bot in Python, or something that acts on observations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,117 +148,47 @@ class TrialRecord:
 class Tryout:
     """All that a process needs to play portions; calling it makes what plays them."""
 
-    policies: Mapping[str, Policy]
+    policies: Mapping[str, Player]
     settings: Mapping[str, Setting]
     seed: int
 
     def __call__(self) -> Callable[[Portion], list[TrialRecord]]:
         """Return a function that plays a portion and returns its records."""
-        return _PortionPlayer(self).play
-
-
-class _PortionPlayer:
-    """Plays portions one after the other, with one batch and the networks of one portion in memory."""
-
-    def __init__(self, tryout: Tryout) -> None:
-        self._tryout = tryout
-        self._bots: dict[str, str | PythonBot] = {}
-        self._key: tuple[Any, ...] = ()
-        self._game: VecGame | None = None
-
-    def play(self, portion: Portion) -> list[TrialRecord]:
-        setting = self._tryout.settings[portion.setting]
-        names = [self._who(portion, setting.at(episode)) for episode in portion.episodes]
-        acting = {name: self._acting(name) for name in sorted({name for row in names for name in row})}
-        networks = {name: policy for name, policy in acting.items() if policy is not None}
-        game = self._batch(setting, len(names), max((one.frames for one in networks.values()), default=None))
-        try:
-            return _Trial(self._tryout, portion, setting, game).play(names, networks, self._seat)
-        finally:
-            for policy in networks.values():
-                policy.stop()
-
-    @staticmethod
-    def _who(portion: Portion, seats: Sequence[str]) -> list[str]:
-        return [portion.policy if name == AGENT else name for name in seats]
-
-    def _acting(self, name: str) -> Acting | None:
-        policy = self._tryout.policies.get(name, name)
-        return policy if isinstance(policy, Acting) and not isinstance(policy, (str, PythonBot)) else None
-
-    def _seat(self, name: str) -> str | PythonBot:
-        """Return what a batch takes for a player."""
-        policy = self._tryout.policies.get(name, name)
-        if isinstance(policy, PythonBot):
-            return policy
-        if not isinstance(policy, str):
-            return AGENT
-        if policy not in self._bots:
-            self._bots[policy] = python_bot(policy) if ":" in policy else bots.canonical(policy)
-        return self._bots[policy]
-
-    def _batch(self, setting: Setting, games: int, frames: int | None) -> VecGame:
-        key = setting.config, games, frames
-        if self._game is None or key != self._key:
-            if self._game is not None:
-                self._game.close()
-            seen: dict[str, Any] = {"observe": False} if frames is None else {"frames": frames}
-            self._game, self._key = VecGame(setting.config, games, autoreset="disabled", **seen), key
-        return self._game
+        loop = GameLoop(self.policies)
+        return lambda portion: _Trial(self, portion).play(loop)
 
 
 class _Trial:
     """The games of one portion."""
 
-    def __init__(self, tryout: Tryout, portion: Portion, setting: Setting, game: VecGame) -> None:
-        self._portion, self._setting, self._game = portion, setting, game
+    def __init__(self, tryout: Tryout, portion: Portion) -> None:
+        self._portion, self._setting = portion, tryout.settings[portion.setting]
         self._seeds = [tryout.seed + episode for episode in portion.episodes]
-        self._steps = 0
+        self._seats = [self._setting.at(episode) for episode in portion.episodes]
 
-    def play(
-        self,
-        names: Sequence[Sequence[str]],
-        networks: Mapping[str, Acting],
-        seat: Callable[[str], str | PythonBot],
-    ) -> list[TrialRecord]:
-        """Play to the end of all games and return their records; ``names``: who sits where, by game."""
-        game = self._game
-        for k, row in enumerate(names):
-            game.set_seats(k, [seat(name) for name in row])
-        game.reset(seeds=self._seeds)
-        agents = np.array([[name == AGENT for name in self._setting.at(e)] for e in self._portion.episodes])
-        who = np.array(names)
-        acts = {
-            name: (policy.start(game.config, game.layout, self._seeds[0]), who == name)
-            for name, policy in networks.items()
-        }
+    def play(self, loop: GameLoop) -> list[TrialRecord]:
+        """Play to the end of all games and return their records."""
+        who = [[self._portion.policy if name == AGENT else name for name in row] for row in self._seats]
+        agents = np.array(self._seats) == AGENT
+        batch = loop.begin(self._setting.config, who, self._seeds, apart=False)
         returns = np.zeros(agents.shape)
-        while not game.state.over.all():
-            returns += game.step(self._actions(acts, agents.shape))[1]
-            self._steps += 1
-            self._leave(agents)
-        return [self._record(k, np.flatnonzero(agents[k]), returns[k]) for k in range(len(names))]
+        for number, step in enumerate(batch.steps(), start=1):
+            returns += step[1]
+            self._leave(batch.game, agents, number)
+        return [
+            self._record(batch.game, k, np.flatnonzero(agents[k]), returns[k]) for k in range(len(agents))
+        ]
 
-    def _actions(self, acts: Mapping[str, tuple[Act, Bools]], shape: tuple[int, ...]) -> Ints:
-        state = self._game.state
-        lives = (state.alive[:, 1:] != 0) & (state.over == 0)[:, None]
-        actions = np.zeros((*shape, 2), np.int64)
-        for act, is_seat in acts.values():
-            games, seats = np.nonzero(is_seat & lives)
-            if len(games):
-                actions[games, seats] = act(self._game, games, seats + 1)
-        return actions
-
-    def _leave(self, agents: Bools) -> None:
+    def _leave(self, game: VecGame, agents: Bools, steps: int) -> None:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
-        state, limit = self._game.state, self._setting.max_steps
+        state, limit = game.state, self._setting.max_steps
         is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
-        is_late = limit is not None and self._steps >= limit
+        is_late = limit is not None and steps >= limit
         for k in np.flatnonzero((state.over == 0) & (is_idle | is_late)):
-            self._game.stop_game(int(k))
+            game.stop_game(int(k))
 
-    def _record(self, k: int, seats: Ints, returns: npt.NDArray[np.float64]) -> TrialRecord:
-        state = self._game.state
+    def _record(self, game: VecGame, k: int, seats: Ints, returns: npt.NDArray[np.float64]) -> TrialRecord:
+        state = game.state
         places = places_now(state, k)
         land = state.land[k, 1:] / state.num_land[k]
         return TrialRecord(
@@ -294,10 +196,14 @@ class _Trial:
             setting=self._portion.setting,
             episode=self._portion.episodes[k],
             seed=self._seeds[k],
-            num_players=self._game.config.num_players,
+            num_players=game.config.num_players,
             places=tuple(places[seats].tolist()),
             land=tuple(np.round(land[seats], 6).tolist()),
             returns=tuple(np.round(returns[seats], 6).tolist()),
             length=int(state.tick[k]),
             is_left=not (state.place2[k, 1:] > 0).all(),
         )
+
+
+if not TYPE_CHECKING:  # what a player is stood here
+    __getattr__ = names_of(__name__, "territorial.evaluation.players")

@@ -1,11 +1,14 @@
 """Networks, and parts of networks, that are made for these observations; they need PyTorch."""
 
+from typing import TYPE_CHECKING
+
+from territorial._moved import renamed
 from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.contestants import SnapshotPlayers
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
+from territorial.nets.players import SnapshotPolicy
 from territorial.nets.policy import Policy
 from territorial.nets.reference_net import ReferenceTrunk
 
@@ -17,5 +20,8 @@ __all__ = [
     "OwnerConv2d",
     "Policy",
     "ReferenceTrunk",
-    "SnapshotPlayers",
+    "SnapshotPolicy",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"SnapshotPlayers": "SnapshotPolicy"})

@@ -1,19 +1,24 @@
-"""Snapshots as policies that ``territorial.evaluate`` can try."""
+"""Snapshots as players of matches, tournaments and evaluations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from territorial._moved import renamed
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.players import SNAPSHOT
 from territorial.league import SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.seated import SeatedSnapshots, frames_of
 from territorial.observation.layout import ObsLayout
+
+DIGITS = 8
+"""Of a snapshot's digest, in names."""
 
 _tables: dict[str, tuple[Any, SeatedSnapshots]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
@@ -21,7 +26,7 @@ _tables: dict[str, tuple[Any, SeatedSnapshots]] = {}
 
 @dataclass(frozen=True)
 class SnapshotPolicy:
-    """A snapshot as a policy; all of a store in a process share one network, and their weights are its files.
+    """A snapshot as a player; all of a store in a process share one network, and their weights are its files.
 
     Args:
         store: where the snapshot is.
@@ -45,6 +50,11 @@ class SnapshotPolicy:
     def frames(self) -> int:
         """Boards in a stack."""
         return frames_of(self.store, [self.name])
+
+    @property
+    def player_name(self) -> str:
+        """What records of matches call it: its name with the first digits of the digest of its weights."""
+        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}"
 
     def identity(self) -> str:
         """Return the name and the digest of the weights."""
@@ -75,3 +85,7 @@ class SnapshotPolicy:
                 seated.policies.trust(_tables[key][1].policies)
             _tables[key] = games, seated
         return _tables[key][1]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"SnapshotPlayers": "SnapshotPolicy"})

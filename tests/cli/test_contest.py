@@ -12,8 +12,9 @@ import time
 import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame, bots, cli
-from territorial.cli import contest, snapshots
-from territorial.evaluation import play as playing
+from territorial.cli import snapshots
+from territorial.evaluation import pool
+from territorial.evaluation.contests import MAPS
 from territorial.files.locks import locked
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
@@ -34,7 +35,7 @@ def result(capsys, *arguments):
 
 def test_match_plays_the_games_of_the_seeds_it_says(capsys):
     found = result(capsys, "match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
-    config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=contest.MAPS)
+    config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=MAPS)
     seats = ["banker-1", "turtle-1"] * 2
     game = VecGame(config, 3, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[5, 6, 7])
@@ -120,14 +121,13 @@ def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
 @pytest.mark.parametrize(("games", "asked", "started"), [(3, 3, 3), (2, 3, 2), (6, 3, 3)])
 def test_as_many_processes_play_as_were_asked_for(capsys, monkeypatch, games, asked, started):
     pids = set()
-    start = playing._start
+    start = pool._Process.start
 
-    def watched(arguments):
-        end, worker = start(arguments)
-        pids.add(worker.pid)
-        return end, worker
+    def watched(process):
+        start(process)
+        pids.add(process.pid)
 
-    monkeypatch.setattr(playing, "_start", watched)
+    monkeypatch.setattr(pool._Process, "start", watched)
     common = ("match", "--seats", "banker,turtle", "--games", str(games), *SMALL)
     found = result(capsys, *common, "--processes", str(asked))
     assert len(pids) == started

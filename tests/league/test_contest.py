@@ -11,8 +11,9 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
-from territorial.evaluation.play import PlayingError, play_games, play_on_all_cores, side_by_side
-from territorial.evaluation.players import Entrants, python_bot
+from territorial.evaluation.play import play_games, side_by_side
+from territorial.evaluation.players import Cast, Entrants, python_bot
+from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.record import LAND_EVERY, GameRecord, bounds_of
 from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import Contest
@@ -27,10 +28,7 @@ def contest(games=6, **changes):
 
 
 def played(the_contest, **options):
-    return {
-        r.game: r
-        for r in play_games(the_contest.config, the_contest.players, the_contest.fixtures(**options))
-    }
+    return {r.game: r for r in play_games(the_contest.config, {}, the_contest.fixtures(**options))}
 
 
 # ---- which games ------------------------------------------------------------------------------------
@@ -138,8 +136,8 @@ def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
 def test_games_are_the_same_alone_and_on_several_processes():
     the_contest = contest(40, draw="balanced")
     alone = played(the_contest)
-    for portion in (16, 7):
-        shared = play_on_all_cores(CONFIG, PLAYERS, the_contest.fixtures(), processes=2, portion=portion)
+    for processes in (2, 5):
+        shared = play_games(CONFIG, {}, the_contest.fixtures(), Processes(processes))
         assert {record.game: record for record in shared} == alone
     assert played(the_contest, without=set(range(40)) - {7}) == {7: alone[7]}
 
@@ -168,11 +166,11 @@ class Holds(PythonBot):
 
 def test_what_went_wrong_in_a_process_comes_out_of_it():
     the_contest = contest(players=("fails-1",) * 5)
-    players = ["tests.league.test_contest:Fails"] * 5
+    players = {"fails-1": "tests.league.test_contest:Fails"}
     with pytest.raises(
         PlayingError, match=r"^ArithmeticError: nothing works \(.*test_contest.py, line \d+, in dec"
     ):
-        list(play_on_all_cores(CONFIG, players, the_contest.fixtures(), processes=2))
+        list(play_games(CONFIG, players, the_contest.fixtures(), Processes(2)))
     with pytest.raises(ArithmeticError, match="nothing works"):
         list(play_games(CONFIG, players, the_contest.fixtures()))
 
@@ -203,11 +201,10 @@ class IsKilled(PythonBot):
     ],
 )
 def test_it_is_said_how_a_process_ended(kind, message):
-    bot = f"tests.league.test_contest:{kind}"
-    (name,) = Entrants(CONFIG, [bot]).names
-    the_contest = contest(players=(name,) * 5)
+    entrants = Entrants([f"tests.league.test_contest:{kind}"])
+    the_contest = contest(players=entrants.names * 5)
     with pytest.raises(PlayingError, match=message):
-        list(play_on_all_cores(CONFIG, [bot] * 5, the_contest.fixtures(), processes=1))
+        list(play_games(CONFIG, entrants.players, the_contest.fixtures(), Processes(2)))
 
 
 # ---- players -----------------------------------------------------------------------------------------
@@ -221,13 +218,13 @@ def test_bots_in_python_play_too():
         "tests.league.test_contest:Holds",
         "hard",
     ]
-    field = Entrants(CONFIG, asked)
+    field = Entrants(asked)
     assert field.names == ("banker-1", "holds-1", "turtle-1", "holds-1", "hard-1")
-    assert field.policies is None
-    seats = field.seats(field.names)
-    assert seats[1] is seats[3]
+    assert list(field.players) == ["banker-1", "holds-1", "turtle-1", "hard-1"]
+    cast = Cast(field.players)
+    assert cast.seat("holds-1") is cast.seat("holds-1"), "one bot has all its seats"
     the_contest = contest(2, players=field.names)
-    for record in play_games(CONFIG, asked, the_contest.fixtures()):
+    for record in play_games(CONFIG, field.players, the_contest.fixtures()):
         assert record.seats == field.names
         assert max(record.land[-1][1], record.land[-1][3]) <= 12
 
@@ -273,7 +270,7 @@ def test_a_bot_may_lie_in_the_current_folder(tmp_path, monkeypatch):
         ("wizard", "there is no bot 'wizard'"),
     ):
         with pytest.raises(ValueError, match=message):
-            Entrants(CONFIG, ["banker", text])
+            Entrants(["banker", text])
 
 
 def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypatch):
@@ -288,10 +285,10 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(tmp_path, monkeypa
     for path in (None, base, bot, None):
         if path is not None:
             path.write_text(path.read_text() + "# changed\n")
-        found.append(Entrants(CONFIG, ["bot_for_a_test:Bot", "turtle"]).code["b-1"])
+        found.append(Entrants(["bot_for_a_test:Bot", "turtle"]).code["b-1"])
     assert len(set(found)) == 3
     assert found[2] == found[3]
-    assert Entrants(CONFIG, ["turtle"]).code == {}
+    assert Entrants(["turtle"]).code == {}
 
 
 # ---- the file ----------------------------------------------------------------------------------------

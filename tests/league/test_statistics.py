@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from territorial.evaluation.evaluate import _t
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, wilson
+from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, students_t, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -195,4 +194,4 @@ def test_intervals_of_shares_are_those_of_scipy(stats):
 
 def test_students_t_is_that_of_scipy_to_half_a_per_cent(stats):
     for freedom in (*range(1, 60), 100, 1000, 10**6):
-        assert _t(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.005), freedom
+        assert students_t(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.005), freedom

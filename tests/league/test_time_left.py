@@ -5,8 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from territorial.cli import contest
-from territorial.evaluation import evaluate as evaluation
+from territorial.evaluation import progress
 from territorial.evaluation.time_left import time_left
 
 
@@ -39,13 +38,13 @@ def test_no_number_of_seconds_is_long():
 
 def test_a_contest_that_ends_before_its_first_game_says_nothing_of_the_rest():
     stream = io.StringIO()
-    contest.ContestProgress(500, 0, stream).close()
+    progress.ContestProgress(500, 0, stream).close()
     assert stream.getvalue().split("]")[1].strip() == ""
     assert stream.getvalue().startswith("0 of 500 games [")
 
 
 def test_an_evaluation_says_what_is_left(capsys, monkeypatch):
     now = iter([0.0, 3600.0])
-    monkeypatch.setattr(evaluation.time, "monotonic", lambda: next(now))
-    evaluation._EvaluationProgress(25, 2, 3).show()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    progress.EvaluationProgress(25, 2, 3).show()
     assert capsys.readouterr().err.rstrip() == "1 of 25 portions, 24 h left (2 policies, 3 settings)"

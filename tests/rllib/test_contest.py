@@ -1,7 +1,5 @@
 """Snapshots of RLlib modules in matches: the reference network by itself, others by their class."""
 
-from functools import partial
-
 import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
@@ -9,11 +7,9 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from territorial import GameConfig
-from territorial.evaluation.play import play_games
-from territorial.evaluation.players import Entrants
-from territorial.evaluation.schedule import Contest
+from territorial.evaluation.contests import match
 from territorial.league import SnapshotStore
-from territorial.nets import SnapshotPlayers
+from territorial.nets import SnapshotPolicy
 
 
 class OtherModule(ReferenceModule):
@@ -29,8 +25,7 @@ def test_a_frozen_module_plays_in_a_match(module, trunks, tmp_path):
     weights = module.make_policy(settings).state_dict()
     store = SnapshotStore(tmp_path)
     store.add("mine", {name: part.numpy() for name, part in weights.items()}, module.manifest(settings))
-    make, asked = partial(SnapshotPlayers, store, trunks), ("snapshot:mine", "turtle", "snapshot:mine")
-    contest = Contest(config=config, players=Entrants(config, asked, make).names, games=1)
-    (record,) = play_games(config, asked, contest.fixtures(), make)
-    assert record.seats == (contest.players[0], "turtle-1", contest.players[0])
+    mine = SnapshotPolicy(store, "mine", trunks)
+    (record,) = match([mine, "turtle", mine], config, 1, processes=1, progress=False).records
+    assert record.seats == (mine.player_name, "turtle-1", mine.player_name)
     assert record.length == 200 or not record.is_stopped

@@ -1,31 +1,33 @@
 """Snapshots of a store in matches and tournaments: what they choose, that games repeat, what is refused."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 
-from territorial import VecGame, cli
+from territorial import VecGame, cli, match
 from territorial.actions.encoding import pair_mask
 from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.decode.numpy import Decoder
-from territorial.evaluation.play import play_games, play_on_all_cores
+from territorial.evaluation.contests import MAPS
+from territorial.evaluation.play import play_games
 from territorial.evaluation.players import Entrants
+from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
 from territorial.game.rng import draw
-from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
+from territorial.league import MismatchError, SnapshotStore
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
-from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPlayers  # noqa: E402 - only with torch
+from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy  # noqa: E402 - only with torch
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
+TRUNKS = {"MeanTrunk": MeanTrunk}
 MEAN = "MeanTrunk=tests.torch.support:MeanTrunk"
 GAME = ("--height", "32", "--width", "40", "--num-players", "5", "--max-ticks", "300", "--processes", "1")
 
@@ -54,36 +56,46 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture
-def make(store):
-    return partial(SnapshotPlayers, store, {"MeanTrunk": MeanTrunk})
+def named(store):
+    """What makes players of names, snapshots of the store among them."""
+
+    def make(*names):
+        return [
+            SnapshotPolicy(store, name.removeprefix("snapshot:"), TRUNKS) if ":" in name else name
+            for name in names
+        ]
+
+    return make
 
 
-def contest_of(asked, make, games=6):
-    field = Entrants(CONFIG, asked, make)
-    return Contest(config=CONFIG, players=field.names, games=games, seed=4)
+def games_of(players, games, play=None, **options):
+    """Play games of a contest and return their records by their numbers."""
+    entrants = Entrants(players)
+    contest = Contest(config=CONFIG, players=entrants.names, games=games, seed=4)
+    records = play_games(CONFIG, entrants.players, contest.fixtures(**options), play)
+    return {record.game: record for record in records}
 
 
-def test_every_seat_is_played_by_its_own_snapshot_at_every_decision(make):
+def test_every_seat_is_played_by_its_own_snapshot_at_every_decision(named):
     """One holds for ever; one takes free land for ever, and nothing else."""
-    asked = ("snapshot:holder", "turtle", "snapshot:settler", "turtle", "snapshot:holder")
-    contest = contest_of(asked, make, games=2)
-    for record in play_games(CONFIG, asked, contest.fixtures(), make):
-        assert record.seats == contest.players
+    players = named("snapshot:holder", "turtle", "snapshot:settler", "turtle", "snapshot:holder")
+    for record in games_of(players, 2).values():
+        assert record.seats == Entrants(players).names
         held, spread = (record.land[1][0], record.land[1][4]), record.land[1][2]
         assert max(held) <= 12, "the cells of the start, or fewer"
         assert spread > 50
 
 
-def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(store, make):
+def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(store):
     """With the observations and the numbers made by hand."""
-    players = make(CONFIG, ["first", "second"])
     game = VecGame(CONFIG, 3, frames=2, autoreset="disabled", seats=["banker"] * 4 + ["external"])
     game.reset(8)
     for _ in range(15):
         game.step()
-    actions = players.choose(game, [["first", None, "second", None, None], [None] * 5, ["second"] * 5])
-    assert not actions[1].any()
-    assert not actions[0, [1, 3, 4]].any()
+    actions = {}
+    for name, seat in (("first", 1), ("second", 3)):
+        act = SnapshotPolicy(store, name, TRUNKS).start(CONFIG, LAYOUT, 0)
+        actions[name] = act(game, np.array([0, 2]), np.array([seat, seat]))[0].tolist()
     seen, seats = game.observations, np.array([1, 3])
     rows = {
         "observations": seen.planes[:1],
@@ -100,9 +112,9 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     numbers = torch.tensor(
         [[(int(word) >> 11) / 2**53 for word in row] for row in words], dtype=torch.float64
     )
-    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, {"MeanTrunk": MeanTrunk})
+    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
     expected = by_hand.act(["first", "second"], rows, numbers)
-    assert actions[0, seats - 1].tolist() == expected.tolist()
+    assert [actions["first"], actions["second"]] == expected.tolist()
     moved = [by_hand.act(["first", "second"], rows, (numbers + i / 50) % 1) for i in range(50)]
     others = {tuple(drawn.flatten().tolist()) for drawn in moved}
     assert len(others) > 1, "the numbers decide"
@@ -124,21 +136,17 @@ def test_numbers_draw_actions_as_often_as_the_policy_says():
     assert policy.draw(logits.expand(2, 17), edges).tolist() == [[0, 0], [6, 9]]
 
 
-def test_a_game_comes_out_the_same_whatever_is_played_beside_it(make):
-    asked = ("snapshot:first", "turtle", "snapshot:second", "banker", "snapshot:first")
-    contest = contest_of(asked, make, games=20)
-    together = {record.game: record for record in play_games(CONFIG, asked, contest.fixtures(), make)}
-    alone = contest.fixtures(without=set(range(20)) - {17})
-    assert list(play_games(CONFIG, asked, alone, make)) == [together[17]]
-    shared = play_on_all_cores(CONFIG, asked, contest.fixtures(), 2, make)
-    assert {record.game: record for record in shared} == together
+def test_a_game_comes_out_the_same_whatever_is_played_beside_it(named):
+    players = named("snapshot:first", "turtle", "snapshot:second", "banker", "snapshot:first")
+    together = games_of(players, 20)
+    assert games_of(players, 20, without=set(range(20)) - {17}) == {17: together[17]}
+    assert games_of(players, 20, Processes(2)) == together
     assert len({record.places for record in together.values()}) > 5
 
 
 def test_the_reference_network_plays_without_being_told_what_it_is(store):
-    asked = ("snapshot:large", "turtle", "turtle", "turtle", "turtle")
-    make = partial(SnapshotPlayers, store, {})
-    (record,) = play_games(CONFIG, asked, contest_of(asked, make, games=1).fixtures(), make)
+    players = [SnapshotPolicy(store, "large"), "turtle", "turtle", "turtle", "turtle"]
+    (record,) = games_of(players, 1).values()
     assert record.seats[0].startswith("snapshot:large@")
 
 
@@ -146,24 +154,36 @@ def test_names_tell_snapshots_apart_that_went_by_the_same_name(tmp_path):
     store, names = SnapshotStore(tmp_path), []
     for seed in (0, 1, 0):
         add(store, "main", MeanTrunk, seed)
-        players = SnapshotPlayers(store, {"MeanTrunk": MeanTrunk}, CONFIG, ["main"])
-        names.append(players.name_of("main"))
+        names.append(SnapshotPolicy(store, "main", TRUNKS).player_name)
         assert names[-1] == f"snapshot:main@{store.digest('main')[:8]}"
         store.remove("main")
     assert names[0] == names[2] != names[1]
 
 
-def test_who_cannot_play_is_refused(store, make):
-    with pytest.raises(UnknownSnapshotError, match="'nobody'"):
-        Entrants(CONFIG, ["snapshot:nobody"], make)
+def test_who_cannot_play_is_refused_before_anything_is_played(store, named, tmp_path):
+    out = tmp_path / "match.jsonl"
     with pytest.raises(MismatchError, match="width is 40; here it must be 48"):
-        make(CONFIG.replace(width=48), ["first"])
+        match(named("snapshot:first"), CONFIG.replace(width=48), 1, out=out, progress=False)
+    unknown = SnapshotPolicy(store, "first")
     with pytest.raises(MismatchError, match="architecture 'MeanTrunk'; those known here are ReferenceModule"):
-        SnapshotPlayers(store, {}, CONFIG, ["first"])
-    with pytest.raises(
-        ValueError, match="'snapshot:first' is in a store of snapshots, but no store is given"
-    ):
-        Entrants(CONFIG, ["snapshot:first"])
+        match([unknown], CONFIG, 1, out=out, progress=False)
+    with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; it must be a Snap"):
+        match(["snapshot:first"], CONFIG, 1, out=out, progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
+    """The same file, byte by byte, and the same text, on two processes as in this one."""
+    ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"
+    names = ("snapshot:first", "turtle", "snapshot:second", "banker")
+    config = CONFIG.replace(num_maps=MAPS)
+    ranking = match(named(*names), config, 3, seed=2, out=ours, processes=1, progress=False)
+    options = ("--store", str(store.path), "--architecture", MEAN, "--records", str(theirs), *GAME)
+    assert cli.main(["match", "--seats", ",".join(names), "--games", "3", "--seed", "2", *options]) == 0
+    assert capsys.readouterr().out == ranking.text() + "\n"
+    there, here = theirs.read_text().splitlines(), ours.read_text().splitlines()
+    assert there[1:] == here[1:]
+    assert match(named(*names), config, 3, seed=2, processes=2, progress=False).records == ranking.records
 
 
 def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):

@@ -1,0 +1,215 @@
+"""Where games are played: in this process, or by processes of this machine that take portions of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sysconfig
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from territorial.config.validation import whole_number
+from territorial.files.cores import usable_cores
+
+Portion = TypeVar("Portion")
+Record = TypeVar("Record")
+
+Make = Callable[[], Callable[[Portion], Iterable[Record]]]
+"""Returns a function that plays a portion and returns its records; it can be pickled."""
+
+LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("stdlib", "purelib"))))
+"""Where the code is that no user wrote."""
+MOST_PROCESSES = 1024
+
+
+class Play(Protocol):
+    """What says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function."""
+
+    def __call__(
+        self, make: Make[Portion, Record], portions: Sequence[Portion], /
+    ) -> Iterator[Iterable[Record]]:
+        """Yield the records of all portions as they come."""
+
+
+class PlayingError(RuntimeError):
+    """Games could not be played to their ends; the message is one line on why."""
+
+
+class Processes:
+    """Plays portions in processes of this machine, or in this process if there would be only one.
+
+    Args:
+        count: number of processes; 1 to 1024, default None: one per core.
+
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self.workers = (
+            usable_cores() if count is None else whole_number("processes", count, 1, MOST_PROCESSES)
+        )
+
+    def __call__(
+        self, make: Make[Portion, Record], portions: Sequence[Portion]
+    ) -> Iterator[Iterable[Record]]:
+        """Yield the records of all portions as they come; PlayingError if a process fails."""
+        count = min(self.workers, len(portions))
+        return _here(make, portions) if count < 2 else _in_processes(make, portions, count)
+
+
+def play_of(play: Play | None, processes: int | None) -> Play:
+    """Return what plays: ``play`` if there is one, else so many processes of this machine."""
+    by_count = Processes(processes)
+    return by_count if play is None else play
+
+
+def _here(make: Make[Portion, Record], portions: Sequence[Portion]) -> Iterator[Iterable[Record]]:
+    work = make()
+    return map(work, portions)
+
+
+# ---- processes -------------------------------------------------------------------------------------
+
+
+def _in_processes(
+    make: Make[Portion, Record], portions: Sequence[Portion], count: int
+) -> Iterator[Iterable[Record]]:
+    context, waiting = _Context(), iter(portions)
+    with ProcessPoolExecutor(count, context, _begin, (make,)) as pool:
+        try:
+            busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
+            while busy:
+                done, busy = wait(busy, return_when=FIRST_COMPLETED)
+                busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
+                for future in done:
+                    yield from _received(future, context)
+        finally:
+            context.end()
+
+
+def _received(future: Future[Attempt], context: _Context) -> Iterator[list[Any]]:
+    try:
+        attempt = future.result()
+    except BrokenProcessPool:
+        raise PlayingError(context.why_broken()) from None
+    yield from records_of(attempt)
+
+
+class _Context(SpawnContext):
+    """Starts processes afresh, and knows those that it has started."""
+
+    def __init__(self) -> None:
+        self._started: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802  # what a pool calls
+        self._started.append(_Process(*args, **options))
+        return self._started[-1]
+
+    def end(self) -> None:
+        """End all processes, whatever they are at."""
+        for process in self._started:
+            if process.pid is not None:
+                process.terminate()
+
+    def why_broken(self) -> str:
+        """Return how the first process ended that was not ended by the pool itself."""
+        for process in self._started:
+            process.join()
+        codes = [process.exitcode or 0 for process in self._started]
+        code = next((code for code in codes if code not in (0, -signal.SIGTERM)), codes[0])
+        if code >= 0:
+            return f"a worker process ended with exit code {code}"
+        name = signal.Signals(-code).name
+        why = ", which the system sends when memory runs out" if name == "SIGKILL" else ""
+        return f"a worker process was ended by {name}{why}"
+
+
+class _Process(SpawnProcess):
+    """A process in which libraries such as PyTorch start no threads of their own."""
+
+    def start(self) -> None:
+        before = os.environ.get("OMP_NUM_THREADS")
+        os.environ["OMP_NUM_THREADS"] = "1"  # is read when they are imported
+        try:
+            super().start()
+        finally:
+            if before is None:
+                del os.environ["OMP_NUM_THREADS"]
+            else:
+                os.environ["OMP_NUM_THREADS"] = before
+
+
+# ---- in a process that plays ---------------------------------------------------------------------
+
+
+class Attempt(NamedTuple):
+    """What became of a portion: its records, and what went wrong, None if nothing did."""
+
+    records: list[Any]
+    failure: str | None
+
+
+class Worker:
+    """Plays portions in a process of its own; ``make`` is called for the first of them."""
+
+    def __init__(self, make: Make[Any, Any]) -> None:
+        self._make = make
+        self._work: Callable[[Any], Iterable[Any]] | None = None
+
+    def play(self, portion: Any) -> Attempt:
+        """Return the records of a portion, up to where something went wrong."""
+        records: list[Any] = []
+        try:
+            if self._work is None:
+                self._work = self._make()
+            for record in self._work(portion):
+                records.append(record)  # noqa: PERF402  # what there is when it fails is kept
+        except Exception as error:
+            return Attempt(records, cause(error))
+        return Attempt(records, None)
+
+
+def records_of(attempt: Attempt) -> Iterator[list[Any]]:
+    """Yield the records of an attempt; PlayingError then, if something went wrong."""
+    if attempt.records:
+        yield attempt.records
+    if attempt.failure is not None:
+        raise PlayingError(attempt.failure)
+
+
+def cause(error: Exception) -> str:
+    """Return what went wrong in one line, with the place: the last that is no library's, if there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
+    place = (own or frames)[-1]
+    return f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno}, in {place.name})"
+
+
+_worker: Worker
+
+
+def _begin(make: Make[Any, Any]) -> None:
+    """Get ready in a new process: Ctrl-C is for the parent, and this process ends with it."""
+    global _worker  # a pool has no other place for what a process keeps
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _worker = Worker(make)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _play(portion: Any) -> Attempt:
+    return _worker.play(portion)

@@ -1,0 +1,165 @@
+"""The result of a match or a tournament: games, standings, ratings, as text and as values that JSON has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from territorial.evaluation.charts import draw_charts
+from territorial.evaluation.ratings import NEEDED, Rating, rate
+from territorial.evaluation.record import GameRecord
+from territorial.evaluation.schedule import Contest
+from territorial.evaluation.statistics import Estimate, Line, RecordArrays, Z
+from territorial.typing import Floats
+
+MOST_BEATS = 12
+"""Players for which the matrix of placements is printed."""
+
+
+class Ranking:
+    """The players of a match or a tournament, ranked by the games that have been played.
+
+    Args:
+        contest: which games there are.
+        records: the games that have been played.
+
+    All but ``contest``, ``records`` and ``is_complete`` raise ValueError if there are no games.
+
+    """
+
+    def __init__(self, contest: Contest, records: Sequence[GameRecord]) -> None:
+        self.contest = contest
+        self.records = tuple(records)
+        self.is_complete = len(self.records) == contest.games
+        """False if it was interrupted: not all games have been played."""
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names of all who played, in alphabetical order."""
+        return self._arrays.players
+
+    @cached_property
+    def standings(self) -> tuple[Line, ...]:
+        """How every player did, by mean place: seats, place, wins, wins over the fair share."""
+        return tuple(self._arrays.table())
+
+    @cached_property
+    def ratings(self) -> Mapping[str, Rating] | None:
+        """Ratings of all who met another player; None without the extra ``league``."""
+        try:
+            return rate(self._arrays.records)
+        except ImportError:
+            return None
+
+    @cached_property
+    def beats(self) -> Floats:
+        """(N, N) how often a seat of player i is placed above one of j, in the order of ``players``."""
+        return self._arrays.beats()
+
+    def table(self) -> str:
+        """Return the standings as text, one line a player."""
+        heads = ("seats", "mean place", "games won", "times fair", "rating")
+        rows = [("player", *heads), *(self._cells(line) for line in self.standings)]
+        widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
+        return "\n".join(
+            f"{name:{longest + 2}}"
+            + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+            for name, *cells in rows
+        )
+
+    def text(self) -> str:
+        """Return the standings, the matrix of placements, and what the games were like, as text."""
+        lines = [self.table(), "", *self._beats_lines(), *_shape_lines(self._arrays.shape())]
+        if self.ratings is None:
+            lines.append(NEEDED)
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything there is to say, as values that JSON has: what ``--json`` writes of the games."""
+        arrays = self._arrays
+        return {
+            "contest": self.contest.to_dict() | {"games": self.contest.games},
+            "shape": arrays.shape(),
+            "standings": [self._standing(line) for line in self.standings],
+            "players": list(self.players),
+            "beats": [[None if np.isnan(share) else float(share) for share in row] for row in self.beats],
+            "ticks": arrays.ticks.tolist(),
+            "survival": arrays.survival(arrays.ticks).tolist(),
+            "land": arrays.land(arrays.ticks).tolist(),
+        }
+
+    def draw(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Draw plots into ``folder`` and return their paths; ImportError without the extra ``league``."""
+        return draw_charts(self._arrays, self.ratings, Path(folder))
+
+    @cached_property
+    def _arrays(self) -> RecordArrays:
+        return RecordArrays(self.records)
+
+    def _cells(self, line: Line) -> tuple[str, ...]:
+        won = _interval(line.wins, 100, ".1f") + " %"
+        cells = _interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f")
+        return line.player, f"{line.seats:,}", *cells, self._rating(line.player)
+
+    def _rating(self, player: str) -> str:
+        """Return a rating as text, a dash for a player that met no other."""
+        if self.ratings is None:
+            return ""
+        rating = self.ratings.get(player)
+        return "-" if rating is None else f"{rating.mu:.1f} ± {Z * rating.sigma:.1f}"
+
+    def _standing(self, line: Line) -> dict[str, Any]:
+        rating = None if self.ratings is None else self.ratings.get(line.player)
+        estimates = {name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")}
+        return {
+            "player": line.player,
+            "seats": line.seats,
+            **estimates,
+            "rating": rating and rating._asdict(),
+        }
+
+    def _beats_lines(self) -> list[str]:
+        """Return how often a seat of one player is placed above one of another, if there are few of them."""
+        order = [line.player for line in self.standings]
+        if len(order) == 1:
+            return []
+        if len(order) > MOST_BEATS:
+            return ["how often one comes in before another: see --json or --plots"]
+        index, width = [self.players.index(name) for name in order], max(map(len, order)) + 2
+        shown = [[f"{100 * share:.0f}" for share in row] for row in self.beats[np.ix_(index, index)]]
+        lines = [
+            f"{name:{width}}"
+            + "".join(f"{'-' if i == j or cell == 'nan' else cell:>{width}}" for j, cell in enumerate(row))
+            for i, (name, row) in enumerate(zip(order, shown, strict=True))
+        ]
+        head = " " * width + "".join(f"{name:>{width}}" for name in order)
+        return [
+            "a seat of the row comes in before one of the column, per cent of all times:",
+            head,
+            *lines,
+            "",
+        ]
+
+
+def _interval(estimate: Estimate, scale: float, form: str) -> str:
+    value, low, high = (f"{scale * number:{form}}" for number in estimate)
+    return f"{value} ({low}..{high})"
+
+
+def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
+    gone, length = shape["neutral_gone"], shape["length"]
+    alive = ", ".join(f"{found['median']:g} at {int(tick):,}" for tick, found in shape["alive"].items())
+    lines = [
+        f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
+        f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
+    ]
+    if gone is not None:
+        lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
+    if alive:
+        lines.append(f"players alive, in the median: {alive}")
+    return lines
