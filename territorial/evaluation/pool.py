@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sysconfig
 import threading
@@ -82,25 +83,26 @@ def _here(make: Make[Portion, Record], portions: Sequence[Portion]) -> Iterator[
 def _in_processes(
     make: Make[Portion, Record], portions: Sequence[Portion], count: int
 ) -> Iterator[Iterable[Record]]:
-    context, waiting = _Context(), iter(portions)
-    with ProcessPoolExecutor(count, context, _begin, (make,)) as pool:
-        try:
-            busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
-            while busy:
-                done, busy = wait(busy, return_when=FIRST_COMPLETED)
-                busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
-                for future in done:
-                    yield from _received(future, context)
-        finally:
-            context.end()
-
-
-def _received(future: Future[Attempt], context: _Context) -> Iterator[list[Any]]:
+    context = _Context()
     try:
-        attempt = future.result()
+        with ProcessPoolExecutor(count, context, _begin, (pickle.dumps(make),)) as pool:
+            try:
+                for future in _futures(pool, portions, count):
+                    yield from records_of(future.result())
+            finally:
+                context.end()
     except BrokenProcessPool:
         raise PlayingError(context.why_broken()) from None
-    yield from records_of(attempt)
+
+
+def _futures(pool: ProcessPoolExecutor, portions: Iterable[Any], count: int) -> Iterator[Future[Attempt]]:
+    """Yield what is done as it is; at most ``count`` portions are played at a time."""
+    waiting = iter(portions)
+    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
+    while busy:
+        done, busy = wait(busy, return_when=FIRST_COMPLETED)
+        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
+        yield from done
 
 
 class _Context(SpawnContext):
@@ -120,9 +122,7 @@ class _Context(SpawnContext):
                 process.terminate()
 
     def why_broken(self) -> str:
-        """Return how the first process ended that was not ended by the pool itself."""
-        for process in self._started:
-            process.join()
+        """Return how the first process ended that was not ended by the pool; all have ended."""
         codes = [process.exitcode or 0 for process in self._started]
         code = next((code for code in codes if code not in (0, -signal.SIGTERM)), codes[0])
         if code >= 0:
@@ -196,12 +196,15 @@ def cause(error: Exception) -> str:
 _worker: Worker
 
 
-def _begin(make: Make[Any, Any]) -> None:
-    """Get ready in a new process: Ctrl-C is for the parent, and this process ends with it."""
+def _begin(make: bytes) -> None:
+    """Get ready in a new process: Ctrl-C is for the parent, and this process ends with it.
+
+    ``make`` is unpickled for the first portion, so that its errors are told as all others.
+    """
     global _worker  # a pool has no other place for what a process keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _worker = Worker(make)
+    _worker = Worker(lambda: pickle.loads(make)())
 
 
 def _end_with_parent() -> None:

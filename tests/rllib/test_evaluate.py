@@ -11,6 +11,7 @@ from rllib_adapters.league.evaluation import OnRay  # noqa: E402 - only where ra
 from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
 from territorial import GameConfig, Setting, evaluate  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
+from territorial.evaluation.pool import PlayingError  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402
 from tests.rllib.support import CONFIG, fill, start_ray  # noqa: E402
 from tests.torch.support import MeanTrunk  # noqa: E402
@@ -62,3 +63,19 @@ def test_what_was_lost_with_an_actor_is_played_again(tmp_path):
     found = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False)
     assert (tmp_path / "was here").exists()
     assert len(found.records) == 20
+
+
+class Failing(PythonBot):
+    """Fails at its twentieth decision."""
+
+    name = "failing-1"
+
+    def decide(self, view):
+        if view.ticks[0] >= 200:
+            raise ArithmeticError("no more")
+        return -1, 1024
+
+
+def test_what_went_wrong_on_a_cluster_comes_out_of_it(tmp_path):
+    with pytest.raises(PlayingError, match=r"^ArithmeticError: no more \(.*test_evaluate.py, line"):
+        evaluate([Failing()], SETTINGS, 4, play=OnRay(1), progress=False)

@@ -11,9 +11,15 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
 
 from rllib_adapters.envs.agent_names import POOL  # noqa: E402
+from rllib_adapters.league.evaluation import OnRay  # noqa: E402
 from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial.league import UnknownSnapshotError  # noqa: E402
-from tests.rllib.support import env_vars, fill, league, small_config  # noqa: E402
+from territorial import Setting, cli, evaluate, match, tournament  # noqa: E402
+from territorial.bots import PythonBot  # noqa: E402
+from territorial.evaluation.contests import MAPS  # noqa: E402
+from territorial.league import SnapshotStore, UnknownSnapshotError  # noqa: E402
+from territorial.nets.players import SnapshotPolicy  # noqa: E402
+from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
+from tests.torch.support import MeanTrunk  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,6 +107,62 @@ def test_a_league_plays_on_another_machine(tmp_path):
     assert opened[0]
     assert set(opened[0]) <= {"first", "second"}
     assert opened[1].startswith(str(tmp_path / "cache"))
+
+
+class Noting(PythonBot):
+    """Notes on which machine it plays, and holds."""
+
+    name = "noting-1"
+
+    def __init__(self, path=None):
+        self.path = path
+
+    def decide(self, view):
+        (self.path / ray.get_runtime_context().get_node_id()).touch()
+        return -1, 1024
+
+
+class Still(Noting):
+    """The same bot where no cluster is."""
+
+    def decide(self, view):
+        return -1, 1024
+
+
+def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tmp_path, capsys):
+    """Its file and its text are those of the command."""
+    store, seen = SnapshotStore(fill(tmp_path / "store", frames=1).path), tmp_path / "seen"
+    seen.mkdir()
+    shared = SharedStore(store.path, cache=tmp_path / "cache")
+    config = CONFIG.replace(max_ticks=100, num_maps=MAPS)
+
+    def play(store, bot, **options):
+        players = ["turtle", SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk}), bot]
+        return match(players, config, 10, seed=3, progress=False, **options)
+
+    there = play(shared, Noting(seen), play=OnRay(), out=tmp_path / "there.jsonl")
+    assert len(list(seen.iterdir())) == 2, "each machine has played some of the games"
+    here = play(store, Still(), processes=2)
+    assert there.records == here.records
+    size = f"--height {config.height} --width {config.width} --num-players {config.num_players}"
+    seats = "turtle,snapshot:first,tests.rllib.test_nodes:Still"
+    command = f"match --seats {seats} --games 10 --seed 3 --processes 1 --max-ticks 100 {size}"
+    files = f"--store {store.path} --architecture SmallModule=tests.torch.support:MeanTrunk"
+    records = tmp_path / "command.jsonl"
+    assert cli.main([*f"{command} {files} --records".split(), str(records)]) == 0
+    assert capsys.readouterr().out == there.text() + "\n"
+    games = (tmp_path / "there.jsonl").read_text().splitlines()[1:]
+    assert sorted(games) == sorted(records.read_text().splitlines()[1:])
+
+
+def test_tournaments_and_evaluations_come_out_as_in_one_process():
+    config, names = CONFIG.replace(max_ticks=100), ["turtle", "novice", "banker"]
+    settings = {"s": Setting(config=config, seats=["agent", "agent", *["novice"] * 4], max_steps=5)}
+    options = {"progress": False, "play": OnRay(2)}, {"progress": False, "processes": 1}
+    there, here = (tournament(names, config, 3, **one) for one in options)
+    assert there.records == here.records
+    there, here = (evaluate(names, settings, 2, **one) for one in options)
+    assert there.records == here.records
 
 
 def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):

@@ -1,0 +1,272 @@
+"""``territorial.match`` and ``tournament``: who plays, what comes back, where it is played, refusals."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, VecGame, bots, match, tournament
+from territorial.bots import PythonBot
+from territorial.evaluation import pool
+from territorial.evaluation.contests import MAPS, ContestStoppedError
+from territorial.evaluation.pool import PlayingError, Processes, Worker, records_of
+from territorial.evaluation.results import ResultsError
+from territorial.files.locks import locked
+
+SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
+
+
+class Waits(PythonBot):
+    name = "waits-1"
+
+    def decide(self, view):
+        return -1, 1
+
+
+class Stops(PythonBot):
+    """Fails where the environment says so."""
+
+    name = "stops-1"
+
+    def decide(self, view):
+        if "STOPS" in os.environ:
+            raise ArithmeticError("no more")
+        return -1, 1
+
+
+class Takes:
+    """A policy that takes neutral land whenever it may."""
+
+    frames = 1
+    name = "takes"
+
+    def __init__(self):
+        self.is_started = False
+
+    def identity(self):
+        return "takes 1"
+
+    def start(self, config, layout, seed):
+        self.is_started = True
+
+        def act(game, games, seats):
+            legal = game.observations.masks[games, seats - 1, 0] >> 1 & 1
+            return np.stack([legal, np.full(len(games), 3)], axis=1)
+
+        return act
+
+    def stop(self):
+        self.is_started = False
+
+
+def quietly(compare, *args, **options):
+    return compare(*args, **{"progress": False, "processes": 1} | options)
+
+
+def test_a_match_is_the_games_of_its_seeds():
+    ranking = quietly(match, ["banker", "turtle"], SMALL, 3, seed=5)
+    game = VecGame(SMALL, 3, seats=["banker", "turtle"] * 2, autoreset="disabled", observe=False)
+    game.reset(seeds=[5, 6, 7])
+    while not game.state.over.all():
+        game.step()
+    assert [record.places for record in ranking.records] == [
+        tuple(row / 2) for row in game.state.place2[:, 1:]
+    ]
+    assert ranking.is_complete
+    assert ranking.players == ("banker-1", "turtle-1")
+    places = dict(
+        zip(("banker-1", "turtle-1"), (game.state.place2[:, i::2].mean() / 2 for i in (1, 2)), strict=True)
+    )
+    assert {line.player: line.place.value for line in ranking.standings} == pytest.approx(places)
+
+
+def test_all_kinds_of_players_meet_in_one_match():
+    policy = Takes()
+    players = ["hard", "tests.league.test_match:Waits", Stops(), policy]
+    ranking = quietly(match, players, SMALL, 2)
+    assert ranking.records[0].seats == ("hard-1", "waits-1", "stops-1", "takes")
+    last = ranking.records[0].land[1]
+    assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
+    assert not policy.is_started
+    assert ranking.contest.code["takes"] == "takes 1"
+    named = quietly(match, ["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
+    assert named.players == ("hard-1", "mine")
+    assert named.contest.code == {"mine": "takes 1"}
+
+
+def test_a_tournament_deals_the_seats():
+    ranking = quietly(tournament, ["banker", "turtle", Takes()], SMALL, 6, seed=2)
+    assert len({record.seats for record in ranking.records}) > 2
+    assert sum(line.seats for line in ranking.standings) == 24
+    assert {line.seats for line in ranking.standings} <= {6, 7, 8, 9, 10}
+
+
+def test_by_default_a_match_is_that_of_the_command():
+    """Who plays, on which maps: nothing is played for it."""
+    found = []
+
+    def play(make, portions):
+        found.append(make.config)
+        found.extend(portions)
+        raise KeyboardInterrupt
+
+    ranking = match(games=2, play=play, progress=False)
+    assert found[0] == GameConfig(num_maps=MAPS)
+    assert found[1][0].seats == territorial.LINEUPS["mixed-2"].seats
+    assert (ranking.records, ranking.is_complete) == ((), False)
+    ranking = tournament(games=2, play=play, progress=False)
+    assert set(ranking.contest.players) == set(bots.NAMES)
+    six = match("levels-1", SMALL.replace(num_players=6), 1, play=play, progress=False)
+    assert six.contest.players == tuple(
+        territorial.LINEUPS["levels-1"].seats[i] for i in (0, 5, 10, 16, 21, 26)
+    )
+
+
+def test_a_ranking_says_what_the_command_writes(tmp_path):
+    ranking = quietly(tournament, ["banker", "turtle", "novice"], SMALL, 4)
+    table = ranking.table().splitlines()
+    assert table[0].split()[:2] == ["player", "seats"]
+    assert [line.split()[0] for line in table[1:]] == [line.player for line in ranking.standings]
+    assert ranking.text().startswith(ranking.table())
+    assert "4 games; length" in ranking.text()
+    assert ranking.beats.shape == (3, 3)
+    np.testing.assert_allclose((ranking.beats + ranking.beats.T)[~np.eye(3, dtype=bool)], 1)
+    assert np.allclose(np.diag(ranking.beats)[np.isfinite(np.diag(ranking.beats))], 0.5)
+    found = json.loads(json.dumps(ranking.to_dict()))
+    assert found["contest"]["games"] == 4
+    assert [line["player"] for line in found["standings"]] == [line.player for line in ranking.standings]
+    if ranking.ratings is not None:
+        assert set(ranking.ratings) == set(ranking.players)
+
+
+def test_the_same_games_come_back_wherever_they_are_played(tmp_path):
+    players = ["banker", "tests.league.test_match:Waits", Takes()]
+    here = quietly(match, players, SMALL, 7)
+    assert quietly(match, players, SMALL, 7, processes=3).records == here.records
+
+    def backwards(make, portions):
+        work = make()
+        for portion in reversed(portions):
+            yield work(portion)
+
+    assert quietly(match, players, SMALL, 7, play=backwards).records == here.records
+
+
+def test_a_match_goes_on_from_its_file(tmp_path):
+    out = tmp_path / "match.jsonl"
+    quietly(match, ["banker", Takes()], SMALL, 2, out=out)
+    before = out.read_text()
+    assert quietly(match, ["banker", Takes()], SMALL, 4, out=out).is_complete
+    assert out.read_text().startswith(before)
+    assert len(out.read_text().splitlines()) == 5
+    other = Takes()
+    other.identity = lambda: "takes 2"
+    with pytest.raises(ResultsError, match="the code of 'takes' has changed since"):
+        quietly(match, ["banker", other], SMALL, 4, out=out)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch, processes):
+    out = tmp_path / "match.jsonl"
+    stops = "tests.league.test_match:Stops"
+    quietly(match, ["banker", stops], SMALL, 2, out=out)
+    monkeypatch.setenv("STOPS", "")
+    with pytest.raises(
+        ContestStoppedError, match=r"^ArithmeticError: no more \(.*test_match.py, line \d+, in decide\)$"
+    ) as stopped:
+        quietly(match, ["banker", stops], SMALL, 6, out=out, processes=processes)
+    kept = stopped.value.ranking
+    assert isinstance(stopped.value, PlayingError)
+    assert not kept.is_complete
+    assert [record.game for record in kept.records] == [0, 1]
+    assert len(out.read_text().splitlines()) == 3
+
+
+def test_the_games_of_a_portion_that_ended_before_one_failed_are_kept():
+    def make():
+        return lambda portion: (100 // number for number in portion)
+
+    attempt = Worker(make).play((5, 4, 0, 2))
+    assert attempt.records == [20, 25]
+    found = records_of(attempt)
+    assert next(found) == [20, 25]
+    with pytest.raises(PlayingError, match=r"^ZeroDivisionError: .*test_match.py, line \d+, in <genexpr>\)$"):
+        next(found)
+
+
+def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path):
+    """On two processes, neither of which goes on."""
+    out = tmp_path / "match.jsonl"
+    started, start = [], pool._Process.start
+
+    def noted(process):
+        start(process)
+        started.append(process)
+
+    def interrupt():
+        while not out.exists() or out.read_bytes().count(b"\n") < 20:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pool._Process.start = noted
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
+    finally:
+        pool._Process.start = start
+    assert not ranking.is_complete
+    assert len(ranking.records) == len(out.read_text().splitlines()) - 1 >= 19
+    assert len(started) == 2
+    assert not any(process.is_alive() for process in started)
+
+
+def test_no_process_is_left_when_nobody_takes_the_rest():
+    started, start = [], pool._Process.start
+    records = Processes(2)(_Numbers(), list(range(50)))
+    pool._Process.start = lambda process: (start(process), started.append(process))[0]
+    try:
+        assert len(next(records)) == 2
+        records.close()
+    finally:
+        pool._Process.start = start
+    assert len(started) == 2
+    assert not any(process.is_alive() for process in started)
+
+
+class _Numbers:
+    def __call__(self):
+        return lambda number: [number, -number]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: match("banker", SMALL), TypeError, "seats is 'banker'; it must be the name of a line-up"),
+        (lambda: match([], SMALL), ValueError, "seats has no players"),
+        (lambda: match(["wizard"], SMALL), ValueError, "no bot 'wizard'"),
+        (lambda: match(["banker"] * 5, SMALL), ValueError, "5 players; a game of this config has 4 seats"),
+        (lambda: match([3], SMALL), TypeError, "player 0 is 3; it must be a bot, a policy with a name"),
+        (lambda: match(["banker"], "small"), TypeError, "config is 'small'; it must be a territorial.Game"),
+        (lambda: match(["banker"], SMALL, 0), ValueError, "games is 0"),
+        (lambda: match(["banker"], SMALL, processes=0), ValueError, "processes is 0"),
+        (lambda: match(["mine"], SMALL, policies={"mine": 3}), TypeError, "the policy 'mine' is 3"),
+        (lambda: match(["turtle"], SMALL, policies={"turtle": Waits()}), ValueError, "has the name 'turtle'"),
+        (lambda: match([Waits(), Waits()], SMALL), ValueError, "another player also has the name 'waits-1'"),
+        (lambda: tournament("banker", SMALL), TypeError, "players is 'banker'; it must be a list of players"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_two_do_not_play_into_one_file_at_once(tmp_path):
+    out = tmp_path / "match.jsonl"
+    with locked(tmp_path / "match.jsonl.lock"), pytest.raises(ResultsError, match="another process plays"):
+        quietly(match, ["banker"], SMALL, 1, out=out)
+    assert not out.exists()
