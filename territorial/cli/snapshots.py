@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def players_of(parsed: argparse.Namespace, names: Sequence[str]) -> Sequence[Player]:
-    """Return the players of these names, with policies in the place of snapshots."""
+    """Return the players of these names; those that are snapshots as policies."""
     wanted = snapshots_of(names)
     if not wanted:
         return names

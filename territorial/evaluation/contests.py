@@ -112,7 +112,7 @@ def tournament(
     play: Play | None = None,
     progress: bool = True,
 ) -> Ranking:
-    """Return how players do in games that each deal the seats anew; ``territorial tournament`` prints it.
+    """Return how players do if seats are drawn for every game; ``territorial tournament`` prints it.
 
     Game k has the seed ``seed`` + k, which also draws who sits where: every player has as many seats as all
     others, or one more.

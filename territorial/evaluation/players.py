@@ -197,7 +197,7 @@ def code_digest(text: str, loaded: Any) -> str:
     names = {text.partition(":")[0], loaded.__module__, *(kind.__module__ for kind in kinds)}
     digest = hashlib.blake2b(digest_size=8)
     for name in sorted(names - {PythonBot.__module__}):
-        file = getattr(sys.modules[name], "__file__", None)
+        file = getattr(sys.modules.get(name), "__file__", None)
         digest.update(b"" if file is None else Path(file).read_bytes())
     return digest.hexdigest()
 

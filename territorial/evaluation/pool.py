@@ -151,7 +151,7 @@ class _Process(SpawnProcess):
 
 
 class Attempt(NamedTuple):
-    """What became of a portion: its records, and what went wrong, None if nothing did."""
+    """The records of a portion, and what went wrong, None if nothing did."""
 
     records: list[Any]
     failure: str | None
@@ -199,7 +199,7 @@ _worker: Worker
 def _begin(make: bytes) -> None:
     """Get ready in a new process: Ctrl-C is for the parent, and this process ends with it.
 
-    ``make`` is unpickled for the first portion, so that its errors are told as all others.
+    ``make`` is unpickled for the first portion, so that its errors are reported like those of players.
     """
     global _worker  # a pool has no other place for what a process keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)
