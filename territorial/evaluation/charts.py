@@ -10,7 +10,7 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.evaluation.ratings import Rating
-from territorial.evaluation.statistics import Line, RecordArrays
+from territorial.evaluation.statistics import Line, RecordArrays, Z
 from territorial.files.atomic import draft_of
 from territorial.typing import Floats
 
@@ -87,7 +87,7 @@ def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
     ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
     rows = np.arange(len(ordered))
     mus, sigmas = np.array([rating for _, rating in ordered]).T
-    axes.errorbar(mus, rows, xerr=1.96 * sigmas, fmt="o", markersize=4, capsize=3)
+    axes.errorbar(mus, rows, xerr=Z * sigmas, fmt="o", markersize=4, capsize=3)
     axes.set_yticks(rows, [short(name) for name, _ in ordered])
     return figure
 

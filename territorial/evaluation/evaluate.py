@@ -147,6 +147,7 @@ def evaluate(
 
     Raises:
         ValueError: for what cannot be evaluated; as ResultsError, for a file of something else.
+        PlayingError: if a policy fails in another process; ``out`` keeps the games before that.
 
     Example:
         >>> import territorial

@@ -26,7 +26,7 @@ class GameLoop:
     """
 
     def __init__(self, players: Mapping[str, Player]) -> None:
-        self._cast = Cast(players)
+        self._players, self._cast = players, Cast(players)
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
@@ -36,10 +36,11 @@ class GameLoop:
         """Return games that begin now; ``names``: who sits where, by game.
 
         ``apart``: True: policies see one game at a time, so that it comes out the same whatever is played
-        beside it. False: they see all games together, which is faster.
+        beside it, in stacks for all players. False: they see all games together, which is faster.
         """
         policies = self._cast.policies(name for row in names for name in row)
-        game = self._batch(config, len(names), max((one.frames for one in policies.values()), default=None))
+        seeing = self._cast.policies(self._players) if apart else policies
+        game = self._batch(config, len(names), max((one.frames for one in seeing.values()), default=None))
         for k, row in enumerate(names):
             game.set_seats(k, [self._cast.seat(name) for name in row])
         game.reset(seeds=seeds)

@@ -106,6 +106,32 @@ def test_a_tournament_deals_the_seats():
     assert {line.seats for line in ranking.standings} <= {6, 7, 8, 9, 10}
 
 
+class Stacks(Takes):
+    """Notes how many boards are in the stacks that it sees."""
+
+    def __init__(self, name, frames, seen):
+        super().__init__()
+        self.name, self.frames, self.seen = name, frames, seen
+
+    def start(self, config, layout, seed):
+        self.seen.append(layout.frames)
+        return super().start(config, layout, seed)
+
+
+def test_a_policy_sees_the_same_whoever_plays_in_its_portion():
+    class OneByOne(Processes):
+        def __call__(self, make, portions):
+            assert {len(portion) for portion in portions} == {1}
+            return map(make(), portions)
+
+    seen = []
+    players = [Stacks("three", 3, seen), Stacks("one", 1, seen), *["novice", "banker", "turtle", "hard"]]
+    ranking = quietly(tournament, players, SMALL, 6, play=OneByOne(100))
+    apart = [{"one", "three"} - set(record.seats) for record in ranking.records]
+    assert {"three"} in apart, "in some game only one of them plays"
+    assert set(seen) == {3}
+
+
 def test_by_default_a_match_is_that_of_the_command():
     """Who plays, on which maps: nothing is played for it."""
     found = []
