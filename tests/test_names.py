@@ -54,6 +54,8 @@ def test_no_module_has_a_former_name():
         ("territorial.actions", "unflatten", "territorial.actions.encoding.unflatten"),
         ("territorial.league.charts", "draw_charts", "territorial.evaluation.charts.draw_charts"),
         ("territorial.replay", "Player", "territorial.replay.ReplayPlayer"),
+        ("territorial.evaluation.trials", "Acting", "territorial.evaluation.players.Acting"),
+        ("territorial.evaluation.players", "Policy", "territorial.evaluation.players.Player"),
     ],
 )
 def test_a_former_name_of_a_class_or_a_function_gives_it(module, former, new):

@@ -8,11 +8,12 @@ from functools import partial
 import pytest
 
 from territorial import GameConfig, Setting
-from territorial.evaluation.evaluate import Evaluation, _Sheet
+from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation.trial_file import TrialFile
 from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.league import LeagueTable
 from tests.hostile.mutate import mutated, mutated_json, outcomes
@@ -52,7 +53,7 @@ def results(tmp_path):
 def trials(tmp_path):
     """A file of an evaluation in which two games have been played."""
     path = tmp_path / "trials.jsonl"
-    sheet = _Sheet(TRYOUT, path)
+    sheet = TrialFile(TRYOUT, path)
     sheet.keep([trial(0), trial(1)])
     return path
 
@@ -70,7 +71,7 @@ def with_field(path, number: int, name: str, value: object) -> None:
 
 def test_whole_files_are_read(results, trials):
     assert ContestResults(CONTEST, results).records == (game(0), game(1))
-    assert list(_Sheet(TRYOUT, trials).records) == [trial(0), trial(1)]
+    assert list(TrialFile(TRYOUT, trials).records) == [trial(0), trial(1)]
 
 
 # ---- contests ------------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ def test_a_record_is_as_long_as_a_game_can_make_it():
     "line", [b"[" * MB, nested(10**5).encode(), b" " * 20 * MB, b'{"game": ' + b"9" * MB + b"}"]
 )
 def test_a_large_line_takes_little_memory(results, trials, line):
-    for path, load in ((results, partial(ContestResults, CONTEST)), (trials, partial(_Sheet, TRYOUT))):
+    for path, load in ((results, partial(ContestResults, CONTEST)), (trials, partial(TrialFile, TRYOUT))):
         path.write_bytes(path.read_bytes() + line + b"\n")
         with pytest.raises(ResultsError, match=r"line 4|deep"):
             load(path)
@@ -171,7 +172,7 @@ def test_a_large_line_takes_little_memory(results, trials, line):
 @needs_pipes
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for load in (partial(ContestResults, CONTEST), partial(_Sheet, TRYOUT)):
+    for load in (partial(ContestResults, CONTEST), partial(TrialFile, TRYOUT)):
         with pytest.raises((ResultsError, OSError), match="pipe"):
             load(tmp_path / "pipe")
 
@@ -230,7 +231,7 @@ def test_damaged_contests_are_refused_or_work(results, change, amount):
 def test_a_forged_trial_is_refused_by_name_with_its_value(trials, name, value, message):
     with_field(trials, 2, name, value)
     with pytest.raises(ResultsError, match=re.escape(message)) as caught:
-        _Sheet(TRYOUT, trials)
+        TrialFile(TRYOUT, trials)
     assert str(caught.value).startswith(f"{str(trials)!r}, line 3")
 
 
@@ -241,13 +242,13 @@ def test_a_forged_header_is_refused(trials, name, value):
     with pytest.raises(
         ResultsError, match=re.escape(f"{name} is {value!r}; it must be an object with names")
     ):
-        _Sheet(TRYOUT, trials)
+        TrialFile(TRYOUT, trials)
 
 
 def load_evaluation(path, data: bytes) -> None:
     path.write_bytes(data)
-    records = list(_Sheet(TRYOUT, path).records)
-    assert list(_Sheet(TRYOUT, path).records) == records
+    records = list(TrialFile(TRYOUT, path).records)
+    assert list(TrialFile(TRYOUT, path).records) == records
     evaluation = Evaluation(["banker"], ["small"], records)
     for metric in ("score", "place", "win", "land", "return", "length"):
         evaluation.table(metric)
