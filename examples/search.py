@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import territorial
-from territorial.cli.machine import machine, versions
+from territorial.cli.machine import machine, revision, versions
 from territorial.files.atomic import write_file
 
 GAME = {
@@ -69,6 +69,7 @@ def main(argv: list[str] | None = None) -> int:
     print(f"the search is {'' if is_better else 'not '}better with disjoint intervals")
     if args.json is not None:
         result = {
+            "revision": revision(),
             "machine": machine(),
             "versions": versions(),
             "game": GAME,

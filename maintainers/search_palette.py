@@ -17,8 +17,8 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
+from territorial.render.color_vision import VIEWS, ciede2000, least_distance, seen
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
-from tests.render.color_vision import VIEWS, ciede2000, least_distance, seen
 
 NUM_SEATS = 32
 LEVELS = 22

@@ -13,16 +13,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 import territorial
+from benchmarks import goals, harness
 from territorial import bots
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.constants import AGENT_CODE
 from territorial.engine.seats import LINEUPS
 from territorial.engine.step import decide_launches, play
@@ -32,8 +31,8 @@ from territorial.game.scratch import make_work
 from territorial.game.state import OVER, game_of, seating_of
 from territorial.jit.decorators import kernel
 
-RESULT = Path(__file__).parents[1] / "results" / "bot_cost.json"
-GOAL_US = 3.0
+RESULT = harness.RESULTS / "bot_cost.json"
+GOAL_US = goals.bound("bot_cost", "fields/*/bots_us")
 ASK, REPLAY = 0, 1
 SIZES = {
     "full": territorial.GameConfig(),
@@ -80,22 +79,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--num-games", type=whole, default=4, help="games that run side by side (default %(default)s)"
     )
-    parser.add_argument(
-        "--rounds", type=whole, default=9, help="times that each case is measured (default %(default)s)"
-    )
+    harness.add_rounds(parser, 9, whole)
     parser.add_argument(
         "--size",
         choices=SIZES,
         default="full",
         help="size of the measurement; small: 64 x 64 cells (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     names = [bots.canonical(name) for name in parsed.bot_names.split(",")]
     fields = {name: (name,) * 32 for name in names}
@@ -109,16 +100,14 @@ def main(argv: list[str] | None = None) -> int:
             flush=True,
         )
     result = {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "size": parsed.size,
         "games": parsed.num_games,
         "repeats": parsed.rounds,
         "goal_us": GOAL_US,
         "fields": costs,
     }
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     return int(max(cost["bots_us"] for cost in costs.values()) > GOAL_US)
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,9 @@ import numpy.typing as npt
 from scipy import stats
 
 import territorial
+from benchmarks import harness
 from territorial import bots
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.play import play_games
 from territorial.evaluation.pool import Processes
@@ -36,7 +35,7 @@ from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays
 from territorial.files.cores import usable_cores
 
-RESULT = Path(__file__).parents[1] / "results" / "bot_health.json"
+RESULT = harness.RESULTS / "bot_health.json"
 OPEN = territorial.GameConfig(map="open")
 MIXED = territorial.GameConfig(num_maps=16)
 LONG = MIXED.replace(max_ticks=60_000)
@@ -67,13 +66,7 @@ def main(argv: list[str] | None = None) -> int:
         default=usable_cores(),
         help="worker processes that play the games (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     fairness = {}
     for name in FAIR_BOTS:
@@ -85,9 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     print(f"and with a time limit of {LONG.max_ticks:,} ticks", flush=True)
     to_the_end = shapes(LONG, parsed.games, parsed.processes)
     result = {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "fair_games": parsed.fair_games,
         "fairness": fairness,
         "games": parsed.games,
@@ -99,7 +90,7 @@ def main(argv: list[str] | None = None) -> int:
             for name, shape in to_the_end.items()
         },
     }
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     return 0
 
 

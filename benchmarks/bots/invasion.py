@@ -36,9 +36,9 @@ import numpy as np
 from scipy import stats
 
 import territorial
+from benchmarks import harness
 from territorial import bots
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.play import play_games
 from territorial.evaluation.pool import Processes
@@ -47,7 +47,7 @@ from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays, Z
 from territorial.files.cores import usable_cores
 
-RESULT = Path(__file__).parents[1] / "results" / "invasion.json"
+RESULT = harness.RESULTS / "invasion.json"
 PICTURE = Path(__file__).parents[2] / "docs/images/invasion.png"
 CONFIG = territorial.GameConfig(num_maps=16)
 HARDEST, LONG = "turtle-1", CONFIG.replace(max_ticks=60_000)
@@ -82,13 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         default=usable_cores(),
         help="worker processes that play the games (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -107,9 +101,7 @@ def main(argv: list[str] | None = None) -> int:
     hardest = [(name, HARDEST) for name in names if name != HARDEST]
     to_the_end = play(LONG, hardest, parsed.games, parsed.processes)
     result = {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "config_digest": CONFIG.hexdigest,
         "games": parsed.games,
         "bots": names,
@@ -128,7 +120,7 @@ def main(argv: list[str] | None = None) -> int:
         print_changes(kept, result, changed)
     if parsed.check:
         return 1 if changed else 0
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     return 0
 
 

@@ -14,15 +14,14 @@ import argparse
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import territorial
+from benchmarks import harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 
 NAME = "mixed-1"
 LINEUP = territorial.LINEUPS[NAME]
@@ -30,7 +29,7 @@ CONFIG = territorial.GameConfig()
 MOMENTS = (1_000, 2_000, 4_000)
 """Ticks at which living players are counted; a game that is over counts as it ended."""
 NEUTRAL_LEFT = 0.01
-RESULT = Path(__file__).parents[1] / "results" / "mixed_shape.json"
+RESULT = harness.RESULTS / "mixed_shape.json"
 
 
 @dataclass
@@ -57,18 +56,11 @@ def main(argv: list[str] | None = None) -> int:
         default=len(LINEUP.seeds),
         help="games to play; the first of the recorded ones (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     started = time.perf_counter()
     result = report(play(LINEUP.seeds[: parsed.games]), LINEUP.seeds[: parsed.games])
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(f"{parsed.games} games in {time.perf_counter() - started:.0f} s; written to {parsed.json}")
     return 0
 
@@ -98,9 +90,7 @@ def report(games: Games, seeds: tuple[int, ...]) -> dict[str, Any]:
     """Return the result as JSON would have it."""
     filled = games.filled[games.filled >= 0]
     return {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "config_digest": CONFIG.hexdigest,
         "line_up": NAME,
         "games": len(seeds),

@@ -18,21 +18,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 import territorial
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
+from benchmarks import harness
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.decode.torch import Decoder
 from territorial.nets import OwnerConv2d
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
-RESULT = Path(__file__).parents[1] / "results" / "decode_cuda.json"
+RESULT = harness.RESULTS / "decode_cuda.json"
 DEVICE = "cuda"
 FULL = ObsLayout(height=256, width=256, num_players=32, frames=4)
 LAYOUTS = (
@@ -59,20 +57,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--json",
-        default=str(RESULT),
-        metavar="FILE",
-        help="write the result as JSON to FILE; - is stdout (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT, "%(default)s; - is stdout")
     parsed = parser.parse_args(argv)
     if not torch.cuda.is_available():
         print("PyTorch finds no NVIDIA GPU here", file=sys.stderr)
         return 1
     checks = [row for layout in LAYOUTS for row in check(layout)]
     result = {
-        "versions": versions() | {"torch": torch.__version__, "cuda": torch.version.cuda},
-        "machine": machine() | {"gpu": torch.cuda.get_device_name()},
+        "versions": {"torch": torch.__version__, "cuda": torch.version.cuda},
+        "machine": {"gpu": torch.cuda.get_device_name()},
         "is_right": all(row["is_right"] for row in checks),
         "checks": checks,
         "layout": FULL.to_dict(),
@@ -80,9 +73,7 @@ def main(argv: list[str] | None = None) -> int:
         "onehot": [row for agents in AGENTS_TIMED for row in time_onehot(agents)],
         "first_layer": [time_first_layer(kernel, stride) for kernel, stride in ((3, 1), (8, 4), (4, 4))],
     }
-    if parsed.json != options.STDOUT:
-        Path(parsed.json).parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(parsed.json, result)
+    harness.write(parsed.json, result)
     for row in [row for row in checks if not row["is_right"]] + result["onehot"] + result["first_layer"]:
         print(row, file=sys.stderr)
     print(f"{len(checks)} checks, {'all right' if result['is_right'] else 'SOME WRONG'}", file=sys.stderr)

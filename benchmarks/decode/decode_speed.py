@@ -16,16 +16,14 @@ import importlib.util
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import territorial
+from benchmarks import goals, harness
 from territorial.actions.encoding import ego_owners
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import ObsLayout
 
@@ -36,8 +34,8 @@ GAMES = NUM_AGENTS // LAYOUT.num_players
 START = 100
 """Decisions played before the boards are taken: tick 1,000, when most seats live and touch."""
 ROUNDS = 7
-RESULT = Path(__file__).parents[1] / "results" / "decode.json"
-GOALS = {"times_naive": 15.0, "share_of_refill": 0.3}
+RESULT = harness.RESULTS / "decode.json"
+GOALS = goals.bounds_of("decode", "onehot/decode.numpy")
 
 Way = Callable[[slice], Any]
 """Decodes the agents of a slice."""
@@ -60,18 +58,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--json",
-        default=str(RESULT),
-        metavar="FILE",
-        help="write the result as JSON to FILE; - is stdout (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT, "%(default)s; - is stdout")
     parsed = parser.parse_args(argv)
     batch = observations()
     result = report(onehot_seconds(batch), other_seconds(batch))
-    if parsed.json != options.STDOUT:
-        Path(parsed.json).parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(parsed.json, result)
+    harness.write(parsed.json, result)
     for name, row in result["onehot"].items():
         print(
             f"{name:32} {row['gb_per_s']:7.2f} GB/s {row['times_naive']:8.1f} x naive "
@@ -216,8 +207,7 @@ def report(onehot: dict[str, float], others: dict[str, float]) -> dict[str, Any]
         for name, seconds in onehot.items()
     }
     return {
-        "versions": versions() | torch_version(),
-        "machine": machine(),
+        "versions": torch_version(),
         "layout": LAYOUT.to_dict(),
         "dtype": "float16",
         "agents": NUM_AGENTS,

@@ -15,21 +15,21 @@ import argparse
 import sys
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import territorial
+from benchmarks import goals, harness
 from territorial.cli import options
-from territorial.cli.machine import machine, resident_memory, versions
+from territorial.cli.machine import resident_memory
 from territorial.decode.blocks import key_bytes
 from territorial.decode.store import FrameStore
 from territorial.observation.layout import ObsLayout
 
 NUM_GAMES = 16
-LIMIT = 3000
+LIMIT = goals.bound("frame_store", "bytes_per_game_step")
 """Bytes that a game step may take."""
 REPORTS = 20
 PUT_ASIDE = 256
@@ -37,7 +37,7 @@ PUT_ASIDE = 256
 BATCH = 256
 LOOKUPS = 20
 """Batches whose median time is taken."""
-RESULT = Path(__file__).parents[1] / "results" / "frame_store.json"
+RESULT = harness.RESULTS / "frame_store.json"
 CONFIGS = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
@@ -78,8 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     layout = ObsLayout(height=config.height, width=config.width, num_players=config.num_players)
     run = fill(config, layout, parsed)
     result = report(parsed, layout, run)
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(table(result))
     print(
         f"{result['bytes_per_game_step']:,.0f} bytes a game step, {LIMIT:,} allowed; "
@@ -113,13 +112,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="steps from one key frame of a frame store to the next (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the batch")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
@@ -201,9 +194,7 @@ def report(parsed: argparse.Namespace, layout: ObsLayout, run: StoreRun) -> dict
     ]
     per_step = store.nbytes / last.game_steps
     return {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "config_digest": CONFIGS[parsed.size].hexdigest,
         "size": parsed.size,
         "seed": parsed.seed,

@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,8 +27,9 @@ from typing import Any
 
 from scipy.stats import binom
 
+from benchmarks import goals, harness
+
 ROOT = Path(__file__).resolve().parents[2]
-GOALS = Path(__file__).parents[1] / "goals.toml"
 PARTS = Path(__file__).with_name("parts.py")
 AS_IT_IS = "the files as they are"
 
@@ -37,7 +37,6 @@ AS_IT_IS = "the files as they are"
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parsed = parse(argv)
-    goals = tomllib.loads(GOALS.read_text(encoding="utf-8"))
     with tree(parsed.old) as old, tree(parsed.new) as new:
         for folder in (old, new):
             tell(f"compiling {folder}")
@@ -45,15 +44,15 @@ def main(argv: list[str] | None = None) -> int:
         runs = take_turns(old, new, parsed.rounds, parsed.steps)
     olds, news = ([run["us"] for run in side] for side in runs)
     rows = ratios(olds, news)
-    print(table(rows, goals["goals"], parsed.old, parsed.new or AS_IT_IS))
+    print(table(rows, goals.bounds_of("parts", "us"), parsed.old, parsed.new or AS_IT_IS))
     if parsed.json:
-        Path(parsed.json).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        harness.write(parsed.json, {"old": parsed.old, "new": parsed.new or AS_IT_IS, "parts": rows})
     if are_different(*runs):
         print("DIFFERENT: the two did not play the same games", file=sys.stderr)
         return 2
-    slow = slower_parts(rows, goals["slower"])
+    slow = slower_parts(rows, goals.slower())
     for part in slow:
-        print(f"SLOWER by {rows[part]['ratio']:.2f} (allowed: {goals['slower']}): {part}", file=sys.stderr)
+        print(f"SLOWER by {rows[part]['ratio']:.2f} (allowed: {goals.slower()}): {part}", file=sys.stderr)
     return 1 if slow else 0
 
 
@@ -167,12 +166,12 @@ def are_different(olds: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]
     return any(len(digests) > 1 for digests in positions.values())
 
 
-def table(rows: dict[str, dict[str, float]], goals: dict[str, float], old: str, new: str) -> str:
+def table(rows: dict[str, dict[str, float]], bounds: dict[str, float], old: str, new: str) -> str:
     """Return the figures as text."""
     head = f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6}   {'95 %':11} {'goal':>6}"
     lines = [f"{head}   old: {old}, new: {new}"]
     for part, row in rows.items():
-        goal = f"{goals[part]:6.1f}" if part in goals else ""
+        goal = f"{bounds[part]:6.1f}" if part in bounds else ""
         interval = f"{row['low']:5.2f}-{row['high']:.2f}"
         times = f"{row['old_us']:9.2f} {row['new_us']:9.2f} {row['ratio']:6.2f}"
         lines.append(f"{part:48} {times}   {interval:11} {goal}")

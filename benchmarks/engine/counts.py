@@ -22,21 +22,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import territorial
+from benchmarks import harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.game.board import beside, place_of
 from territorial.game.launches import LAUNCH_TICK
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit
 from territorial.jit.simd import EIGHT, eight, no_cells, put, rows_in, total, with_counts
 
-RESULT = Path(__file__).parents[1] / "results" / "counts.json"
+RESULT = harness.RESULTS / "counts.json"
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
 PHASES = {"0-1k": (0, 1000), "1-2k": (1000, 2000), "2-4k": (2000, 4000), "4k+": (4000, 10**9)}
@@ -53,21 +52,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--games", type=options.whole(1, 1000), default=8, help="games to play (default %(default)s)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     steps = []
     for seed in range(parsed.games):
-        print(f"game {seed + 1} of {parsed.games}", end="\r", file=sys.stderr, flush=True)
+        harness.tell(f"game {seed + 1} of {parsed.games}")
         steps += list(steps_of(seed))
     result = {
-        "machine": machine(),
-        "versions": versions(),
         "games": parsed.games,
         "per_step": {"all": means(steps)}
         | {
@@ -79,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
     result["floor_us"] = {
         name: floor(counts, result["smallest_ns"]) for name, counts in result["per_step"].items() if counts
     }
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     print(json.dumps({name: result[name] for name in ("per_step", "smallest_ns", "floor_us")}, indent=2))
     return 0
 

@@ -7,7 +7,7 @@
 
 Exit code 1 at the first difference; the report names the command that repeats it. The result, with
 the machine and the versions, goes to benchmarks/results/differential.json. How games are drawn is
-said in tests/engine/differential.py.
+said in territorial/testing/differential.py.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the tests are no installed package
-
 import territorial
+from benchmarks import harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
-from tests.engine.differential import Report, run
+from territorial.testing.differential import Comparison, run
 
-RESULT = Path(__file__).parents[1] / "results" / "differential.json"
+RESULT = harness.RESULTS / "differential.json"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,8 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     compared = run(parsed.ticks, parsed.seed, parsed.processes, show=True)
     result = report(compared, parsed.processes, time.perf_counter() - started)
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     for mismatch in compared.mismatches:
         print(mismatch, file=sys.stderr)
     verdict = "DIFFERENT" if compared.mismatches else "no difference"
@@ -61,22 +57,14 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="worker processes that play the games (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the first game; the next ones count up")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
-def report(compared: Report, processes: int, seconds: float) -> dict[str, Any]:
+def report(compared: Comparison, processes: int, seconds: float) -> dict[str, Any]:
     """Return the result as JSON would have it."""
     return {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "ticks": compared.ticks,
         "games": compared.games,
         "first_seed": compared.first_seed,

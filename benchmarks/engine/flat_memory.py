@@ -14,19 +14,19 @@ import argparse
 import sys
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import territorial
+from benchmarks import goals, harness
 from territorial.cli import options
-from territorial.cli.machine import machine, resident_memory, versions
+from territorial.cli.machine import resident_memory
 
 NUM_GAMES = 16
 WARM_UP = 0.1
 """Part of the steps before memory is compared: allocators and caches settle."""
-LIMIT = 1.02
+LIMIT = goals.bound("flat_memory", "growth")
 REPORTS = 40
-RESULT = Path(__file__).parents[1] / "results" / "flat_memory.json"
+RESULT = harness.RESULTS / "flat_memory.json"
 CONFIGS = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
@@ -51,8 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     readings = play(CONFIGS[parsed.size], parsed.steps, parsed.seed)
     result = report(parsed, readings, time.perf_counter() - started)
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(
         f"{result['growth']:.4f} times the memory after the warm-up, {LIMIT} allowed: "
         f"{'flat' if result['is_flat'] else 'GROWING'}; written to {parsed.json}"
@@ -78,13 +77,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="environment steps to run (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the batch")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
@@ -113,9 +106,7 @@ def report(parsed: argparse.Namespace, readings: list[MemoryReading], seconds: f
     warm = [r.resident_bytes for r in readings if r.env_steps >= WARM_UP * parsed.steps - NUM_GAMES]
     growth = max(warm) / warm[0]
     return {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "config_digest": CONFIGS[parsed.size].hexdigest,
         "size": parsed.size,
         "seed": parsed.seed,

@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from compare import AS_IT_IS, ROOT, tree
 
+from benchmarks import harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 
-RESULT = Path(__file__).parents[1] / "results" / "instructions.json"
+RESULT = harness.RESULTS / "instructions.json"
 PLAYER = Path(__file__).with_name("counted_step.py")
 PARTS = (
     "rules and bots",
@@ -79,12 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--against", metavar="REV", help="revision to compare these files with (default none)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        help=f"write the result as JSON to FILE (default {RESULT}, and none with --against)",
-    )
+    harness.add_json(parser, shown=f"{RESULT}, and none with --against")
     parsed = parser.parse_args(argv)
     try:
         if parsed.against is not None:
@@ -96,13 +91,8 @@ def main(argv: list[str] | None = None) -> int:
     for part, found in result["parts"].items():
         more = result["any_size"][part]["instructions"]
         print(f"{found['instructions']:10,.0f}  {found['per_cycle']:4.1f} a cycle  {part} ({more:,.0f})")
-    write(parsed.json or RESULT, result)
+    harness.write(parsed.json or RESULT, result)
     return 0
-
-
-def write(path: Path, result: dict[str, Any]) -> None:
-    """Write ``result`` as JSON."""
-    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(folder: Path, games: int, side: int) -> dict[str, Any]:
@@ -111,13 +101,12 @@ def measure(folder: Path, games: int, side: int) -> dict[str, Any]:
         key: {part: measure_part(folder, part, games, side, code) for part in PARTS}
         for key, code in CODE.items()
     }
-    about = {"machine": machine(), "versions": versions(), "games": games, "side": side, "times": TIMES}
-    return about | counted
+    return {"games": games, "side": side, "times": TIMES} | counted
 
 
 def measure_part(folder: Path, part: str, games: int, side: int, code: str) -> dict[str, Any]:
     """Return a step of one game in instructions and in microseconds, and the digest of where games stand."""
-    print(f"\r{part:60}", end="\r", file=sys.stderr, flush=True)
+    harness.tell(part)
     told, (none, all_of_them) = count(part, games, side, code, folder)
     instructions = (all_of_them - none) / games
     return {
@@ -141,7 +130,7 @@ def compare(revision: str, games: int, side: int, out: Path | None = None) -> in
         before, after = (one[key][part]["instructions"] for one in (old, new))
         print(f"{before:10,} {after:10,} {ratio:6.3f}   {part}, code for {CODE[key]}")
     if out is not None:
-        write(out, {"old": old, "new": new})
+        harness.write(out, {"old": old, "new": new})
     return verdict(old, new)
 
 

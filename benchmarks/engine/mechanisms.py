@@ -18,12 +18,10 @@ quartiles. It goes to benchmarks/results/mechanisms.json.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -31,15 +29,15 @@ from typing import Any
 import numpy as np
 
 import territorial
+from benchmarks import harness
 from benchmarks.engine.scaling import LIFE, spread_out
-from territorial.cli.machine import machine, versions
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import Batch, step_game
 from territorial.jit.bound_arguments import Held, arguments_of
 from territorial.jit.decorators import kernel
 from territorial.jit.thread_pool import refill, take
 
-RESULT = Path(__file__).parents[1] / "results" / "mechanisms.json"
+RESULT = harness.RESULTS / "mechanisms.json"
 LINE_UP = territorial.LINEUPS["mixed-1"].seats
 AGENTS = ["agent", *LINE_UP[1:]]
 ROUNDS = 31
@@ -165,23 +163,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, help="times that each case is measured (default %(default)s)"
-    )
+    harness.add_json(parser, RESULT)
+    harness.add_rounds(parser, ROUNDS)
     parsed = parser.parse_args(argv)
     rows: dict[str, dict[str, Any]] = {}
     for form, step_of in FORMS.items():
         for games in (1, 16, 256):
             rows |= compare(f"{form}, {games} games", step_of, games, parsed.rounds)
-    result = {"machine": machine(), "versions": versions(), "rounds": parsed.rounds, "rows": rows}
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {"rounds": parsed.rounds, "rows": rows}
+    harness.write(parsed.json, result)
     return 0
 
 

@@ -16,15 +16,13 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import territorial
+from benchmarks import goals, harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 
 NUM_GAMES = 16
-LIMIT = 10.0
 FORMS: dict[str, dict[str, Any]] = {
     "nothing": {"observe": False},
     "tables and masks": {"frames": 0},
@@ -33,12 +31,13 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 """What each batch observes; the limit is for the third."""
 LIMITED = "these and the board, with deltas"
+LIMIT = goals.bound("observe_cost", f"forms/{LIMITED}/cost_us")
 CONFIGS = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
 }
 STEPS_A_TURN = 25
-RESULT = Path(__file__).parents[1] / "results" / "observe_cost.json"
+RESULT = harness.RESULTS / "observe_cost.json"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,16 +48,13 @@ def main(argv: list[str] | None = None) -> int:
     rows = {form: row_of(turns[form], turns["nothing"]) for form in FORMS}
     is_met = parsed.size != "full" or rows[LIMITED]["cost_us"] <= LIMIT
     result = {
-        "machine": machine(),
-        "versions": versions(),
         "config_digest": config.hexdigest,
         "num_games": NUM_GAMES,
         "steps": parsed.steps,
         "limit_us": LIMIT,
         "forms": rows,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(f"{'observed':34}{'us a step':>10}{'cost':>8}{'lowest - highest':>20}")
     for form, row in rows.items():
         spread = f"({row['cost_us_lowest']:.1f} - {row['cost_us_highest']:.1f})"
@@ -85,13 +81,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="environment steps to run; so many of each game (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the batches")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
@@ -114,7 +104,7 @@ def take_turns(config: territorial.GameConfig, steps: int, seed: int) -> dict[st
             times[form].append(play(batches[form]) * 1e6 / (STEPS_A_TURN * NUM_GAMES))
         order = order[1:] + order[:1]
         if turn % max(1, num_turns // 20) == 0:
-            print(f"{100 * turn // num_turns:3d} %", file=sys.stderr, end="\r", flush=True)
+            harness.tell(f"{100 * turn // num_turns:3d} %")
     return times
 
 

@@ -19,20 +19,18 @@ benchmarks/results/peers.json.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import territorial
+from benchmarks import harness
 from benchmarks.engine.naive import NaiveEnv, NaiveGame
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.game.launches import LAUNCH_TICK
 
-RESULT = Path(__file__).parents[1] / "results" / "peers.json"
+RESULT = harness.RESULTS / "peers.json"
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
 FRAMES = 4
@@ -49,13 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         default=20.0,
         help="seconds of measuring; for each peer (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     replay = recorded()
     naive, steps, digest = play_naively(replay, parsed.seconds)
@@ -63,13 +55,13 @@ def main(argv: list[str] | None = None) -> int:
     if same != digest:
         print("the naive environment played another game", file=sys.stderr)
         return 1
-    result: dict[str, Any] = {"machine": machine(), "versions": versions(), "steps": steps}
+    result: dict[str, Any] = {"steps": steps}
     result["rates"] = {"engine": engine, "naive numpy, one-hot": naive}
     try:
         result["rates"]["MAgent2 battle"] = play_magent(parsed.seconds)
     except ImportError:
         print("magent2, which is in the extra peers, is not installed and not measured", file=sys.stderr)
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     for name, rates in result["rates"].items():
         steps_per_s, agents_per_s = rates["env_steps_per_s"], rates["agent_steps_per_s"]
         print(f"{name:24} {steps_per_s:12,.1f} steps/s {agents_per_s:14,.0f} agent-steps/s")

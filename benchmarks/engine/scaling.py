@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import territorial
-from territorial.cli.machine import machine, versions
+from benchmarks import harness
 from territorial.evaluation.charts import check_matplotlib
 from territorial.files.cores import usable_cores
 
-RESULT = Path(__file__).parents[1] / "results" / "scaling.json"
+RESULT = harness.RESULTS / "scaling.json"
 PLOT = Path(__file__).resolve().parents[2] / "docs" / "images" / "scaling.png"
 CONFIG = territorial.GameConfig()
 LINE_UP = territorial.LINEUPS["mixed-1"].seats
@@ -69,23 +69,25 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--draw", action="store_true", help="measure nothing; draw the result that is on file"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
-    result = json.loads(parsed.json.read_text(encoding="utf-8")) if parsed.json.exists() else {"curves": {}}
+    result = on_file(parsed.json)
     if not parsed.draw:
-        result |= {"machine": machine(), "versions": versions(), "config_digest": CONFIG.hexdigest}
+        result["config_digest"] = CONFIG.hexdigest
         for curve in parsed.only or CURVES:
             result["curves"][curve] = measure(curve, quick=parsed.quick)
-            parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            result["revisions"][curve] = harness.revision()
+            harness.write(parsed.json, result)
     if not parsed.quick:
         draw(result["curves"], PLOT)
     return 0
+
+
+def on_file(path: Path) -> dict[str, Any]:
+    """Return the curves of a file and the revision of each, as ``--only`` leaves the others as they are."""
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"curves": {}}
+    revisions = found.get("revisions") or dict.fromkeys(found["curves"], found.get("revision"))
+    return {"curves": found["curves"], "revisions": revisions}
 
 
 def measure(curve: str, *, quick: bool) -> list[dict[str, float]]:
@@ -95,7 +97,7 @@ def measure(curve: str, *, quick: bool) -> list[dict[str, float]]:
         if quick and curve == "games" and value > 64:
             continue
         for form, arguments in FORMS.items():
-            print(f"{TITLES[curve]} {value}, {form:40}", end="\r", file=sys.stderr, flush=True)
+            harness.tell(f"{TITLES[curve]} {value}, {form}")
             rows.append({"value": value, "form": form} | point(curve, value, arguments, quick=quick))
     return rows
 

@@ -20,17 +20,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import territorial
+from benchmarks import harness
 from benchmarks.engine.scaling import CONFIG, CORES, FORMS, LIFE, LINE_UP, spread_out
-from territorial.cli.machine import machine, versions
 from territorial.jit.decorators import ONE, kernel
 
-RESULT = Path(__file__).parents[1] / "results" / "threads.json"
+RESULT = harness.RESULTS / "threads.json"
 GAMES = 256
 ROUNDS = 31
 STEPS = 100  # a batch finds the caches full of the other's games first
@@ -42,33 +41,22 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     if CORES < 2:
         parser.error("this process may use one processor; there is nothing to compare")
     rows = {"registers alone": gain_of([lambda: churn(10**8) for _ in range(CORES)])}
     for place, megabytes in MEGABYTES.items():
-        tell(place)
+        harness.tell(place)
         rows[f"copies of {megabytes:g} MB, {place}"] = gain_of(copies(megabytes))
     for form, arguments in FORMS.items():
-        tell(form)
+        harness.tell(form)
         rows[f"{GAMES} games, {form}"] = gain_of_threads(arguments)
-    tell("")
-    result = {"machine": machine(), "versions": versions(), "threads": CORES, "gains": rows}
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    harness.tell("")
+    result = {"threads": CORES, "gains": rows}
+    harness.write(parsed.json, result)
     print(json.dumps(rows, indent=2))
     return 0
-
-
-def tell(what: str) -> None:
-    """Show on stderr what is being timed."""
-    print(f"\r{what:60}", end="\r", file=sys.stderr, flush=True)
 
 
 def gain_of(jobs: Sequence[Callable[[], Any]]) -> dict[str, float]:

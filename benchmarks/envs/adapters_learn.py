@@ -14,13 +14,10 @@ not better than both others' with disjoint 95 % intervals (not tested with fewer
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +29,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 import territorial
-from territorial.cli.machine import machine, versions
+from benchmarks import goals, harness
 from territorial.integrations.sb3 import MaskableVecEnv
 from territorial.integrations.sb3_boards import board_policy
 
@@ -55,8 +52,8 @@ LEARNING: dict[str, Any] = {
 }
 FEWEST_GAMES = 100
 """With fewer, the result is not judged."""
-LIMIT_S = 300
-RESULT = Path(__file__).parents[1] / "results" / "adapters_learn.json"
+LIMIT_S = goals.bound("adapters_learn", "adapters/*/seconds")
+RESULT = harness.RESULTS / "adapters_learn.json"
 Act = Callable[[Any, npt.NDArray[np.int8]], npt.NDArray[Any]]
 
 
@@ -138,28 +135,19 @@ def main(argv: list[str] | None = None) -> int:
         action="append",
         help="case to measure; the others keep the result on file; repeat the option for more (default all)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     torch.set_num_threads(1)  # the networks are too small to share
     found = {name: learn(name, parsed) for name in parsed.only or ADAPTERS}
-    about = {name: version(name) for name in ("stable_baselines3", "sb3_contrib", "supersuit", "torch")}
     result = {
-        "machine": machine(),
-        "versions": versions() | about,
+        "versions": harness.versions_of("stable_baselines3", "sb3_contrib", "supersuit", "torch"),
         "game": GAME,
         "num_games": NUM_GAMES,
         "eval_games": parsed.eval_games,
         "limit_s": LIMIT_S,
         "adapters": found,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     missed = [name for name, one in found.items() if is_missed(name, one, parsed.eval_games)]
     print("MISSED: " + ", ".join(missed) if missed else "all met")
     return int(bool(missed))

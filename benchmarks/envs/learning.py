@@ -24,7 +24,6 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,9 +33,9 @@ import torch
 from torch import Tensor
 
 import territorial
+from benchmarks import harness
 from territorial import GameConfig
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
 from territorial.evaluation.charts import check_matplotlib
 from territorial.nets import EncodeOncePolicy, Policy
@@ -259,9 +258,8 @@ def main(argv: list[str] | None = None) -> int:
     trained = trainer(parsed.steps or steps, parsed.minutes or minutes, parsed.seed, curve)
     scores = compare(trained, parsed.eval_games)
     result = report(parsed, trained, curve, scores)
-    out = parsed.json or ROOT / "benchmarks" / "results" / f"learning_{parsed.trainer}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(out), result)
+    out = parsed.json or harness.RESULTS / f"learning_{parsed.trainer}.json"
+    harness.write(out, result)
     if parsed.picture:
         plot(result, parsed.picture)
     verdict = "better than all others" if result["better_than_all"] else "NOT better than all others"
@@ -296,12 +294,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=options.whole(0, 2**31), default=0, help="random seed (default %(default)s)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        help="write the result as JSON to FILE (default benchmarks/results/learning_*.json)",
-    )
+    harness.add_json(parser, shown="benchmarks/results/learning_*.json")
     parser.add_argument(
         "--picture",
         type=Path,
@@ -361,8 +354,7 @@ def report(
         },
         "better_than_all": is_better(scores),
         "curve": [[point.steps, round(point.seconds, 1), _rounded(point.place)] for point in curve],
-        "machine": machine(),
-        "versions": versions() | {"torch": version("torch")},
+        "versions": harness.versions_of("torch"),
     }
 
 

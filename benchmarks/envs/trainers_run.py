@@ -30,11 +30,13 @@ from pettingzoo.utils import parallel_to_aec
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 import territorial
+from benchmarks import harness
 from territorial.envs.options import CHOICES
+from territorial.files.atomic import write_file
 from territorial.testing.trainers import TRAINERS, Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "trainers.json"
+RESULTS = harness.RESULTS / "trainers.json"
 STEPS = 128
 """Some games; trainers finish the rollout that they have begun."""
 GAME = {
@@ -104,8 +106,10 @@ def main() -> int:
     with TemporaryDirectory() as folder, chdir(folder):  # some leave files where they are
         found = run(trainer, args.steps)
     known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
-    text = json.dumps(known | {trainer.package: found}, indent=1, sort_keys=True)
-    out.write_text(text + "\n", encoding="utf-8")
+    # The stamp is of this trainer's runs: those of the others were made at other times.
+    about = harness.stamp() | found
+    text = json.dumps(known | {trainer.package: about}, indent=2, sort_keys=True)
+    write_file(out, f"{text}\n".encode())
     return 0
 
 

@@ -20,19 +20,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import territorial
+from benchmarks import goals, harness
 from territorial.actions.encoding import unflatten
-from territorial.cli.machine import machine, versions
 
 NUM_GAMES = 64
-LIMIT = 1.10
 LIMITED = ("zero_copy, multi_discrete", "zero_copy, discrete")
-PARALLEL_GOAL = 3000
+LIMIT = goals.bound("vector_cost", f"ratio_to_engine/{LIMITED[0]}")
+PARALLEL_GOAL = goals.bound("vector_cost", "parallel/features_steps_per_s")
 """Environment steps a second of ``parallel_env`` with features, 32 agents at full size."""
 ENVS: dict[str, dict[str, Any]] = {
     LIMITED[0]: {"zero_copy": True, "action_format": "multi_discrete"},
@@ -47,7 +46,7 @@ CONFIGS = {
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
 }
 STEPS_A_TURN = 10
-RESULT = Path(__file__).parents[1] / "results" / "vector_cost.json"
+RESULT = harness.RESULTS / "vector_cost.json"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -62,13 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         default=300,
         help="environment steps to run; so many of each batch (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     config = CONFIGS[parsed.size]
     script = legal_script(config, parsed.steps)
@@ -78,8 +71,6 @@ def main(argv: list[str] | None = None) -> int:
         for name in ENVS
     }
     result = {
-        "machine": machine(),
-        "versions": versions(),
         "config_digest": config.hexdigest,
         "num_games": NUM_GAMES,
         "steps": parsed.steps,
@@ -91,8 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         "parallel": parallel(config, max(20, parsed.steps)),
         "parallel_goal": PARALLEL_GOAL,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    parsed.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     print(
         json.dumps(
             {key: result[key] for key in ("engine_us_per_step", "ratio_to_engine", "saving_us", "parallel")},

@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import territorial
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
+from benchmarks import goals, harness
+from benchmarks.media.browser import chromium
+from benchmarks.media.browser.films import film_of, frames_of
+from benchmarks.media.browser.frame_times import SCRIPT, play_through
 from territorial.render.web import write_page
-from tests.browser import chromium
-from tests.browser.films import film_of, frames_of
-from tests.browser.frame_times import SCRIPT, play_through
 
-LIMIT = 16.7
-RESULT = Path(__file__).parents[1] / "results" / "page_speed.json"
+LIMIT = goals.bound("page_speed", "games/*/script_ms/median")
+RESULT = harness.RESULTS / "page_speed.json"
 BOTS = ("metronome", "banker", "turtle", "novice")
 
 
@@ -59,13 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--size", choices=CASES, default="full", help="size of the measurement (default %(default)s)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     program = chromium.find()
     if program is None:
@@ -74,13 +67,11 @@ def main(argv: list[str] | None = None) -> int:
     rows = [measure(case) for case in CASES[parsed.size]]
     browser = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
     result = {
-        "machine": machine(),
-        "versions": versions() | {"browser": browser.strip().splitlines()[-1]},
+        "versions": {"browser": browser.strip().splitlines()[-1]},
         "limit_ms": LIMIT,
         "games": rows,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(f"written to {parsed.json}")
     return 0 if all(row["script_ms"]["median"] <= LIMIT for row in rows) else 1
 

@@ -23,16 +23,16 @@ import numpy as np
 import numpy.typing as npt
 
 import territorial
+from benchmarks import goals, harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.render import Renderer, TextRenderer, write_video
 
-LIMIT = 200
 """Pictures a second, at least, of the form that decides."""
 DECIDES = "board x 3, labels, standings"
+LIMIT = goals.bound("render", f"rates/{DECIDES}/per_s")
 ROUNDS = 3
 VIDEO_PICTURES = 100
-RESULT = Path(__file__).parents[1] / "results" / "render.json"
+RESULT = harness.RESULTS / "render.json"
 CONFIGS = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=1500),
@@ -59,8 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     moments = play(config, seats, parsed.seed)
     print(f"a game of {moments[-1].tick} ticks, {len(moments)} pictures", flush=True)
     result = report(parsed, config, seats, moments)
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     verdict = "good" if result["is_good"] else "NOT GOOD"
     print(f"{result['decides']}: {LIMIT} a second wanted: {verdict}; written to {parsed.json}")
     return 0 if result["is_good"] else 1
@@ -78,13 +77,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
     )
     options.add_seed_option(parser, "seed of the game")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
@@ -167,9 +160,7 @@ def report(
         rates[form] = {"size": size_of(drawn), "per_s": rate(make, moments)}
         print(f"{form:32}{rates[form]['size']:>20}{rates[form]['per_s']:>10,.0f} a second", flush=True)
     return {
-        "versions": versions(),
         "rules_version": territorial.RULES_VERSION,
-        "machine": machine(),
         "config_digest": config.hexdigest,
         "size": parsed.size,
         "seed": parsed.seed,

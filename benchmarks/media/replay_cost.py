@@ -9,7 +9,7 @@ in which every seat launches at every decision. The second is as large as a repl
 recording, batches that play the same games take turns, so that all of them meet the same noise: not
 recorded, recorded and passed to a function, recorded into a folder. All times are processor time, of one
 thread. The result, with the machine and the versions, goes to benchmarks/results/replay.json. Exit code 1 if
-a limit is missed at full size: LARGEST bytes, VERIFY and SEEK seconds.
+a limit is missed at full size: see benchmarks/goals.toml.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import territorial
+from benchmarks import goals, harness
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.replay import ReplayPlayer
 
-LARGEST = 65_536
-VERIFY = 1.0
-SEEK = 0.2
+LIMITS = goals.bounds_of("replay", "games/*")
 REPEATS = 15
 SEEKS = 300
 STEPS_A_TURN = 400
@@ -60,7 +58,7 @@ CASES = {
     "1 game": ReplayCase(1, False),
 }
 FORMS = ("not recorded", "handed to a function", "written to a folder")
-RESULT = Path(__file__).parents[1] / "results" / "replay.json"
+RESULT = harness.RESULTS / "replay.json"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,16 +69,13 @@ def main(argv: list[str] | None = None) -> int:
     games = {name: measure(replay) for name, replay in replays.items()}
     recording = {name: cost_of(case, config, parsed.steps) for name, case in CASES.items()}
     result = {
-        "machine": machine(),
-        "versions": versions(),
         "config_digest": config.hexdigest,
-        "limits": {"bytes": LARGEST, "verify_s": VERIFY, "seek_s": SEEK},
+        "limits": LIMITS,
         "games": games,
         "steps": parsed.steps,
         "recording": recording,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     report(result)
     print(f"written to {parsed.json}")
     return 0 if parsed.size != "full" or all(map(meets_limits, games.values())) else 1
@@ -103,20 +98,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=300_000,
         help="environment steps to run; so many of each batch, over all its games (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
 def meets_limits(game: dict[str, Any]) -> bool:
-    return bool(
-        game["bytes"] <= LARGEST and game["verify_ms"] <= 1e3 * VERIFY and game["seek_ms_max"] <= 1e3 * SEEK
-    )
+    return all(game[name] <= limit for name, limit in LIMITS.items())
 
 
 # ---- the games -------------------------------------------------------------------------------------
@@ -210,7 +197,7 @@ def cost_of(case: ReplayCase, config: territorial.GameConfig, steps: int) -> dic
                 times[form].append(play(batches[form]))
             order = order[1:] + order[:1]
             if turn % max(1, num_turns // 20) == 0:
-                print(f"{case} {100 * turn // num_turns:3d} %", file=sys.stderr, end="\r", flush=True)
+                harness.tell(f"{case} {100 * turn // num_turns:3d} %")
         written = len(list(Path(folder).iterdir()))
     return {
         "games_recorded": written,

@@ -15,15 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parents[1] / "results"
+from benchmarks import harness
+
 MB, GB = 2**20, 2**30
 
 
 def read(name: str) -> Any:
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads((harness.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def unit_costs() -> dict[str, float]:
@@ -100,13 +100,7 @@ def main(argv: list[str] | None = None) -> int:
         default=30.0,
         help="seconds of a training iteration (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULTS / "capacity_plan.json",
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, harness.RESULTS / "capacity_plan.json")
     parsed = parser.parse_args(argv)
     unit = unit_costs()
     found = plan(
@@ -118,7 +112,7 @@ def main(argv: list[str] | None = None) -> int:
         parsed.iteration_seconds,
     )
     asked = {"runners": parsed.env_runners, "snapshots": parsed.capacity, "unit_costs": unit}
-    parsed.json.write_text(json.dumps({**asked, **found}, indent=1) + "\n", encoding="utf-8")
+    harness.write(parsed.json, {**asked, **found})
     memory, moved = found["memory_a_node"], found["an_iteration"]
     fixed = sum(value for name, value in memory.items() if name != "snapshots_in_files")
     print(

@@ -15,7 +15,6 @@ benchmarks/results/evaluation_cost.json.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import os
 import statistics
@@ -24,15 +23,14 @@ import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
+from benchmarks import harness
 from territorial import GameConfig, Setting, evaluate
-from territorial.cli.machine import machine, versions
 from territorial.league import SnapshotStore
 from territorial.observation.layout import ObsLayout
 
-RESULT = Path(__file__).parents[1] / "results" / "evaluation_cost.json"
+RESULT = harness.RESULTS / "evaluation_cost.json"
 MB = 2**20
 WIDTH = 2048
 """Of the two layers of a policy, which has some 5 million parameters then."""
@@ -196,13 +194,7 @@ def main(argv: list[str] | None = None) -> int:
         "--timed-pairs", type=int, default=4, help="pairs timed with an algorithm each (default %(default)s)"
     )
     parser.add_argument("--pairs-of", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     if parsed.pairs_of:
         algorithm_pairs(parsed.pairs_of, parsed.timed_pairs, parsed.episodes)
@@ -221,8 +213,7 @@ def main(argv: list[str] | None = None) -> int:
         key: statistics.median(pair[i] for pair in pairs) for i, key in enumerate(("seconds", "cpu_seconds"))
     }
     result = {
-        "machine": machine(),
-        "versions": versions() | {name: importlib.metadata.version(name) for name in ("torch", "ray")},
+        "versions": harness.versions_of("torch", "ray"),
         "parameters": parameters,
         "processes": parsed.processes,
         "one_policy": one,
@@ -232,7 +223,7 @@ def main(argv: list[str] | None = None) -> int:
         "algorithm_a_pair": each_pair,
         "algorithms_all_pairs_extrapolated": {key: value * count for key, value in each_pair.items()},
     }
-    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     each, in_all = result["algorithm_a_pair"], result["algorithms_all_pairs_extrapolated"]
     print(
         f"{count} pairs, {many['games']} games: {many['seconds']:.0f} s on {parsed.processes} processes, "

@@ -10,7 +10,7 @@ frozen copies, with 2 runners.
 It needs Ray with RLlib and torch (the extra ``rllib``) on Linux. Every case has a process of its own. What
 fits is measured, all in this one run; what does not fit is extrapolated from it and marked so. The result is
 benchmarks/results/league_memory.json, from which benchmarks/tables makes tables, and which
-tests/league/test_league_memory.py holds against the goals.
+benchmarks/check_goals.py holds against the goals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-import importlib.metadata
 import json
 import os
 import statistics
@@ -31,18 +30,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.memory.where_memory_goes import LeagueCase, configuration
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.memory.measure import PSS, Memory, measure, process_tree
 from territorial.memory.plan import MB, Plan
 from territorial.memory.predict import predict
 from territorial.memory.setup import Setup
 
-RESULT = Path(__file__).parents[1] / "results" / "league_memory.json"
+RESULT = harness.RESULTS / "league_memory.json"
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
@@ -433,13 +430,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar="CASE",
         help="case to measure; the others keep the result on file (default all)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)  # what the processes are given
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
@@ -461,13 +452,11 @@ def main(argv: list[str] | None = None) -> int:
         found[name] = json.loads(ended.stdout.splitlines()[-1])
         print(f"{name} ({time.perf_counter() - start:.0f} s): {summary(found[name])}", flush=True)
     result = {
-        "versions": versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")},
-        "machine": machine(),
+        "versions": harness.versions_of("ray", "torch"),
         "measure": PSS,
         "cases": found,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(f"written to {parsed.json}")
     return 0
 

@@ -14,7 +14,6 @@ no file, so that the system cannot take it back. The result goes to benchmarks/r
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import multiprocessing
 import sys
 import tempfile
@@ -26,11 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
+from benchmarks import harness
 from territorial.files import safetensors as own
 
-RESULT = Path(__file__).parents[1] / "results" / "shared_pages.json"
+RESULT = harness.RESULTS / "shared_pages.json"
 ROLLUP = Path("/proc/self/smaps_rollup")
 FIELDS = ("Pss", "Anonymous")
 READERS_AT_ONCE = 2
@@ -79,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
     if not ROLLUP.exists():
         raise SystemExit(f"{ROLLUP} is needed, which Linux has")
     result = report(parsed.mb)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     shares = result["readers"]["territorial.files.safetensors"]["shares_pages"]
     print(f"own reader shares its pages: {'yes' if shares else 'NO'}; written to {parsed.json}")
     return 0 if shares else 1
@@ -90,13 +88,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mb", type=int, default=256, help="size of the file (default 256)")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
 
 
@@ -117,8 +109,7 @@ def report(megabytes: int) -> dict[str, Any]:
             print(f"{name:32}{pss:8.1f} MB of PSS each, {anonymous:8.1f} MB anonymous", flush=True)
         nbytes = path.stat().st_size
     return {
-        "versions": {**versions(), **{name: version_of(name) for name in ("safetensors", "torch")}},
-        "machine": machine(),
+        "versions": harness.versions_of("safetensors", "torch"),
         "file_bytes": nbytes,
         "processes": READERS_AT_ONCE,
         "readers": readers,
@@ -185,13 +176,6 @@ def memory() -> dict[str, int]:
 def shares(mean: dict[str, float], path: Path) -> bool:
     """Say whether a process has far less of the file than a copy of its own."""
     return mean["Pss"] < 0.75 * path.stat().st_size and mean["Anonymous"] < 0.25 * path.stat().st_size
-
-
-def version_of(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ cores.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import multiprocessing
 import os
@@ -31,14 +30,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import goals, harness
+from benchmarks.derived_figures import snapshots_on_the_largest_machine
 from territorial import GameConfig, VecGame
-from territorial.cli.machine import machine, versions
 from territorial.league import SnapshotStore
 from territorial.snapshots.store import MANIFEST, WEIGHTS
 
-RESULT = Path(__file__).parents[1] / "results" / "snapshots_at_scale.json"
+RESULT = harness.RESULTS / "snapshots_at_scale.json"
 MB, WIDTH = 2**20, 2048
-LIMIT, CORES = 2**30, 384
+LIMIT = goals.bound("snapshots_at_scale", "snapshots_on_the_largest_machine()")
 CONFIG = GameConfig(height=96, width=96, num_players=12)
 
 
@@ -150,13 +150,7 @@ def main(argv: list[str] | None = None) -> int:
         default=[1, 2, 4],
         help="worker processes that play the games (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     rows = []
     VecGame(CONFIG, 1, frames=1).reset(0)  # what compiles the engine would show in the first row alone
@@ -174,14 +168,13 @@ def main(argv: list[str] | None = None) -> int:
                 flush=True,
             )
     result = {
-        "machine": machine(),
-        "versions": versions() | {"torch": importlib.metadata.version("torch")},
+        "versions": harness.versions_of("torch"),
         "bytes_a_snapshot": size,
         "bytes_on_disk": on_disk,
         "rows": rows,
     }
-    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return int(max(row["grown"] / row["processes"] for row in rows) * CORES > LIMIT)
+    harness.write(parsed.json, result)
+    return int(snapshots_on_the_largest_machine(result) > LIMIT)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -26,14 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
+from benchmarks import harness
 from territorial.memory.measure import PSS, measure
 from territorial.memory.plan import MB, Place
 from territorial.memory.predict import predict
 from territorial.memory.setup import Setup
 
-RESULT = Path(__file__).parents[1] / "results" / "where_memory_goes.json"
+RESULT = harness.RESULTS / "where_memory_goes.json"
 SIDES = {"full": 128, "small": 32}
 COUNTING_SIDE = 32
 """Of the leagues in which policies are counted; their size does not matter."""
@@ -87,13 +85,7 @@ def main(argv: list[str] | None = None) -> int:
         default="full",
         help="size of the measurement; full: 128 x 128 cells, small: 32 x 32 (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parser.add_argument("--case", help=argparse.SUPPRESS)  # what the processes of the leagues are given
     parsed = parser.parse_args(argv)
     chosen = cases(SIDES[parsed.size])
@@ -141,14 +133,12 @@ def summary(row: dict[str, Any]) -> str:
 def write(parsed: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Write the result."""
     result = {
-        "versions": versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")},
-        "machine": machine(),
+        "versions": harness.versions_of("ray", "torch"),
         "size": parsed.size,
         "measure": PSS,
         "cases": rows,
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     print(f"written to {parsed.json}")
 
 

@@ -13,25 +13,23 @@ plots of ``territorial league show`` are put into docs/images. It resumes a run 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks import harness
 from rllib_adapters.train.options import BOTS, Training
 from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
-from territorial.cli.machine import machine, versions
 from territorial.evaluation.charts import check_matplotlib
 from territorial.league import SnapshotStore
 from territorial.league.charts import draw_league
 from territorial.nets.players import SnapshotPolicy
 
 ROOT = Path(__file__).parents[2]
-RESULT, RUN = ROOT / "benchmarks" / "results" / "league_run.json", ROOT / "runs" / "league-hour"
+RESULT, RUN = harness.RESULTS / "league_run.json", ROOT / "runs" / "league-hour"
 IMAGES = ROOT / "docs" / "images"
 OWN = 2
 
@@ -88,13 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         help="episodes of each pair in an evaluation (default %(default)s)",
     )
     parser.add_argument("--run", type=Path, default=RUN, help="folder of the run (default %(default)s)")
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parser.add_argument(
         "--plots",
         type=Path,
@@ -108,8 +100,7 @@ def main(argv: list[str] | None = None) -> int:
     for path in draw_league(league, parsed.run / "plots"):
         shutil.copy(path, parsed.plots / f"league_{path.name}")
     result = {
-        "machine": machine(),
-        "versions": versions() | {name: importlib.metadata.version(name) for name in ("torch", "ray")},
+        "versions": harness.versions_of("torch", "ray"),
         "command": " ".join(command),
         "bots_in_training": list(BOTS),
         "own_seats": OWN,
@@ -117,7 +108,7 @@ def main(argv: list[str] | None = None) -> int:
         "against_bots": against_bots(parsed.run, parsed.episodes),
         "league": result_of(league),
     }
-    parsed.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    harness.write(parsed.json, result)
     for policy, rows in result["against_bots"].items():
         for bot, one in rows.items():
             print(

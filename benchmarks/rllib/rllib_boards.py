@@ -16,22 +16,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import Tensor
 
+from benchmarks import goals, harness
 from benchmarks.rllib import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
 from territorial.nets import EncodeOncePolicy
 
-GOAL = 5
+GOAL = goals.bound("rllib_boards", "agent_steps_per_process_second/encode-once")
 ROUNDS = 3
-RESULT = Path(__file__).parents[1] / "results" / "rllib_boards.json"
+RESULT = harness.RESULTS / "rllib_boards.json"
 SIZES = {
     "full": (GameConfig(), 4, {"per agent": 2, "encode-once": 8}),
     "small": (

@@ -25,19 +25,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from benchmarks import goals, harness
 from rllib_adapters.configure import configure
 from rllib_adapters.envs.agent_names import MAIN
 from rllib_adapters.modules.board import ReferenceModule
 from territorial import GameConfig
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 
-GOAL = 1.3
-RESULT = Path(__file__).parents[1] / "results" / "rllib_learner_memory.json"
+GOAL = goals.bound("rllib_learner_memory", "memory_for_all_seats()")
+RESULT = harness.RESULTS / "rllib_learner_memory.json"
 MINIBATCH = 16
 FRAMES = 4
 SEATS = (1, 32)
@@ -61,13 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         default=3,
         help="times that each case is measured; with a new learner each (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=RESULT,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_json(parser, RESULT)
     parser.add_argument("--learn", type=int, help=argparse.SUPPRESS)  # in a process of its own
     parsed = parser.parse_args(argv)
     if parsed.learn:
@@ -85,11 +78,9 @@ def main(argv: list[str] | None = None) -> int:
         "repeats": parsed.rounds,
         "by_steps": by_steps,
         "goal": GOAL,
-        "machine": machine(),
-        "versions": {**versions(), "ray": ray.__version__, "torch": torch.__version__},
+        "versions": harness.versions_of("ray", "torch"),
     }
-    parsed.json.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(parsed.json), result)
+    harness.write(parsed.json, result)
     return int(any(case["times"] > GOAL for case in by_steps.values()))
 
 

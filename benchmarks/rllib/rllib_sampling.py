@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import Tensor, nn
 
+from benchmarks import goals, harness
 from benchmarks.rllib import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.modules.board import BoardModule
@@ -30,9 +30,9 @@ from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy
 from territorial.observation.layout import ObsLayout
 
-GOAL = 15
+GOAL = goals.bound("rllib_sampling", "agent_steps_per_process_second/batched")
 ROUNDS = 9
-RESULT = Path(__file__).parents[1] / "results" / "rllib_sampling.json"
+RESULT = harness.RESULTS / "rllib_sampling.json"
 SIZES = {
     "full": (GameConfig(), 32, {"stock": 4, "batched": 64}),
     "small": (GameConfig(height=64, width=64, num_players=8, max_ticks=2000), 8, {"stock": 8, "batched": 64}),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import harness
 from territorial import GameConfig
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 
 Speed = tuple[float, float]
 """Agent steps a second of wall time, and per second of this process."""
@@ -25,19 +24,8 @@ def add_options(parser: argparse.ArgumentParser, games: int, rounds: int, result
         default=games,
         help="games that run side by side; in each env runner (default %(default)s)",
     )
-    parser.add_argument(
-        "--rounds",
-        type=options.whole(1, 1000),
-        default=rounds,
-        help="times that each case is measured (default %(default)s)",
-    )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=result,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
+    harness.add_rounds(parser, rounds, options.whole(1, 1000))
+    harness.add_json(parser, result)
 
 
 def take_turns(runners: dict[str, Any], rounds: int, *, begin_anew: bool) -> dict[str, list[Speed]]:
@@ -79,15 +67,13 @@ def report(game: GameConfig, speeds: dict[str, list[Speed]], goal: int, **about:
         "times_as_fast": round(own[fast] / own[slow], 2),
         "times_as_fast_by_the_wall": round(wall[fast] / wall[slow], 2),
         "goal": goal,
-        "machine": machine(),
-        "versions": versions() | {name: version(name) for name in ("ray", "torch")},
+        "versions": harness.versions_of("ray", "torch"),
     }
 
 
 def finish(result: dict[str, Any], out: Path) -> int:
     """Write the result, and return the exit code: 1 below the goal."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    options.write_json(str(out), result)
+    harness.write(out, result)
     times, goal = result["times_as_fast"], result["goal"]
     print(f"{times:.1f} times as fast, goal {goal}; written to {out}")
     return int(times < goal)

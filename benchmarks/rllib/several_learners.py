@@ -17,14 +17,12 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.metadata
 import statistics
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -32,6 +30,7 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from torch import nn
 
+from benchmarks import goals, harness
 from rllib_adapters.configure import configure
 from rllib_adapters.envs.agent_names import module_of
 from rllib_adapters.envs.outcomes import outcomes_of
@@ -39,20 +38,18 @@ from rllib_adapters.learning.learners import TerritorialPPOLearner
 from rllib_adapters.modules.board import BoardModule, settings_of
 from rllib_adapters.train.memory_watch import MB, RAY, describe
 from territorial import GameConfig
-from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.decode.layout import feature_names
 from territorial.league import Group, LeagueTable, PayoffMatrix, SnapshotStore
 from territorial.memory.measure import measure
 
-RESULT = Path(__file__).parents[1] / "results" / "several_learners.json"
+RESULT = harness.RESULTS / "several_learners.json"
 SIZES = {"full": (20, 100), "small": (5, 10)}
 """By name: iterations and snapshots."""
 WARM_UP = {"full": 12, "small": 1}
 """Iterations before these, in which snapshots are opened and processes come to their size."""
 MAX_STEPS = 24
 """Decisions after which a game is cut, so that there are always new opponents."""
-FLAT = 1.02
+FLAT = goals.bound("several_learners", "growth")
 GAME = GameConfig(height=64, width=64, num_players=12, max_ticks=600)
 SEATS = {"main": range(3), "rival": range(3, 6), "scout": range(6, 7), "probe": range(7, 8)}
 """The seats of those who learn; four frozen ones follow."""
@@ -214,12 +211,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--size", choices=SIZES, default="full", help="size of the measurement (default %(default)s)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        help="write the result as JSON to FILE (default benchmarks/results for the full size, else none)",
-    )
+    harness.add_json(parser, shown="benchmarks/results for the full size, else none")
     parsed = parser.parse_args(argv)
     iterations, snapshots = SIZES[parsed.size]
     warnings.simplefilter("ignore")
@@ -245,10 +237,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     out = parsed.json or (RESULT if parsed.size == "full" else None)
     if out:
-        about = versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")}
         result = {
-            "versions": about,
-            "machine": machine(),
+            "versions": harness.versions_of("ray", "torch"),
             "iterations": iterations,
             "snapshots": snapshots,
             "iterations_before": WARM_UP[parsed.size],
@@ -260,7 +250,7 @@ def main(argv: list[str] | None = None) -> int:
             "seconds": seconds,
             "rows": rows,
         }
-        options.write_json(str(out), result)
+        harness.write(out, result)
     return int(found > FLAT or not all(right))
 
 

@@ -14,34 +14,31 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.metadata
-import json
 import statistics
 import sys
 import tempfile
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import ray
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from benchmarks import goals, harness
 from rllib_adapters.configure import configure
 from rllib_adapters.league.control import freeze, set_league
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.train.memory_watch import MB, RAY, describe
 from territorial import GameConfig
 from territorial.cli import options
-from territorial.cli.machine import machine, versions
 from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.memory.measure import measure
 
-RESULT = Path(__file__).parents[1] / "results" / "soak.json"
+RESULT = harness.RESULTS / "soak.json"
 KEPT = 10
 """Snapshots that are there at a time."""
-FLAT = 1.02
+FLAT = goals.bound("soak", "growth")
 GAME = GameConfig(height=64, width=64, num_players=8, max_ticks=1000)
 
 
@@ -120,12 +117,7 @@ def main(argv: list[str] | None = None) -> int:
         default=2,
         help="processes that collect samples (default %(default)s)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        help=f"write the result as JSON to FILE (default {RESULT.name} from 500 iterations on)",
-    )
+    harness.add_json(parser, shown=f"{RESULT.name} from 500 iterations on")
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     ray.init(
@@ -146,10 +138,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     out = parsed.json or (RESULT if parsed.iterations >= 500 else None)
     if out:
-        about = versions() | {name: importlib.metadata.version(name) for name in ("ray", "torch")}
         result = {
-            "versions": about,
-            "machine": machine(),
+            "versions": harness.versions_of("ray", "torch"),
             "iterations": parsed.iterations,
             "runners": parsed.env_runners,
             "snapshots_at_a_time": KEPT,
@@ -157,7 +147,7 @@ def main(argv: list[str] | None = None) -> int:
             "seconds": seconds,
             "rows": rows,
         }
-        out.write_text(json.dumps(result) + "\n", encoding="utf-8")
+        harness.write(out, result)
     return int(found > FLAT)
 
 

@@ -7,43 +7,8 @@ bots are in bots.py, those of docs/performance.md and docs/league.md in performa
     python -m benchmarks.tables            fill in what stands between the markers
     python -m benchmarks.tables --check    exit code 1 if that would change anything
 
-The results come from (`make verify` does all of it)
-
-    python benchmarks/engine/differential.py
-    python benchmarks/engine/flat_memory.py
-    python benchmarks/bots/mixed_shape.py
-    territorial tournament --games 4000 --json benchmarks/results/tournament.json
-    territorial match --seats mixed-2 --games 2000 --json benchmarks/results/match_mixed_2.json
-    territorial match --seats levels-1 --games 2000 --json benchmarks/results/match_levels_1.json
-    python benchmarks/bots/invasion.py
-    python benchmarks/bots/invasion.py --draw
-    python benchmarks/bots/bot_health.py
-    python benchmarks/bots/bot_cost.py
-    python benchmarks/engine/observe_cost.py
-    python benchmarks/decode/decode_speed.py
-    python benchmarks/decode/frame_store.py
-    python benchmarks/media/render_speed.py
-    python benchmarks/media/replay_cost.py
-    python benchmarks/envs/vector_cost.py
-    python examples/search.py --json benchmarks/results/search_example.json
-    territorial bench --cold --json benchmarks/results/bench.json
-    territorial bench --observe --json benchmarks/results/bench_observe.json
-    territorial bench --num-games 256 --threads 2 --json benchmarks/results/bench_threads2.json
-    territorial bench --num-games 256 --threads 2 --observe --json benchmarks/results/bench_threads2_observe.json
-    territorial bench --num-games 64 --observe --json benchmarks/results/bench_lockstep.json
-    territorial bench --num-games 1 --observe --set decision_every=1 --json benchmarks/results/bench_tick.json
-    python benchmarks/engine/parts.py --rounds 5 --json benchmarks/results/parts.json
-    python benchmarks/engine/counts.py
-    python benchmarks/engine/instructions.py
-    python benchmarks/engine/scaling.py
-    python benchmarks/engine/mechanisms.py
-    python benchmarks/engine/threads.py
-    python benchmarks/engine/peers.py
-
-and, where Ray is installed, from benchmarks/memory/where_memory_goes.py, league_memory.py, soak.py,
-evaluation_cost.py, snapshots_at_scale.py, capacity_plan.py, rllib_boards.py and learning.py, and where
-Chromium is, from benchmarks/media/page_speed.py.
-"""  # noqa: E501 - each command stands whole in its line: a test compares them with those of make verify
+benchmarks/suite.toml lists the commands that write the results.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +32,8 @@ from territorial.memory.predict import flat_size, predict
 from territorial.memory.setup import Setup
 from territorial.observation.layout import OBS_VERSION, Column, ObsLayout
 from territorial.render import player_colors
+from territorial.render.color_vision import least_distance
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
-from tests.render.color_vision import least_distance
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parents[1] / "results"

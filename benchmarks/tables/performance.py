@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from benchmarks import goals
+
 RESULTS = Path(__file__).parents[1] / "results"
-GOALS = Path(__file__).parents[1] / "goals.toml"
 COUNTS = {
     "living": "players alive",
     "attack_steps": "attack steps",
@@ -31,10 +31,10 @@ def load(name: str) -> dict[str, Any]:
 
 def parts() -> str:
     """Return the times of the parts beside their goals."""
-    goals = tomllib.loads(GOALS.read_text(encoding="utf-8"))["goals"]
+    bounds = goals.bounds_of("parts", "us")
     lines = ["| part | µs | goal |", "|---|--:|--:|"]
     for part, us in load("parts")["us"].items():
-        goal = f"{goals[part]:.1f}" if part in goals else ""
+        goal = f"{bounds[part]:.1f}" if part in bounds else ""
         lines.append(f"| {part} | {us:.1f} | {goal} |")
     return "\n".join(lines)
 

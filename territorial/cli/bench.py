@@ -43,7 +43,7 @@ import numpy as np
 
 import territorial
 from territorial.cli import options
-from territorial.cli.machine import machine, resident_memory, versions
+from territorial.cli.machine import machine, resident_memory, revision, versions
 from territorial.cli.option_names import explained
 from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
@@ -209,6 +209,7 @@ def measure(setting: BenchSetting, seconds: float, *, is_cold: bool = False) -> 
     rates = _summary(chunks, setting.config.num_players)
     return {
         "schema": 1,
+        "revision": revision(),
         "versions": versions(),
         "rules_version": RULES_VERSION,
         "machine": machine(),

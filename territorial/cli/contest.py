@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from territorial.cli import options, snapshots
-from territorial.cli.machine import machine, versions
+from territorial.cli.machine import machine, revision, versions
 from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.config import GameConfig
@@ -142,7 +142,7 @@ def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
         for path in plots:
             print(f"plot: {path}")
     if parsed.json is not None:
-        result = {"versions": versions(), "machine": machine(), **ranking.to_dict()}
+        result = {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
         options.write_json(parsed.json, result)
 
 

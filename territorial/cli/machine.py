@@ -1,4 +1,4 @@
-"""What a figure was measured on: the machine, the versions that matter, and memory in use."""
+"""What a figure was measured on: the revision, the machine, the versions that matter, and memory in use."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from typing import Any
 from territorial._version import __version__
 from territorial.files.cores import usable_cores
 
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ("territorial", "rllib_adapters", "benchmarks", "examples", ":!benchmarks/results")
+"""What a measurement runs; results and documents are written while others are still being measured."""
 PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow")
 
 
@@ -26,6 +29,22 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "architecture": platform.machine(),
     }
+
+
+def revision() -> dict[str, Any] | None:
+    """Return the commit that runs and whether its source is unchanged; None outside a git checkout."""
+    try:
+        # Beside an installed package there may be somebody else's repository, which does not track it.
+        _git("ls-files", "--error-unmatch", "territorial/cli/machine.py")
+        commit, changed = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", *SOURCE)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {"commit": commit, "clean": not changed}
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def versions() -> dict[str, str]:

@@ -1,7 +1,6 @@
-"""What was measured of bots against the goals, and the same on fewer games played anew.
+"""What was measured of bots beside the bots of today, on fewer games played anew; and how it is measured.
 
-The results are benchmarks/results/tournament.json, match_mixed_2.json, match_levels_1.json, invasion.json,
-bot_health.json and bot_cost.json.
+``python -m benchmarks.check_goals`` holds the results themselves against their goals.
 """
 
 import json
@@ -34,64 +33,14 @@ def standings(name):
     return {line["player"]: line for line in result(name)["standings"]}
 
 
-# ---- results that were written down --------------------------------------------------------------------
+# ---- results that were written down, and the code of today ------------------------------------------------
 
 
-def test_all_bots_are_rated_over_two_thousand_games_at_full_size():
-    found = result("tournament")
-    config = found["contest"]["settings"]
-    assert (config["height"], config["width"], config["num_players"]) == (256, 256, 32)
-    assert found["contest"]["config"] == GameConfig(num_maps=16).hexdigest
-    assert found["contest"]["games"] == found["shape"]["games"] >= 2000
+def test_all_bots_of_today_are_rated_under_the_rules_of_today():
+    assert result("tournament")["contest"]["config"] == GameConfig(num_maps=16).hexdigest
     assert set(standings("tournament")) == set(bots.NAMES)
-    for line in found["standings"]:
-        assert line["place"]["low"] < line["place"]["value"] < line["place"]["high"]
-        assert 0 < line["rating"]["sigma"] < 5
-
-
-@pytest.mark.parametrize("name", ["tournament", "match_levels_1"])
-def test_levels_rank_strictly_from_normal_up_without_handicap(name):
-    """Not even the intervals of their places overlap."""
-    found = result(name)
-    assert found["contest"]["settings"]["handicap"] is False
-    assert found["contest"]["games"] >= 2000
-    lines = standings(name)
-    for lower, higher in pairwise(LEVELS_UP):
-        assert lines[higher]["place"]["high"] < lines[lower]["place"]["low"]
-        assert lines[higher]["rating"]["mu"] > lines[lower]["rating"]["mu"]
-
-
-def test_nobody_in_the_mixed_line_up_wins_more_than_four_times_its_fair_share():
-    found = result("match_mixed_2")
-    assert tuple(found["contest"]["players"]) == LINEUPS["mixed-2"].seats
-    assert found["contest"]["games"] >= 2000
-    assert max(line["fair"]["high"] for line in found["standings"]) < 4
-
-
-def test_turtles_can_be_invaded_by_the_time_limit_and_without_one():
-    found = result("invasion")
-    assert set(found["bots"]) == set(bots.NAMES)
-    assert found["to_the_end"]["field"] == "turtle-1"
-    column = found["bots"].index("turtle-1")
-    for name in INVADERS:
-        assert found["fair"][found["bots"].index(name)][column] >= 0.5
-        to_the_end = found["to_the_end"]["invaders"][name]
-        assert to_the_end["fair"] >= 0.5
-        assert to_the_end["stopped"] < 0.1
-
-
-@pytest.mark.parametrize("name", MIXED)
-def test_games_of_a_mixed_field_have_the_shape_that_they_should(name):
-    shape = result("bot_health")["health"][name]
-    assert 560 <= shape["neutral_gone"]["median"] <= 800
-    assert 25 <= shape["alive"]["1000"]["median"] <= 32
-    assert 8 <= shape["alive"]["2000"]["median"] <= 22
-    assert 3000 <= shape["length"]["median"] <= 8500
-    assert shape["stopped_by_time"] < 0.25
-
-
-def test_the_winner_of_the_mixed_line_up_is_known_by_tick_8500_in_the_median():
-    assert 3000 <= result("match_mixed_2")["shape"]["length"]["median"] <= 8500
+    assert set(result("invasion")["bots"]) == set(bots.NAMES)
+    assert set(result("bot_cost")["fields"]) == {*bots.NAMES, *LINEUPS}
 
 
 def test_every_field_that_differs_is_one_that_the_page_speaks_of():
@@ -108,29 +57,6 @@ def test_every_field_that_differs_is_one_that_the_page_speaks_of():
         )
         is_named = f"`{bots.short(name)}`" in spoken or name in QUICK
         assert is_usual or is_named or name in MIXED, name
-
-
-def test_nearly_all_games_end_if_they_are_given_time():
-    """All but those of three styles among themselves, of which the page says why."""
-    found = result("bot_health")
-    stalled = {name for name, shape in found["to_the_end"].items() if shape["stopped_by_time"] > 0.1}
-    assert stalled <= {"drip-1", "vulture-1", "full_sender-1"}
-
-
-def test_no_seat_and_no_quarter_of_the_map_is_better_than_another():
-    """Six tests: one below 0.01 would be had by chance once in seventeen times."""
-    found = result("bot_health")
-    assert found["fair_games"] >= 2000
-    for tests in found["fairness"].values():
-        for name in ("seats", "quarters_wins", "quarters_best"):
-            assert tests[name]["p"] > 0.01
-
-
-def test_32_bots_cost_at_most_three_microseconds_a_step():
-    found = result("bot_cost")
-    assert found["size"] == "full"
-    assert set(found["fields"]) == {*bots.NAMES, *LINEUPS}
-    assert max(cost["bots_us"] for cost in found["fields"].values()) <= found["goal_us"] == 3.0
 
 
 # ---- the same, played anew ------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.media.browser import chromium
+from benchmarks.media.browser.films import full_game
 from territorial.render.web import write_page
-from tests.browser import chromium
-from tests.browser.films import full_game
 
 TICK = 1500
 

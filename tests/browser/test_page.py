@@ -12,6 +12,17 @@ import numpy as np
 import pytest
 
 import territorial
+from benchmarks.media.browser import chromium
+from benchmarks.media.browser.films import (
+    FULL,
+    FULL_SEATS,
+    SMALL,
+    SMALL_SEATS,
+    film_of,
+    full_game,
+    small_game,
+)
+from benchmarks.media.browser.frame_times import SCRIPT, play_through
 from territorial.cli.standings import standings_of
 from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent, standings
@@ -19,9 +30,6 @@ from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, wri
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
 from territorial.replay import Frame, LiveGame
-from tests.browser import chromium
-from tests.browser.films import FULL, FULL_SEATS, SMALL, SMALL_SEATS, film_of, full_game, small_game
-from tests.browser.frame_times import SCRIPT, play_through
 
 pytestmark = [
     pytest.mark.browser,

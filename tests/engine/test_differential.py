@@ -1,4 +1,4 @@
-"""The engine against the slow twin, field by field; games are drawn in tests/engine/differential.py."""
+"""The engine against the slow twin, field by field: territorial/testing/differential.py."""
 
 import dataclasses
 import json
@@ -6,8 +6,8 @@ import json
 import pytest
 
 from territorial import GameConfig
-from tests.engine import differential
-from tests.engine.differential import Mismatch, compare_game, random_config, setting_of
+from territorial.testing import differential
+from territorial.testing.differential import Mismatch, compare_game, random_config, setting_of
 
 TICKS = 12_000
 GAMES_FOR_COVERAGE = 400
@@ -41,7 +41,7 @@ def test_the_seeds_cover_every_kind_of_game():
 
 def setting_for(config, mode, **changes):
     fields = {"num_games": 1, "autoreset": "disabled", "has_position": False, "eagerness": 0.0, "ticks": 60}
-    return differential.Setting(seed=1, config=config, mode=mode, **(fields | changes))
+    return differential.DrawnGame(seed=1, config=config, mode=mode, **(fields | changes))
 
 
 @pytest.mark.parametrize("mode", ["tick", "step"])
@@ -193,7 +193,7 @@ def test_the_report_names_the_seed_the_config_the_tick_and_both_values():
     assert values[1] - values[0] == 7
     assert f"seed   {seed}, driven by tick" in message
     assert f"height={setting_of(seed).config.height}" in message
-    assert f"python -m tests.engine.differential --seed {seed} --ticks 1" in message
+    assert f"python -m territorial.testing.differential --seed {seed} --ticks 1" in message
 
 
 def test_the_config_in_a_report_can_be_pasted_into_python():

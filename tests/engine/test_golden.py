@@ -16,7 +16,7 @@ import pytest
 
 from territorial import LINEUPS, RULES_VERSION, GameConfig, VecGame
 from territorial.reference.game import LEDGER_KEYS
-from tests.engine.differential import config_call
+from territorial.testing.differential import config_call
 from tests.engine.support import ROOT, board, draw, game_on, rows_of
 
 FOLDER = ROOT / "tests" / "golden"

@@ -12,7 +12,7 @@ from territorial.engine import step as stepping
 from territorial.engine.vec_game import compile_steps
 from territorial.jit.bound_arguments import type_of
 from territorial.jit.decorators import JIT_ENABLED, is_ready
-from tests.engine import differential
+from territorial.testing import differential
 from tests.engine.test_differential import setting_for
 
 SEATS = LINEUPS["mixed-1"].seats

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from territorial.render import owner_colors, player_colors
+from territorial.render.color_vision import VIEWS, ciede2000, least_distance, seen
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS, is_light, xterm_colors
-from tests.render.color_vision import VIEWS, ciede2000, least_distance, seen
 
 TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.browser.chromium import Tab
+from benchmarks.media.browser.chromium import Tab
 
 # Wraps what the page asks for to be called before the next picture. A message that is sent there arrives
 # when styles, layout and painting are done.

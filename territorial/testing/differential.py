@@ -1,13 +1,13 @@
-"""Random games of the engine and of the slow twin side by side: every field, after every tick.
+"""Random games of the engine and of the reference implementation side by side: every field, after every tick.
 
 One whole number, the seed, decides everything about a game: size, map, rules, position, launches. The
 games of a run are those of seeds S, S + 1, ..., so that one game is repeated by naming its seed:
 
-    python -m tests.engine.differential --seed 17 --ticks 1
+    python -m territorial.testing.differential --seed 17 --ticks 1
 
 and a long run is, say,
 
-    python -m tests.engine.differential --ticks 1000000 --processes 2
+    python -m territorial.testing.differential --ticks 1000000 --processes 2
 
 Half of the games are driven by ``VecGame.tick``, with launches of any fraction and several a seat. The
 others are driven by ``VecGame.step``, so that what the engine keeps from tick to tick is looked at as
@@ -24,7 +24,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -34,13 +34,13 @@ from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from territorial.reference import H, ReferenceGame
 from territorial.reference.game import LEDGER_KEYS
-from tests.engine.support import slow_fronts
+from territorial.testing.invariants import slow_fronts
 
 Alter = Callable[[ReferenceGame], None]
-"""Changes the twin after a tick: how the tests find out whether a comparison can fail."""
+"""Changes a reference game after a tick: how the tests find out whether a comparison can fail."""
 
 
-class Outcome(NamedTuple):
+class ComparedGame(NamedTuple):
     """What one game that agreed to the end was like."""
 
     seed: int
@@ -53,9 +53,9 @@ class Outcome(NamedTuple):
 
 
 class Mismatch(AssertionError):  # noqa: N818 - it is what an assertion of this module raises
-    """The engine and the twin disagree; the message says where and how to see it again."""
+    """The engine and the reference implementation differ; the message says where and how to repeat it."""
 
-    def __init__(self, setting: Setting, tick: int, k: int, differences: list[Difference]) -> None:
+    def __init__(self, setting: DrawnGame, tick: int, k: int, differences: list[Difference]) -> None:
         first = differences[0]
         others = sorted({difference.field for difference in differences[1:]} - {first.field})
         lines = [
@@ -86,14 +86,14 @@ class Difference(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class DrawnGame:
     """What a seed stands for."""
 
     seed: int
     config: GameConfig
     mode: str
     num_games: int
-    autoreset: str
+    autoreset: Literal["same_step", "disabled"]
     has_position: bool
     eagerness: float
     """Chance that a seat launches at a decision (and once more, and so on, with tick)."""
@@ -101,11 +101,11 @@ class Setting:
     """The comparison stops after so many ticks."""
 
 
-def repeat_command(setting: Setting) -> str:
+def repeat_command(setting: DrawnGame) -> str:
     """Return the command that plays this game alone."""
     if setting != setting_of(setting.seed):
         return "the test that made this setting by hand"
-    return f"python -m tests.engine.differential --seed {setting.seed} --ticks 1"
+    return f"python -m territorial.testing.differential --seed {setting.seed} --ticks 1"
 
 
 def config_call(config: GameConfig) -> str:
@@ -122,12 +122,12 @@ def changed(config: GameConfig) -> frozenset[str]:
 # ---- from a seed to a setting ---------------------------------------------------------------------
 
 
-def setting_of(seed: int) -> Setting:
+def setting_of(seed: int) -> DrawnGame:
     """Return the setting of a seed."""
     rng = random.Random(seed)
     config = random_config(rng)
     mode = rng.choice(("tick", "step"))
-    return Setting(
+    return DrawnGame(
         seed=seed,
         config=config,
         mode=mode,
@@ -152,7 +152,7 @@ def random_config(rng: random.Random) -> GameConfig:
     return config.replace(num_players=max(2, min(config.num_players, room)))
 
 
-def random_board(rng: random.Random) -> dict[str, object]:
+def random_board(rng: random.Random) -> dict[str, Any]:
     """Return the fields that say where a game is played: most boards small, some wide, some crowded."""
     height, width = rng.randint(16, 40), rng.randint(16, 40)
     num_players = rng.randint(2, 12)
@@ -173,7 +173,7 @@ def random_board(rng: random.Random) -> dict[str, object]:
     }
 
 
-def random_rules(rng: random.Random) -> dict[str, object]:
+def random_rules(rng: random.Random) -> dict[str, Any]:
     """Return every number of the rules, moved."""
     min_layers = rng.randint(1, 4)
     soft_cap = rng.randint(1, 120)
@@ -213,16 +213,16 @@ def random_rules(rng: random.Random) -> dict[str, object]:
 # ---- playing both ---------------------------------------------------------------------------------
 
 
-def compare_game(seed: int, alter: Alter | None = None) -> Outcome:
+def compare_game(seed: int, alter: Alter | None = None) -> ComparedGame:
     """Play the game of ``seed`` with both; raise Mismatch where they differ."""
     setting = setting_of(seed)
     return Pair(setting, alter).play()
 
 
 class Pair:
-    """A batch of the engine and a twin for each of its games."""
+    """A batch of the engine and a reference game for each of its games."""
 
-    def __init__(self, setting: Setting, alter: Alter | None) -> None:
+    def __init__(self, setting: DrawnGame, alter: Alter | None) -> None:
         self.setting, self.config, self.alter = setting, setting.config, alter
         self.rng = random.Random(f"play {setting.seed}")
         self.batch_seed = self.rng.getrandbits(64)
@@ -240,12 +240,13 @@ class Pair:
         self.events: dict[str, int] = {}
 
     def new_twin(self, k: int, episode: int) -> ReferenceGame:
-        """Return the twin of game ``k`` as it begins, its seed and map worked out here."""
+        """Return the reference game of game ``k`` as it begins, its seed and map worked out here."""
         seed = H(self.batch_seed, STREAM_EPISODE, k, episode)
         map_id = H(seed, STREAM_MAP, 0, 0) % self.config.num_maps
         return ReferenceGame(self.config, self.engine.maps[map_id], seed)
 
-    def play(self) -> Outcome:
+    def play(self) -> ComparedGame:
+        """Play all games side by side and return what they were like; Mismatch where they differ."""
         for k in range(self.setting.num_games):
             self.compare(k)
             if self.setting.has_position:
@@ -257,7 +258,7 @@ class Pair:
                 break
         for k in range(self.setting.num_games):
             self.count_events(k)
-        return Outcome(self.setting.seed, self.ticks, self.events, changed(self.config))
+        return ComparedGame(self.setting.seed, self.ticks, self.events, changed(self.config))
 
     def tick_by_tick(self) -> Iterator[None]:
         """Play one game after another with launches of all kinds, a tick at a time."""
@@ -283,8 +284,10 @@ class Pair:
                 self.step_twin(k, twin, actions[k], results, info)
             yield
 
-    def step_twin(self, k: int, twin: ReferenceGame, actions: object, results: tuple, info: dict) -> None:
-        """Play one environment step of the twin and compare it with what the engine gave back."""
+    def step_twin(
+        self, k: int, twin: ReferenceGame, actions: Any, results: tuple[Any, ...], info: dict[str, Any]
+    ) -> None:
+        """Play one environment step of the reference game and compare it with what the engine gave back."""
         rewards, terminated, truncated, ended, was_reset = results
         was_over, was_alive, before = twin.over, twin.alive[1:], twin.tick
         expected = [0.0] * self.config.num_players
@@ -321,6 +324,7 @@ class Pair:
         self.compare(k)
 
     def altered(self, k: int) -> None:
+        """Change the reference game of game ``k`` if that was asked for."""
         if self.alter is not None:
             self.alter(self.twins[k])
 
@@ -370,7 +374,7 @@ class Pair:
     # positions
 
     def take_position(self, k: int) -> None:
-        """Put game ``k`` and its twin into a random position with territories, pools and peaks."""
+        """Put game ``k`` and its reference game into a random position with territories, pools and peaks."""
         rng, config, twin = self.rng, self.config, self.twins[k]
         seats = range(1, config.num_players + 1)
         owner = self.random_owner(twin)
@@ -412,7 +416,7 @@ class Pair:
     # comparing
 
     def compare(self, k: int) -> None:
-        """Raise Mismatch unless game ``k`` equals its twin in every field."""
+        """Raise Mismatch unless game ``k`` equals its reference game in every field."""
         twin = self.twins[k]
         found = [
             difference
@@ -445,8 +449,8 @@ class Pair:
             self.events[name] = self.events.get(name, 0) + count
 
 
-def twin_fields(twin: ReferenceGame) -> dict[str, object]:
-    """Return every field of the twin under the engine's names, indexed by owner code."""
+def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
+    """Return every field of the reference game under the engine's names, indexed by owner code."""
     fronts = slow_fronts(twin.owner, twin.config.num_players)
     np.fill_diagonal(fronts, 0)
     borders = (fronts > 0) | (fronts > 0).T
@@ -487,10 +491,10 @@ def twin_fields(twin: ReferenceGame) -> dict[str, object]:
 
 
 def engine_field(engine: VecGame, name: str, k: int) -> np.ndarray:
-    """Return a field of game ``k`` of the engine in the twin's form."""
+    """Return a field of game ``k`` of the engine in the reference game's form."""
     if name == "owner":
-        return engine.state.owner[k, 1:-1, 1:-1]
-    values = getattr(engine.state, name)[k]
+        return cast("np.ndarray", engine.state.owner[k, 1:-1, 1:-1])
+    values: np.ndarray = getattr(engine.state, name)[k]
     if name in ("active", "fresh", "bordering"):
         bits = np.unpackbits(np.ascontiguousarray(values).view(np.uint8), axis=1, bitorder="little")
         return bits[:, : engine.config.num_players + 1]
@@ -514,7 +518,7 @@ def differences(name: str, engine: object, twin: object) -> list[Difference]:
 # ---- long runs ------------------------------------------------------------------------------------
 
 
-class Report(NamedTuple):
+class Comparison(NamedTuple):
     """What a run compared."""
 
     ticks: int
@@ -526,7 +530,7 @@ class Report(NamedTuple):
     mismatches: list[str]
 
 
-def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False) -> Report:
+def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False) -> Comparison:
     """Compare the games of ``first_seed``, + 1, ... until there are ``ticks`` ticks; stops at a mismatch."""
     done, seed, started = 0, first_seed, time.perf_counter()
     events: dict[str, int] = {}
@@ -546,12 +550,12 @@ def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False)
                 sys.stderr.write(f"{done:,} of {ticks:,} ticks, seed {seed}, {rate:,.0f} ticks/s\n")
             if done >= ticks:
                 break
-    return Report(
+    return Comparison(
         done, seed - first_seed + 1, first_seed, seed, events, frozenset(changed_fields), mismatches
     )
 
 
-def outcome_or_message(seed: int) -> Outcome | str:
+def outcome_or_message(seed: int) -> ComparedGame | str:
     """Return the outcome of a seed, or the message of its mismatch."""
     try:
         return compare_game(seed)
@@ -567,13 +571,14 @@ class outcomes:  # noqa: N801 - used as a function in a with statement
         self.processes = processes
         self.pool: multiprocessing.pool.Pool | None = None
 
-    def __enter__(self) -> Iterator[Outcome | str]:
+    def __enter__(self) -> Iterator[ComparedGame | str]:
         if self.processes == 1:
             return map(outcome_or_message, self.seeds)
         self.pool = multiprocessing.get_context("spawn").Pool(self.processes)
         return self.in_parallel(self.pool)
 
-    def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[Outcome | str]:
+    def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[ComparedGame | str]:
+        """Yield the outcomes in order."""
         while True:  # in portions, as a pool would read an endless iterator to its end
             yield from pool.imap(outcome_or_message, itertools.islice(self.seeds, 200))
 
@@ -583,7 +588,8 @@ class outcomes:  # noqa: N801 - used as a function in a with statement
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.engine.differential", description=__doc__)
+    """Compare games as the arguments say and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m territorial.testing.differential", description=__doc__)
     parser.add_argument("--ticks", type=int, default=10_000, help="stop after so many ticks")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first game")
     parser.add_argument("--processes", type=int, default=1)

@@ -38,7 +38,7 @@ _XYZ_FROM_LINEAR = np.array(
 
 
 def seen(rgb: npt.ArrayLike, view: str = "all cones") -> Floats:
-    """Return CIELAB coordinates (D65), (n, 3), of (n, 3) sRGB colours 0..255 as somebody sees them."""
+    """Return CIELAB coordinates (D65), (n, 3), of (n, 3) sRGB colours 0..255 as they are seen in a view."""
     c = np.asarray(rgb) / 255
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     linear = np.clip(linear @ np.array(VIEWS[view]).T, 0, 1)
