@@ -3,6 +3,7 @@
 docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and docs/where-40-gb-went.md from
 benchmarks/results/*.json, and those of docs/observation.md from territorial.observation.layout. Those about
 bots are in bots.py, those of docs/performance.md and docs/league.md in performance.py and league.py.
+Figures in sentences are in figures.py.
 
     python -m benchmarks.tables            fill in what stands between the markers
     python -m benchmarks.tables --check    exit code 1 if that would change anything
@@ -24,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
-from benchmarks.tables import bots, league, performance, trainers
+from benchmarks.tables import bots, figures, league, performance, trainers
+from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.game.state import FIELDS, in_letters
 from territorial.memory.plan import Item, Place, Plan, in_mb
@@ -74,6 +76,23 @@ def main(argv: list[str] | None = None) -> int:
             code = 1
         elif new != old:
             path.write_text(new, encoding="utf-8")
+    return max(code, fill_figures(check=parsed.check))
+
+
+def fill_figures(*, check: bool) -> int:
+    """Write or check the figures in sentences of all pages, and return the exit code."""
+    code = 0
+    for path in (*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))):
+        old = path.read_text(encoding="utf-8")
+        new = figures.filled(old)
+        if new != old and check:
+            print(
+                f"{path.relative_to(ROOT)}: a figure in a sentence is out of date",
+                file=sys.stderr,
+            )
+            code = 1
+        elif new != old:
+            path.write_text(new, encoding="utf-8")
     return code
 
 
@@ -94,6 +113,7 @@ def speed() -> str:
         "|---|--:|--:|--:|--:|",
     ]
     results = [result for name in WHOLE_GAMES if (result := load(name))]
+    cpu_of(*results)
     lines += [row(f"whole games, {setting(result)}", result) for result in results]
     for name, spread in bench["phases"].items():
         medians = {rate: spread[rate]["median"] for rate in RATES}
@@ -154,7 +174,7 @@ def remarks(bench: dict[str, Any]) -> str:
         lines.append(
             f"Memory of the process over {flat['env_steps']:,} environment steps: "
             f"{flat['growth']:.4f} times what it was after the first tenth "
-            "(`benchmarks/engine/flat_memory.py`)."
+            f"(`benchmarks/engine/flat_memory.py`, {cpu_of(flat)})."
         )
     return "\n".join(lines)
 
@@ -229,7 +249,7 @@ def seen() -> str:
         f"{onehot['refill (out.fill(0))']['ms_per_chunk']:.1f} ms |",
         "",
         f"{layout['height']} x {layout['width']}, {layout['num_players']} seats, one core of "
-        f"{observing['machine']['cpu']}; `benchmarks/engine/observe_cost.py`, `decode_speed.py` and "
+        f"{cpu_of(observing, decoding, stored_)}; `benchmarks/engine/observe_cost.py`, `decode_speed.py` and "
         "`frame_store.py`. Costs of observing are per step of a game, and those of a line include the lines "
         "above it.",
     ]
@@ -632,7 +652,7 @@ def learning() -> str:
     rows += [("training, CPU time", *(f"{r['cpu_seconds'] / 60:.1f} minutes" for r in found))]
     rows += [("steps of games", *(f"{r['game_steps']:,}" for r in found))]
     header = "mean place", *map(game_learned, found)
-    about = f"On {found[0]['machine']['cpu']}, shared with other work (`benchmarks/envs/learning.py`)."
+    about = f"On {cpu_of(*found)}, shared with other work (`benchmarks/envs/learning.py`)."
     return "\n".join([obs_tables.markdown(header, rows, "l" + "r" * len(found)), "", about])
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.memory.plan import in_mb
 
@@ -81,6 +82,7 @@ def snapshots() -> str:
 def capacity() -> str:
     """Return the capacity plan of a large league."""
     found = load("capacity_plan")
+    cpu_of(*map(load, ("league_memory", "rllib_sampling", "rllib_learner_memory", "snapshots_at_scale")))
     unit, memory, moved = found["unit_costs"], found["memory_a_node"], found["an_iteration"]
     nodes, cores = found["nodes"], found["cores_a_node"]
     rows = [

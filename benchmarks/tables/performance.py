@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import goals
+from benchmarks.tables.machines import line_about
 
 RESULTS = Path(__file__).parents[1] / "results"
 COUNTS = {
@@ -36,7 +37,7 @@ def parts() -> str:
     for part, us in load("parts")["us"].items():
         goal = f"{bounds[part]:.1f}" if part in bounds else ""
         lines.append(f"| {part} | {us:.1f} | {goal} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", line_about(load("parts"))])
 
 
 def counts() -> str:
@@ -58,7 +59,7 @@ def counts() -> str:
             "",
             f"A block of a front found, counted and taken: {smallest['find_and_take_a_block']:.1f} ns; a "
             f"line of 8 MB changed, in random order: {smallest['change_a_line']:.1f} ns. "
-            f"Means over {found['games']} games.",
+            f"Means over {found['games']} games. {line_about(found)}",
         ]
     )
 
@@ -81,7 +82,8 @@ def instructions() -> str:
             *lines,
             "",
             f"The same step of {found['games']} games at all points of their lives, counted, and at the "
-            f"fastest of {found['times']} times; the call from Python is left out of the count alone.",
+            f"fastest of {found['times']} times; the call from Python is left out of the count alone. "
+            f"{line_about(found)}",
         ]
     )
 
@@ -100,7 +102,7 @@ def mechanisms() -> str:
         found = [rows.get(f"{kind}, {played}") for kind in kinds]
         cells = [f"{one['median']:.2f}" if one else "" for one in found]
         lines.append(f"| {played.replace(' 1 games', ' 1 game')} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", line_about(load("mechanisms"))])
 
 
 def threads() -> str:
@@ -112,7 +114,7 @@ def threads() -> str:
     ]
     for what, gain in found["gains"].items():
         lines.append(f"| {what} | {gain['median']:.2f} | {gain['lowest']:.2f} to {gain['highest']:.2f} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", line_about(load("threads"))])
 
 
 def peers() -> str:
@@ -120,7 +122,7 @@ def peers() -> str:
     lines = ["| environment | environment steps/s | agent-steps/s, living agents |", "|---|--:|--:|"]
     for name, rates in load("peers")["rates"].items():
         lines.append(f"| {name} | {rates['env_steps_per_s']:,.0f} | {rates['agent_steps_per_s']:,.0f} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", line_about(load("peers"))])
 
 
 def scaling() -> str:
@@ -136,7 +138,7 @@ def scaling() -> str:
             lines.append(
                 f"| {_point(curve, value)} | {bare['step_us']:.1f} | {observed['step_us']:.1f} | {cells} |"
             )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", line_about(load("scaling"))])
 
 
 def _point(curve: str, value: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.envs.options import CHOICES
 from territorial.testing.trainers import TRAINERS, Trainer
@@ -66,7 +67,7 @@ def adapters(found: dict[str, Any], example: dict[str, Any]) -> str:
             f"{game['height']} x {game['width']}, {game['num_players']} players, places of "
             f"{found['eval_games']} games with 95 % intervals; Stable-Baselines3 "
             f"{about['stable_baselines3']}, SuperSuit {about['supersuit']}, one core of "
-            f"{found['machine']['cpu']} (`benchmarks/envs/adapters_learn.py`). The last row: {agents} agents "
+            f"{cpu_of(found, example)} (`benchmarks/envs/adapters_learn.py`). The last row: {agents} agents "
             f"of one network, whose mean place is {best:g} at best, over {example['games']} games "
             "(`benchmarks/envs/learning.py --trainer example`).",
         ]
