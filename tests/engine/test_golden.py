@@ -10,13 +10,17 @@ the rules have changed but a bot, a line-up or the form of the text, say --same-
 
 import argparse
 import difflib
+import re
 import sys
 
 import pytest
 
 from territorial import LINEUPS, RULES_VERSION, GameConfig, VecGame
+from territorial.config.map_names import KINDS
+from territorial.config.rewards import NAMES as REWARD_PARTS
 from territorial.reference.game import LEDGER_KEYS
 from territorial.testing.differential import config_call
+from tests.engine import short_games
 from tests.engine.support import ROOT, board, draw, game_on, rows_of
 
 FOLDER = ROOT / "tests" / "golden"
@@ -148,10 +152,31 @@ def full_size_line(game):
     return f"{moment(game)}  alive {alive}  first is {int(land.argmax()) + 1} with {int(land.max())}"
 
 
+def kinds_of_map():
+    return short_games.lines_of(
+        short_games.BY_MAP, VERSION_LINE, "games on maps of every kind", is_about_rewards=False
+    )
+
+
+def numbers_of_seats():
+    return short_games.lines_of(
+        short_games.BY_SEATS, VERSION_LINE, "games of few and of many seats", is_about_rewards=False
+    )
+
+
+def parts_of_rewards():
+    return short_games.lines_of(
+        short_games.BY_REWARD, VERSION_LINE, "games for every part of rewards", is_about_rewards=True
+    )
+
+
 GAMES = {
     "bots_on_lakes.txt": bots_on_lakes,
     "scripted_launches.txt": scripted_launches,
     "mixed_at_full_size.txt": mixed_at_full_size,
+    "kinds_of_map.txt": kinds_of_map,
+    "numbers_of_seats.txt": numbers_of_seats,
+    "parts_of_rewards.txt": parts_of_rewards,
 }
 
 
@@ -183,6 +208,32 @@ def test_a_written_game_belongs_to_the_present_version_of_the_rules(name):
 
 def test_every_written_game_is_played():
     assert {path.name for path in FOLDER.iterdir()} == set(GAMES)
+
+
+@pytest.mark.parametrize(
+    ("short", "ticks"),
+    [
+        *((short, 600) for short in short_games.BY_MAP),
+        *zip(short_games.BY_SEATS, (600, 400, 100, 40), strict=True),
+    ],
+    ids=lambda value: getattr(value, "title", None),
+)
+def test_a_short_game_is_the_same_on_the_reference_implementation(short, ticks):
+    engine, reference = short_games.reference_digests(short, ticks)
+    assert len(reference) >= ticks // 10
+    assert reference == engine
+
+
+def test_the_short_games_have_every_kind_of_map_and_every_part_of_rewards():
+    texts = {name: (FOLDER / name).read_text() for name in ("kinds_of_map.txt", "parts_of_rewards.txt")}
+    for kind in KINDS:
+        assert f"map {kind}\n" in texts["kinds_of_map.txt"]
+    for part in REWARD_PARTS:
+        totals = re.search(
+            rf"^rewards {part}\n.*?^rewards (-?[\d. -]+)$", texts["parts_of_rewards.txt"], re.DOTALL | re.M
+        )
+        assert totals is not None, part
+        assert set(totals[1].split()) != {"0"}, f"nobody is rewarded for {part}"
 
 
 def test_the_scripted_game_shows_legal_illegal_raised_and_bounced_launches_and_a_death():
