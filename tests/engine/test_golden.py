@@ -214,7 +214,7 @@ def test_every_written_game_is_played():
     ("short", "ticks"),
     [
         *((short, 600) for short in short_games.BY_MAP),
-        *zip(short_games.BY_SEATS, (600, 400, 100, 40), strict=True),
+        *zip(short_games.BY_SEATS, (600, 400, 100, 20), strict=True),
     ],
     ids=lambda value: getattr(value, "title", None),
 )

@@ -7,49 +7,63 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
+import ray
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters.learning.equal_batches import keep_batches_equal
+from tests.rllib.support import start_ray
 
 
-class Manager:
-    """Sends as RLlib's does: to all but those who have two waiting."""
+class Learner(FaultAwareApply):
+    """An actor with the methods of a learner that the tests send to."""
 
-    _max_remote_requests_in_flight_per_actor = 2
+    def update(self):
+        return "updated"
 
-    def __init__(self, *waiting):
-        self.waiting = list(waiting)
-
-    @property
-    def _remote_actor_states(self):
-        return [SimpleNamespace(get_num_in_flight_requests=lambda _, n=n: n) for n in self.waiting]
-
-    def actor_ids(self):
-        return range(len(self.waiting))
-
-    def foreach_actor_async(self, func, tag=None, *, kwargs=None):
-        sent = [n < 2 for n in self.waiting]
-        self.waiting = [n + is_sent for n, is_sent in zip(self.waiting, sent, strict=True)]
-        return sum(sent)
+    def get_state(self):
+        return {}
 
 
-def algorithm_with(manager, config):
+@pytest.fixture(scope="module")
+def learners():
+    """Two actors of a running Ray."""
+    start_ray(num_cpus=1)
+    actor = ray.remote(num_cpus=0)(Learner)
+    yield [actor.remote() for _ in range(2)]
+    ray.shutdown()
+
+
+def algorithm_with(learners, *waiting, config):
+    """Return an algorithm whose learners have so many requests in flight, and RLlib's manager of them.
+
+    A request is in flight until its result is fetched, which RLlib does and these tests do not.
+    """
+    manager = FaultTolerantActorManager(learners, max_remote_requests_in_flight_per_actor=2)
+    for i, count in enumerate(waiting):
+        for _ in range(count):
+            assert manager.foreach_actor_async("update", remote_actor_ids=[i]) == 1
     group = SimpleNamespace(_worker_manager=manager)
-    return SimpleNamespace(config=config.learners(num_learners=2), learner_group=group)
+    return SimpleNamespace(config=config.learners(num_learners=2), learner_group=group), manager
 
 
-def test_a_batch_that_one_has_no_room_for_is_dropped_for_all():
-    manager = Manager(0, 1)
-    keep_batches_equal(algorithm_with(manager, IMPALAConfig()))
+def in_flight(manager):
+    states = manager._remote_actor_states
+    return [states[i].get_num_in_flight_requests(None) for i in manager.actor_ids()]
+
+
+def test_a_batch_that_one_has_no_room_for_is_dropped_for_all(learners):
+    algorithm, manager = algorithm_with(learners, 0, 1, config=IMPALAConfig())
+    keep_batches_equal(algorithm)
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 2
-    assert manager.waiting == [1, 2]
+    assert in_flight(manager) == [1, 2]
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 0
-    assert manager.waiting == [1, 2]
+    assert in_flight(manager) == [1, 2]
     assert manager.foreach_actor_async("get_state") == 1  # what else is sent is RLlib's business
 
 
-def test_learners_that_do_not_run_ahead_are_left_alone():
-    manager = Manager(1, 2)
-    keep_batches_equal(algorithm_with(manager, PPOConfig()))
+def test_learners_that_do_not_run_ahead_are_left_alone(learners):
+    algorithm, manager = algorithm_with(learners, 1, 2, config=PPOConfig())
+    keep_batches_equal(algorithm)
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 1
