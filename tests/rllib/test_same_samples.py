@@ -1,0 +1,152 @@
+"""Samples, metrics and outcomes of both runners, game for game those that are recorded here.
+
+All networks answer every board alike, so that no rounding of a processor can change a choice.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.outcomes import taken_from
+from rllib_adapters.modules.board import settings_of
+from territorial import GameConfig
+from territorial.league import SnapshotStore
+from tests.rllib.support import BigModule, SmallModule, env_config, small_config
+from tests.rllib.test_runner import choices_without_chance, finish_off
+
+_ = choices_without_chance  # a fixture, used by all tests of this file
+
+PLAYERS = {"config": GameConfig(height=24, width=24, num_players=6, max_ticks=1000)}
+SAMPLES = (
+    ((), {}),
+    ((1,), {}),
+    ((1, 2), {}),
+    ((), {}),
+    ((2,), {"num_timesteps": 40}),
+    ((1, 2, 3, 4, 5), {}),
+    ((), {"num_episodes": 4}),
+    ((), {"num_timesteps": 7, "force_reset": True}),
+    ((), {}),
+)
+"""The seats of game 1 that are finished off before a sample, and how it is asked for."""
+
+
+def without_opinions(module):
+    """Weights of a module's network that give the same logits for every board."""
+    weights = module.make_policy(settings_of(env_config(**PLAYERS))).state_dict()
+    return {name: np.zeros_like(array.numpy()) for name, array in weights.items()}
+
+
+def make_runner(path, kind, end_when, max_steps):
+    store, settings = SnapshotStore(path), settings_of(env_config(**PLAYERS))
+    for name, module in (("first", SmallModule), ("second", BigModule)):
+        store.add(name, without_opinions(module), module.manifest(settings))
+    env = {**PLAYERS, "end_when": end_when, "max_steps": max_steps}
+    config = small_config(store, env=env, runner=kind)
+    config.env_runners(num_envs_per_env_runner=3, rollout_fragment_length=12)
+    config.debugging(seed=11)
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    weights = without_opinions(SmallModule)
+    runner.module[MAIN].set_state({f"policy.{name}": array for name, array in weights.items()})
+    return runner
+
+
+def digest(parts):
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def told(episode):
+    """What an episode says; ids and times are those of a run."""
+    ends = [bool(end) for end in (episode.is_terminated, episode.is_truncated)]
+    whole = [episode.env_t_started, episode.env_t, len(episode), *ends]
+    return [*map(int, whole), {agent: told_by(own) for agent, own in episode.agent_episodes.items()}]
+
+
+def told_by(own):
+    seen = [
+        hashlib.sha256(
+            b"".join(each[key].tobytes() for key in ("observations", "action_mask", "seat"))
+        ).hexdigest()
+        for each in own.observations.data
+    ]
+    return [
+        own.module_id,
+        int(own.t_started),
+        int(own.t),
+        bool(own.is_terminated),
+        bool(own.is_truncated),
+        np.array(own.actions.data).tolist(),
+        [float(reward) for reward in own.rewards.data],
+        [dict(info) for info in own.infos.data],
+        [own.observations.lookback, len(own.actions.data)],
+        seen,
+    ]
+
+
+NAMES = (
+    *("num_", "episode_len", "episode_return", "module_episode_returns"),
+    *("place", "win_rate", "land", "steps", "illegal", "raised", "bounced", "players"),
+)
+"""How the names of metrics begin that are no times: those of both runners, and of the batched one alone."""
+
+
+def counted(metrics, path=""):
+    """All metrics that are no times, by their path."""
+    found = {}
+    for name, value in metrics.items():
+        if not path and not name.startswith(NAMES):
+            continue
+        if isinstance(value, dict):
+            found |= counted(value, f"{path}/{name}")
+        else:
+            found[f"{path}/{name}"] = round(float(value.peek() if hasattr(value, "peek") else value), 6)
+    return found
+
+
+def play(runner):
+    """Return the digests of all samples, and how often it happened what they are about."""
+    told_of, counts = [], np.zeros(4, int)
+    for seats, how in SAMPLES:
+        if seats:
+            finish_off(runner, 1, seats)
+        sample = runner.sample(**how)
+        metrics = runner.get_metrics()
+        outcomes = sorted([list(one.players), list(one.places)] for one in taken_from(runner))
+        told_of.append(([told(episode) for episode in sample], outcomes, counted(metrics)))
+        counts += happened(sample)
+    return [digest(parts) for parts in zip(*told_of, strict=True)], counts
+
+
+def happened(sample):
+    """How often an agent died before its game, and a game was cut, or ended, or goes on."""
+    owns = [(whole, own) for whole in sample for own in whole.agent_episodes.values()]
+    dead = sum(own.is_terminated and own.t < whole.env_t for whole, own in owns)
+    cut, ended = (sum(getattr(one, name) for one in sample) for name in ("is_truncated", "is_terminated"))
+    return np.array([dead, cut, ended, len(sample) - cut - ended])
+
+
+RECORDED = {
+    # The two runners log some metrics at other times.
+    ("no_agents", None): ("392d74af44f2", "343c20b3a070", "79cfc6c19909", "009fedda5758"),
+    ("no_agents", 20): ("4101336a521f", "6b0d88a0b9f2", "e88ce1bd8917", "5ca99951dd55"),
+    ("game", None): ("130c9f5d953e", "45609afd9953", "3e2d989f39b2", "b687edf237fc"),
+    ("game", 20): ("7bcfb4afc9ab", "c1d251d31ca8", "ff4527d28c12", "6226ab727681"),
+}
+"""Digests of episodes, of outcomes, and of the metrics of the batched and of the stock runner."""
+
+
+@pytest.mark.usefixtures("choices_without_chance")
+@pytest.mark.parametrize("kind", ["batched", "stock"])
+@pytest.mark.parametrize(("end_when", "max_steps"), RECORDED)
+def test_samples_outcomes_and_metrics_are_those_that_were_recorded(tmp_path, kind, end_when, max_steps):
+    found, (dead, cut, ended, going_on) = play(make_runner(tmp_path, kind, end_when, max_steps))
+    *recorded, of_batched, of_stock = RECORDED[end_when, max_steps]
+    assert found == [*recorded, of_batched if kind == "batched" else of_stock]
+    assert min(dead, ended, going_on) > 0
+    assert (cut > 0) == (max_steps is not None)
