@@ -31,7 +31,16 @@ import grimp
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 PACKAGES = ("territorial", "rllib_adapters")
-NOT_DRAWN = {"__main__", "_version", "_interrupts", "_moved", "_callable", "requirements", "typing"}
+NOT_DRAWN = {
+    "__main__",
+    "_version",
+    "_interrupts",
+    "_moved",
+    "_callable",
+    "ray_private",
+    "requirements",
+    "typing",
+}
 """Rooms of a few lines that the picture does without."""
 AS_IT_IS = "the files as they are"
 

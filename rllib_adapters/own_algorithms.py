@@ -12,6 +12,7 @@ from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.tune.result import TRIAL_INFO
 
+from rllib_adapters import ray_private
 from rllib_adapters.league.curriculum import play
 from rllib_adapters.learning.equal_batches import keep_batches_equal
 from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
@@ -108,7 +109,7 @@ class TerritorialAlgorithm(Algorithm):
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
         """Return the state of the algorithm and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
-        if self.keeper is not None and self._check_component(LEAGUE, components, not_components):
+        if self.keeper is not None and ray_private.is_wanted(self, LEAGUE, components, not_components):
             state[LEAGUE] = self.keeper.get_state()
         return state
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from ray.rllib.algorithms.impala import IMPALAConfig
 
+from rllib_adapters import ray_private
+
 
 def keep_batches_equal(algorithm: Any) -> None:
     """Keep learners of an algorithm that wait for one another from waiting without end.
@@ -15,7 +17,7 @@ def keep_batches_equal(algorithm: Any) -> None:
     a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
     """
     if isinstance(algorithm.config, IMPALAConfig) and algorithm.config.num_learners > 1:
-        manager = algorithm.learner_group._worker_manager
+        manager = ray_private.manager_of(algorithm.learner_group)
         manager.foreach_actor_async = _AllOrNone(manager)
 
 
@@ -27,8 +29,7 @@ class _AllOrNone:
 
     def __call__(self, func: Any, tag: str | None = None, **kwargs: Any) -> int:
         """Send, and return how many calls were made."""
-        states = self._manager._remote_actor_states
-        waiting = max(states[i].get_num_in_flight_requests(tag) for i in self._manager.actor_ids())
-        if func == "update" and waiting >= self._manager._max_remote_requests_in_flight_per_actor:
+        waiting = max(ray_private.waiting_calls(self._manager, tag))
+        if func == "update" and waiting >= ray_private.most_waiting(self._manager):
             return 0
         return int(self._send(func, tag, **kwargs))

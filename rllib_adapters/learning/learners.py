@@ -11,6 +11,7 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from torch import distributed
 
+from rllib_adapters import ray_private
 from rllib_adapters.learning.episode_ends import EpisodeEnds
 from rllib_adapters.observations.connector import ModuleFrames
 
@@ -25,13 +26,15 @@ class TerritorialPPOLearner(PPOTorchLearner):
     def build(self) -> None:
         """As RLlib's, with the ends of episodes marked rightly in every release."""
         super().build()
-        if self._learner_connector is not None and self.config.add_default_connectors_to_learner_pipeline:
-            self._learner_connector.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
+        pipeline = ray_private.learner_connector(self)
+        if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
+            pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
 
     def _uncompiled_update(self, batch: Any, **kwargs: Any) -> Any:
+        """Return what an update of a minibatch gave; overrides ``TorchLearner._uncompiled_update``."""
         if self.config.num_learners < 2:
             return super()._uncompiled_update(batch=batch, **kwargs)
-        self._compute_off_policyness(batch)
+        ray_private.log_off_policyness(self, batch)
         with contextlib.ExitStack() as stack:
             for module in self.module.values():
                 if isinstance(module, torch.nn.Module):
@@ -39,7 +42,8 @@ class TerritorialPPOLearner(PPOTorchLearner):
             outputs = self.module.forward_train(batch)
             losses = self.compute_losses(fwd_out=outputs, batch=batch)
             self.compute_gradients(losses)
-        gradients = {name: _mean_gradient(parameter) for name, parameter in self._params.items()}
+        parameters = ray_private.parameters_of(self)
+        gradients = {name: _mean_gradient(parameter) for name, parameter in parameters.items()}
         self.apply_gradients(self.postprocess_gradients(gradients))
         return outputs, losses, {}
 
@@ -80,6 +84,7 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
         super().__init__(config=config, **kwargs)
 
     def _make_batch_if_necessary(self, training_data: Any) -> Any:
+        """Return a batch with its frames at hand; overrides ``TorchLearner._make_batch_if_necessary``."""
         waited = training_data.batch
         batch = super()._make_batch_if_necessary(training_data=training_data)
         modules = {name: module.unwrapped() for name, module in self.module.items()}

@@ -12,6 +12,7 @@ from ray.rllib.algorithms.ppo.ppo_torch_policy import PPOTorchPolicy
 from ray.rllib.policy.policy import Policy
 from ray.rllib.policy.sample_batch import SampleBatch
 
+from rllib_adapters import ray_private
 from rllib_adapters.legacy.record import ByteRecord
 from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.nets.frozen import FrozenPolicies
@@ -25,11 +26,13 @@ class LeanPPOPolicy(PPOTorchPolicy):
     """PPO's policy without the dummy batch: it is made of two rows and released after its only use."""
 
     def _get_dummy_batch_from_view_requirements(self, batch_size: int = 1) -> SampleBatch:
+        """Return a batch of two rows; overrides ``Policy._get_dummy_batch_from_view_requirements``."""
         return super()._get_dummy_batch_from_view_requirements(min(batch_size, DUMMY_ROWS))
 
     def _initialize_loss_from_dummy_batch(self, *args: Any, **kwargs: Any) -> None:
+        """Try the loss, and release the batch; overrides ``Policy._initialize_loss_from_dummy_batch``."""
         super()._initialize_loss_from_dummy_batch(*args, **kwargs)
-        self._dummy_batch = None
+        ray_private.forget_dummy_batch(self)
 
 
 class BotPolicy(Policy):

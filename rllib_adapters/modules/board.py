@@ -116,10 +116,12 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         return self._heads if is_own else None
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
+        """Return logits; overrides ``RLModule._forward``."""
         logits, _ = self.policy(self.with_frames(batch[Columns.OBS]))
         return {Columns.ACTION_DIST_INPUTS: logits}
 
     def _forward_train(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
+        """Return logits and what values are computed of; overrides ``RLModule._forward_train``."""
         logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: embedding}
 

@@ -13,6 +13,7 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
+from rllib_adapters import ray_private
 from rllib_adapters.learning.learners import TerritorialPPOLearner
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.observations.connector import FRAME
@@ -86,7 +87,7 @@ class FrameByFrameLearner(TerritorialPPOLearner):
     def build(self) -> None:
         """Add ``RowsByFrame`` behind the computation of advantages, which needs episodes in one piece."""
         super().build()
-        self._learner_connector.append(RowsByFrame())
+        ray_private.learner_connector(self).append(RowsByFrame())
 
 
 class RowsByFrame(ConnectorV2):

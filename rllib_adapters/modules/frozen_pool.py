@@ -9,6 +9,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
+from rllib_adapters import ray_private
 from rllib_adapters.envs.spaces import decode_name
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.observations.connector import ModuleFrames
@@ -44,6 +45,7 @@ class FrozenPool(ModuleFrames, RLModule):
         self.opponents = opponents_of(self.model_config)
 
     def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Tensor]:
+        """Return actions; overrides ``RLModule._forward_exploration`` and ``RLModule._forward_inference``."""
         seen = dict(self.with_frames(batch[Columns.OBS]))
         names = [decode_name(name) for name in seen.pop(OPPONENT).cpu().numpy()]
         return {Columns.ACTIONS: self.opponents.act(names, seen)}
@@ -51,6 +53,7 @@ class FrozenPool(ModuleFrames, RLModule):
     _forward_inference = _forward_exploration
 
     def _forward_train(self, *_: Any, **__: Any) -> dict[str, Tensor]:
+        """Raise NotImplementedError; overrides ``RLModule._forward_train`` and ``RLModule._forward``."""
         raise NotImplementedError(
             "a FrozenPool cannot be trained; set config.multi_agent(policies_to_train=[...]) "
             "to the other modules"
@@ -113,8 +116,7 @@ def check_store(config: Any) -> None:
 
 
 def _settings_of_pools(config: Any) -> list[dict[str, Any]]:
-    # Not the property of that name, which is a copy in every release.
-    specs = config._rl_module_spec.rl_module_specs.values()
+    specs = ray_private.own_specs(config).values()
     return [spec.model_config for spec in specs if "store" in (spec.model_config or {})]
 
 

@@ -39,16 +39,16 @@ class SharedObservations(InfiniteLookbackBuffer):
     @property
     def space(self) -> Any:
         """The space of an observation."""
-        return self._space
+        return self._own_space
 
     @space.setter
     def space(self, space: Any) -> None:
-        self._space = space  # the structure of which RLlib works out here, for every agent of every sample
+        self._own_space = space  # the structure of which RLlib works out here, for every agent of every sample
 
     @property
     def space_struct(self) -> Any:
         """The space as nested dicts of spaces."""
-        return get_base_struct_from_space(self._space)
+        return get_base_struct_from_space(self._own_space)
 
     @property
     def is_made(self) -> bool:

@@ -15,6 +15,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
+from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.observations.lazy_buffer import SharedObservations
@@ -194,16 +195,17 @@ class Rollout:
         )
         episode.env_t = end - game.start
         episode.is_truncated, episode.is_terminated = bool(is_cut), is_cut is False
-        episode._len_lookback_buffers = begin - first
-        episode._start_time, episode._last_step_time = max(game.began, self._since), time.perf_counter()
+        ray_private.set_lookback(episode, begin - first)
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, k, game, i, slice(first, end), episode)
+            own = self._agent_episode(parts, k, game, i, slice(first, end), begin - first, episode)
             episode.agent_episodes[agent] = own
             seen = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + seen))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
+        owns = episode.agent_episodes.values()
+        ray_private.set_times([episode, *owns], max(game.began, self._since), time.perf_counter())
         return episode
 
     def _agent_episode(
@@ -213,14 +215,15 @@ class Rollout:
         game: GameEpisode,
         i: int,
         span: slice,
+        lookback: int,
         whole: MultiAgentEpisode,
     ) -> SingleAgentEpisode:
-        """Return the part of seat ``i`` in ``span``."""
+        """Return the part of seat ``i`` in ``span``, of which ``lookback`` steps are of the piece before."""
         agent, module = game.agents[i], game.modules[i]
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
-        lookback = min(whole._len_lookback_buffers, end - span.start)
-        columns = parts.columns(module, slice(span.start, end), k, i, lookback)
+        known = min(lookback, end - span.start)
+        columns = parts.columns(module, slice(span.start, end), k, i, known)
         moments = self._origin + np.arange(span.start, end + 1)
         infos: list[dict[str, float]] = [{}] * (end - span.start + 1)
         infos[-1] = game.infos.get(i, {})
@@ -229,7 +232,7 @@ class Rollout:
             agent_id=agent,
             module_id=module,
             multi_agent_episode_id=game.id_,
-            observations=SharedObservations(self._record, k, i + 1, moments, lookback),
+            observations=SharedObservations(self._record, k, i + 1, moments, known),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
@@ -239,10 +242,9 @@ class Rollout:
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
             t_started=whole.env_t_started,
-            len_lookback_buffer=whole._len_lookback_buffers,
+            len_lookback_buffer=lookback,
         )
-        own._last_added_infos = infos[-1]
-        own._start_time, own._last_step_time = whole._start_time, whole._last_step_time
+        ray_private.set_last_infos(own, infos[-1])
         return own
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from ray.rllib.callbacks.callbacks import RLlibCallback
-from ray.rllib.callbacks.utils import make_callback
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -31,6 +30,7 @@ from ray.rllib.utils.metrics import (
 )
 from torch import Tensor
 
+from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
@@ -92,26 +92,17 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         threads = self._use_own_threads()
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
         self.num_envs = self.env.num_envs
-        self._needs_initial_reset = True
+        ray_private.set_needs_reset(self, True)
         self._legal = masked_actions.Legal(self.env.options.config.num_players)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
         self._rollout = Rollout(self.env.envs, self.env.game.layout, self._roster, mapping, lookback)
         self._tally = GameTally(self.env, self._roster)
-        self._random = np.random.default_rng(self._seed)
+        self._random = np.random.default_rng(ray_private.seed_of(self))
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
-        make_callback(
-            "on_environment_created",
-            callbacks_objects=self._callbacks,
-            callbacks_functions=self.config.callbacks_on_environment_created,
-            kwargs={
-                "env_runner": self,
-                "metrics_logger": self.metrics,
-                "env": self.env,
-                "env_context": context,
-            },
-        )
+        functions = self.config.callbacks_on_environment_created
+        ray_private.call_back(self, "on_environment_created", functions, env_context=context)
 
     def _use_own_threads(self) -> int:
         """Let a process of its own compute on the processors that it was given; return how many these are.
@@ -143,11 +134,12 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         random_actions: bool = False,
         force_reset: bool = False,
     ) -> list[MultiAgentEpisode]:
-        if force_reset or num_episodes is not None or self._needs_initial_reset:
+        """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
+        if force_reset or num_episodes is not None or ray_private.needs_reset(self):
             self._begin_all()
         else:
             self._rollout.resume(self.env.game.observations)
-        self._needs_initial_reset = num_episodes is not None
+        ray_private.set_needs_reset(self, num_episodes is not None)
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
@@ -167,10 +159,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _begin_all(self) -> None:
         """Reset all games; those in progress are forgotten."""
-        self.env.reset(seed=self._seed if self._needs_initial_reset else None)
+        self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
         self._rollout.clear()
         self._tally.clear()
-        self._ongoing_episodes_for_metrics.clear()
         for k in range(self.num_envs):
             self._begin(k)
         self._rollout.see(self.env.game.observations)
@@ -195,7 +186,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
                 chosen = self._act(actions, explore, steps)
         step = env.step(actions)
-        rollout.add(step, chosen, self._weights_seq_no, env.ending)
+        rollout.add(step, chosen, ray_private.weights_number(self), env.ending)
         self._tally.add(step)
         for k in map(int, step.begun):
             self._begin(k)
@@ -219,7 +210,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _act(self, actions: npt.NDArray[np.int64], explore: bool, steps: int) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
         shared, masks = self._rollout.acts_on(self.env.game.observations)
-        frames = {name: _tensor(part).to(self._device) for name, part in shared.items()}
+        frames = {name: _tensor(part).to(ray_private.device_of(self)) for name, part in shared.items()}
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module = self.module[name]
@@ -242,23 +233,22 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             "action_mask": self._legal(masks, i + 1, games),
             FRAME: games[:, None],
         }
-        return {name: torch.from_numpy(part).to(self._device) for name, part in rows.items()}
+        return {name: torch.from_numpy(part).to(ray_private.device_of(self)) for name, part in rows.items()}
 
     def _forward(
         self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int
     ) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
-        # What modules override. Around it RLlib only makes the module one that evaluates, part by part, which
-        # takes longer than a small network.
-        if explore:
-            runners = self.config.num_env_runners or 1
-            now = (self.num_env_steps_sampled_lifetime // runners + steps) * runners
-            outputs = module._forward_exploration(batch, t=now)
-        else:
-            outputs = module._forward_inference(batch)
+        now = {"t": self._steps_of_all(steps)} if explore else {}
+        outputs = ray_private.forward_of(module, explore=explore)(batch, **now)
         outputs = {**outputs, **self._choose(module, outputs, explore)}
         return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
+
+    def _steps_of_all(self, steps: int) -> int:
+        """Return about how many steps all runners have made; ``steps``: made so far in this sample."""
+        runners = self.config.num_env_runners or 1
+        return (self.num_env_steps_sampled_lifetime // runners + steps) * runners
 
     def _choose(self, module: Any, outputs: Mapping[str, Tensor], explore: bool) -> dict[str, Tensor]:
         """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
@@ -289,7 +279,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
         )
         for result in self._tally.take(ended):
-            self._log_episode_metrics(result.length, result.total_return, result.seconds)
+            ray_private.log_episode(self, result.length, result.total_return, result.seconds)
             self.metrics.log_dict(
                 {
                     EPISODE_MODULE_RETURN_MEAN: result.returns_by_module,
@@ -300,20 +290,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             )
 
     def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
-        make_callback(
-            "on_episode_end",
-            callbacks_objects=self._callbacks,
-            callbacks_functions=self.config.callbacks_on_episode_end,
-            kwargs={
-                "episode": episode,
-                "prev_episode_chunks": [],
-                "env_runner": self,
-                "metrics_logger": self.metrics,
-                "env": self.env,
-                "env_index": k,
-                "rl_module": self.module,
-            },
-        )
+        told = {"episode": episode, "prev_episode_chunks": [], "env_index": k, "rl_module": self.module}
+        ray_private.call_back(self, "on_episode_end", self.config.callbacks_on_episode_end, **told)
 
     def _log_steps(self, steps: int, episodes: int) -> None:
         """Log the counts that algorithms go by, and those by agent and by module."""
@@ -339,7 +317,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             reduce="lifetime_sum",
         )
         if steps:
-            self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+            ray_private.log_env_steps(self, steps)
 
 
 @contextmanager
@@ -370,7 +348,8 @@ def _check_hooks(config: Any) -> None:
         heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
         if getattr(config, f"callbacks_{name}", None) or heard:
             raise ValueError(f"the configuration has a callback {name}, but {wanted}")
-    if config._module_to_env_connector is not None:
+    before, after = ray_private.connectors_of(config)
+    if after is not None:
         raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
-    if config._env_to_module_connector not in (None, frames_for_runners):
+    if before not in (None, frames_for_runners):
         raise ValueError(f"the configuration has an env_to_module_connector beside FramesOnce, but {wanted}")

@@ -23,4 +23,5 @@ class StockEnvRunner(MultiAgentEnvRunner):
         super().__init__(config=config, **kwargs)
 
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
+        """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
         return drop_untrained(self.config, super()._sample(**kwargs))

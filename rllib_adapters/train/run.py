@@ -22,6 +22,7 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from rllib_adapters import ray_private
 from rllib_adapters.configure import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
@@ -206,7 +207,7 @@ class Run:
 
         Through Ray, which would restart them, and at once, as Ray takes its time on a busy machine.
         """
-        for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
+        for runner in ray_private.actors_of(self.algorithm.env_runner_group):
             ray.kill(runner)
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):

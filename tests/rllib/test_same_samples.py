@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.envs.outcomes import taken_from
-from rllib_adapters.modules.board import settings_of
-from territorial import GameConfig
-from territorial.league import SnapshotStore
-from tests.rllib.support import BigModule, SmallModule, env_config, small_config
-from tests.rllib.test_runner import choices_without_chance, finish_off
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
+from rllib_adapters.envs.outcomes import taken_from  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.league import SnapshotStore  # noqa: E402
+from tests.rllib.support import BigModule, SmallModule, env_config, small_config  # noqa: E402
+from tests.rllib.test_runner import choices_without_chance, finish_off  # noqa: E402
 
 _ = choices_without_chance  # a fixture, used by all tests of this file
 
@@ -141,7 +141,16 @@ RECORDED = {
 """Digests of episodes, of outcomes, and of the metrics of the batched and of the stock runner."""
 
 
-@pytest.mark.usefixtures("choices_without_chance")
+@pytest.fixture
+def one_thread():
+    """PyTorch's threads wait for one another by counting, which takes minutes on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("choices_without_chance", "one_thread")
 @pytest.mark.parametrize("kind", ["batched", "stock"])
 @pytest.mark.parametrize(("end_when", "max_steps"), RECORDED)
 def test_samples_outcomes_and_metrics_are_those_that_were_recorded(tmp_path, kind, end_when, max_steps):

@@ -1,0 +1,347 @@
+"""What is relied on of Ray that Ray does not promise to keep: the list, and all that reads or calls it.
+
+Other modules go through the functions here. Two things cannot: methods that classes of this package override,
+whose docstrings name their entry in :data:`PRIVATE`, and what is imported by its public name, which
+:data:`UNDOCUMENTED` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ray.rllib.callbacks.utils import make_callback
+
+READ_IN = ("2.55.1", "2.60.0")
+"""The releases of Ray in which all entries were read: the oldest and the newest that are tested."""
+
+
+class Entry(NamedTuple):
+    """Names of one owner, a module or a class of Ray."""
+
+    owner: str
+    names: tuple[str, ...]
+    without: str
+    """What would break if they went."""
+    public: str = "none"
+    """The public way to the same, if there is one."""
+    read_in: tuple[str, ...] = READ_IN
+
+
+RUNNER = "ray.rllib.env.multi_agent_env_runner.MultiAgentEnvRunner"
+MODULE = "ray.rllib.core.rl_module.rl_module.RLModule"
+LEARNER = "ray.rllib.core.learner.torch.torch_learner.TorchLearner"
+CONFIG = "ray.rllib.algorithms.algorithm_config.AlgorithmConfig"
+MANAGER = "ray.rllib.utils.actor_manager.FaultTolerantActorManager"
+POLICY = "ray.rllib.policy.policy.Policy"
+EPISODE = "ray.rllib.env.multi_agent_episode.MultiAgentEpisode"
+AGENT_EPISODE = "ray.rllib.env.single_agent_episode.SingleAgentEpisode"
+
+PRIVATE = (
+    # ---- overridden ----
+    Entry(
+        RUNNER,
+        ("_sample",),
+        "Runners would play agent by agent, and ship the episodes of agents that do not train.",
+        "sample(), with its metrics, its callback and what it makes of a configuration written again; for "
+        "the second, the callback on_sample_end, which is the user's here",
+    ),
+    Entry(
+        MODULE,
+        ("_forward", "_forward_exploration", "_forward_inference", "_forward_train"),
+        "Modules would not act or learn. The batched runner calls the two that act by themselves: RLlib's "
+        "own calls set the mode of every part of a module first, which takes longer than a small network.",
+        "RLlib's manual has modules override them; forward_exploration() and forward_inference() call them",
+    ),
+    Entry(
+        LEARNER,
+        ("_uncompiled_update",),
+        "Several learners would wait without end where one of them got no rows of a module.",
+    ),
+    Entry(
+        LEARNER,
+        ("_make_batch_if_necessary",),
+        "IMPALA would learn from a batch with the frames of another one.",
+    ),
+    Entry(
+        POLICY,
+        ("_get_dummy_batch_from_view_requirements", "_initialize_loss_from_dummy_batch", "_dummy_batch"),
+        "Every policy of the old stack would keep a batch of 32 rows, which nothing reads.",
+    ),
+    # ---- read, set or called below ----
+    Entry(
+        RUNNER,
+        ("_callbacks",),
+        "Callbacks would not be called by the batched runner.",
+    ),
+    Entry(
+        RUNNER,
+        ("_device",),
+        "Rows would not be where the modules are.",
+        "the device of a module's parameters; the pool has none",
+    ),
+    Entry(
+        RUNNER,
+        ("_seed",),
+        "Games would not be those of RLlib's runner with the same seed.",
+        "config.seed and the runner's number, added up as RLlib does",
+    ),
+    Entry(
+        RUNNER,
+        ("_needs_initial_reset",),
+        "New games would not begin where RLlib asks for them, and the first reset would not be seeded.",
+    ),
+    Entry(
+        RUNNER,
+        ("_weights_seq_no",),
+        "IMPALA could not tell how old the weights are that rows were sampled with.",
+        "get_state(), which copies all weights",
+    ),
+    Entry(
+        RUNNER,
+        ("_log_env_steps", "_metrics_num_env_steps_sampled", "_log_episode_metrics"),
+        "Lengths and returns of episodes would be missing in results, and steps in Ray's dashboard.",
+        "metrics.log_dict(), with the names and windows of RLlib's written again",
+    ),
+    Entry(
+        LEARNER,
+        ("_learner_connector",),
+        "Connectors could not be put in the middle or at the end of RLlib's own, as advantages need them.",
+        "config.learners(learner_connector=), which puts them before all of RLlib's",
+    ),
+    Entry(
+        LEARNER,
+        ("_params", "_compute_off_policyness"),
+        "The update of several learners, which is RLlib's with other gradients, could not be written.",
+        "get_parameters(module), module by module; for the metric, none",
+    ),
+    Entry(
+        CONFIG,
+        ("_rl_module_spec",),
+        "Settings of modules could not be changed in a frozen configuration.",
+        "config.rl_module_spec, a copy in both releases",
+    ),
+    Entry(
+        CONFIG,
+        ("_module_to_env_connector", "_env_to_module_connector"),
+        "A connector that the batched runner does not run would be passed over in silence.",
+    ),
+    Entry(
+        "ray.rllib.utils.checkpoints.Checkpointable",
+        ("_check_component",),
+        "A league would be in states that were asked for without it.",
+    ),
+    Entry(
+        "ray.rllib.env.env_runner_group.EnvRunnerGroup",
+        ("_worker_manager",),
+        "A run whose memory is used up could not end its runners before it writes a checkpoint.",
+        "env_runner_group.stop(), which waits for them",
+    ),
+    Entry(
+        "ray.rllib.core.learner.learner_group.LearnerGroup",
+        ("_worker_manager",),
+        "Several IMPALA learners would wait without end for a batch that one of them had no room for.",
+    ),
+    Entry(
+        MANAGER,
+        ("_remote_actor_states", "_max_remote_requests_in_flight_per_actor"),
+        "As above: they say which learner has room.",
+        "num_outstanding_async_reqs(), of all actors together",
+    ),
+    Entry(
+        EPISODE,
+        ("_len_lookback_buffers", "_start_time", "_last_step_time"),
+        "RLlib could not go on with the pieces of an episode, or say how long they took.",
+        "add_env_step() for every step, which takes most of the time of a sample",
+    ),
+    Entry(
+        AGENT_EPISODE,
+        ("_last_added_infos", "_start_time", "_last_step_time"),
+        "The same of an agent.",
+        "add_env_step(), as above",
+    ),
+)
+"""All private names: those that begin with an underscore."""
+
+UNDOCUMENTED = (
+    Entry(
+        "ray.rllib.callbacks.utils",
+        ("make_callback",),
+        "The batched runner would have to call methods and functions of the user's in RLlib's order itself.",
+    ),
+    Entry(
+        "ray.rllib.utils.spaces.space_utils",
+        ("get_base_struct_from_space",),
+        "The buffer of observations could not give the structure of its space.",
+    ),
+    Entry(
+        "ray.rllib.algorithms.algorithm_config",
+        ("NOT_SERIALIZABLE",),
+        "Settings that JSON does not have would need a mark of their own.",
+    ),
+    Entry("ray.tune.result", ("TRIAL_INFO",), "Trials of Tune would have one store for all their leagues."),
+    Entry(
+        "ray.rllib.utils.metrics",
+        (
+            "EPISODE_MODULE_RETURN_MEAN",
+            "NUM_AGENT_STEPS_SAMPLED",
+            "NUM_AGENT_STEPS_SAMPLED_LIFETIME",
+            "NUM_ENV_STEPS_SAMPLED",
+            "NUM_ENV_STEPS_SAMPLED_LIFETIME",
+            "NUM_EPISODES",
+            "NUM_EPISODES_LIFETIME",
+            "NUM_MODULE_STEPS_SAMPLED",
+            "NUM_MODULE_STEPS_SAMPLED_LIFETIME",
+            "RLMODULE_INFERENCE_TIMER",
+            "WEIGHTS_SEQ_NO",
+        ),
+        "Algorithms would not find the counts that they go by.",
+        "the texts that results have",
+    ),
+    Entry(
+        "ray.rllib.env.utils.infinite_lookback_buffer.InfiniteLookbackBuffer",
+        ("data", "lookback", "finalized", "space", "space_struct", "len_incl_lookback"),
+        "Observations would be made, and shipped, for every agent by itself.",
+    ),
+    Entry(
+        EPISODE,
+        ("agent_episodes", "agent_t_started", "env_t", "env_t_to_agent_t", "SKIP_ENV_TS_TAG"),
+        "Episodes could not be made of arrays, and agents that do not train not be taken out.",
+        "add_env_step() for every step",
+    ),
+)
+"""Public names that no page of Ray's manual has, or whose meaning was read in the sources."""
+
+
+# ---- runners ---------------------------------------------------------------------------------------
+
+
+def device_of(runner: Any) -> Any:
+    """Return the device of a runner's modules."""
+    return runner._device
+
+
+def seed_of(runner: Any) -> int | None:
+    """Return the seed of a runner's first games, or None if there is none."""
+    seed: int | None = runner._seed
+    return seed
+
+
+def weights_number(runner: Any) -> int:
+    """Return the sequence number of the weights that a runner plays with."""
+    return int(runner._weights_seq_no)
+
+
+def needs_reset(runner: Any) -> bool:
+    """Return whether the next sample of a runner must begin with new games."""
+    return bool(runner._needs_initial_reset)
+
+
+def set_needs_reset(runner: Any, flag: bool) -> None:
+    """Say whether the next sample of a runner must begin with new games."""
+    runner._needs_initial_reset = flag
+
+
+def call_back(runner: Any, name: str, functions: Any, **told: Any) -> None:
+    """Call the method ``name`` of a runner's callbacks, and ``functions``, as RLlib does."""
+    told = {"env_runner": runner, "metrics_logger": runner.metrics, "env": runner.env, **told}
+    make_callback(name, callbacks_objects=runner._callbacks, callbacks_functions=functions, kwargs=told)
+
+
+def log_env_steps(runner: Any, steps: int) -> None:
+    """Count steps in the metrics of Ray's dashboard."""
+    runner._log_env_steps(metric=runner._metrics_num_env_steps_sampled, num_steps=steps)
+
+
+def log_episode(runner: Any, length: int, total_return: float, seconds: float) -> None:
+    """Log an episode as RLlib does: its mean, smallest and largest values over a window."""
+    runner._log_episode_metrics(length, total_return, seconds)
+
+
+def connectors_of(config: Any) -> tuple[Any, Any]:
+    """Return the connectors that a configuration has before modules act, and after."""
+    return config._env_to_module_connector, config._module_to_env_connector
+
+
+def forward_of(module: Any, *, explore: bool) -> Callable[..., Any]:
+    """Return what a module overrides to act, at random or not, without what RLlib does around it."""
+    forward: Callable[..., Any] = module._forward_exploration if explore else module._forward_inference
+    return forward
+
+
+# ---- episodes --------------------------------------------------------------------------------------
+
+
+def set_times(episodes: Iterable[Any], start: float, last: float) -> None:
+    """Say when episodes, of games or of agents, began, and when their last step was."""
+    for episode in episodes:
+        episode._start_time, episode._last_step_time = start, last
+
+
+def set_lookback(episode: Any, steps: int) -> None:
+    """Say how many steps the episode of a game has from the piece before."""
+    episode._len_lookback_buffers = steps
+
+
+def set_last_infos(episode: Any, infos: Mapping[str, Any]) -> None:
+    """Say which infos an agent's episode got last."""
+    episode._last_added_infos = infos
+
+
+# ---- learners --------------------------------------------------------------------------------------
+
+
+def learner_connector(learner: Any) -> Any:
+    """Return the pipeline that makes batches of episodes, or None."""
+    return learner._learner_connector
+
+
+def parameters_of(learner: Any) -> Mapping[Any, Any]:
+    """Return all parameters that a learner trains, by what RLlib calls them."""
+    parameters: Mapping[Any, Any] = learner._params
+    return parameters
+
+
+def log_off_policyness(learner: Any, batch: Any) -> None:
+    """Log how old the weights are that the rows of a batch were sampled with."""
+    learner._compute_off_policyness(batch)
+
+
+def forget_dummy_batch(policy: Any) -> None:
+    """Release the batch with which a policy of the old stack found out what its loss needs."""
+    policy._dummy_batch = None
+
+
+# ---- algorithms ------------------------------------------------------------------------------------
+
+
+def own_specs(config: Any) -> Mapping[str, Any]:
+    """Return a configuration's own specs of modules, to be changed in place even if it is frozen."""
+    specs: Mapping[str, Any] = config._rl_module_spec.rl_module_specs
+    return specs
+
+
+def is_wanted(algorithm: Any, component: str, components: Any, not_components: Any) -> bool:
+    """Return whether a state is to have a component, by the arguments of ``get_state``."""
+    return bool(algorithm._check_component(component, components, not_components))
+
+
+def actors_of(env_runner_group: Any) -> list[Any]:
+    """Return the handles of all runners that are processes of their own."""
+    return list(env_runner_group._worker_manager.actors().values())
+
+
+def manager_of(learner_group: Any) -> Any:
+    """Return what sends calls to the learners."""
+    return learner_group._worker_manager
+
+
+def waiting_calls(manager: Any, tag: str | None) -> list[int]:
+    """Return how many calls wait at each of a manager's actors."""
+    states = manager._remote_actor_states
+    return [states[i].get_num_in_flight_requests(tag) for i in manager.actor_ids()]
+
+
+def most_waiting(manager: Any) -> int:
+    """Return how many calls may wait at an actor."""
+    return int(manager._max_remote_requests_in_flight_per_actor)
