@@ -24,7 +24,7 @@ class Roster:
     def __init__(
         self, players: Sequence[str], num_players: int, module_of: Callable[[str, Any], str]
     ) -> None:
-        self.players = tuple(players)
+        self.players, self.num_players = tuple(players), num_players
         seats = range(num_players)
         self.agents = [[learner_name(name, i) for i in seats] for name in players]
         """(N, P) names of agents."""

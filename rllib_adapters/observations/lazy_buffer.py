@@ -43,7 +43,7 @@ class SharedObservations(InfiniteLookbackBuffer):
 
     @space.setter
     def space(self, space: Any) -> None:
-        self._own_space = space  # the structure of which RLlib works out here, for every agent of every sample
+        self._own_space = space  # RLlib works out its structure here, for every agent of every sample
 
     @property
     def space_struct(self) -> Any:

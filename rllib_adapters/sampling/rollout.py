@@ -20,7 +20,6 @@ from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.observations.lazy_buffer import SharedObservations
 from rllib_adapters.observations.log import ObservationLog
-from territorial.observation.layout import ObsLayout
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -37,42 +36,52 @@ class Chosen(NamedTuple):
 
 @dataclass
 class GameEpisode:
-    """A game in progress, as an episode of RLlib. Moments are numbers of observations in the rollout."""
+    """A game as an episode of RLlib, with all that is counted of it. Moment t comes after t steps."""
 
+    k: int
+    """The number of the game in its batch."""
     agents: Mapping[int, str]
     """By seat, 0.., that learns."""
     modules: Mapping[int, str]
     """Those that act for them."""
+    players: Mapping[int, str]
+    """Those who learn with them."""
     start: int
-    """The moment of the first observation; below 0 once that is forgotten."""
+    """The moment of the first observation."""
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.perf_counter)
     ends: dict[int, tuple[int, bool]] = field(default_factory=dict)
     """By seat that has ended: when, and whether it was cut off."""
     infos: dict[int, dict[str, float]] = field(default_factory=dict)
     agent_ids: dict[int, str] = field(default_factory=dict)
+    end: int | None = None
+    """The moment of the last observation, once the game is over."""
+    is_cut: bool = False
+    """Whether it was cut off then."""
+    returns: npt.NDArray[np.float64] | None = None
+    """(P,): the rewards of the seats that learn, added up, once the game is over."""
 
     def __post_init__(self) -> None:
         self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
 
+    @property
+    def length(self) -> int:
+        """The steps of a game that is over."""
+        assert self.end is not None
+        return self.end - self.start
 
-class Ended(NamedTuple):
-    """A game that is over."""
-
-    k: int
-    game: GameEpisode
-    end: int
-    is_cut: bool
+    def steps_of(self, seat: int) -> int:
+        """Return how many steps a seat that learns made of a game that is over."""
+        return self.ends[seat][0] - self.start
 
 
 class Rollout:
     """The steps since the last sample, of E games; and the few before that episodes look back at.
 
-    Moment i is the i-th observation that is remembered, and step i leads from it to the next one.
+    Moments are those of the ``ObservationLog`` that goes with it: step t leads from moment t to the next one.
 
     Args:
         views: of the games, for agents and spaces.
-        layout: of their observations.
         roster: of those who learn.
         module_of: RLlib's mapping function, for the episodes, which carry it with them.
         lookback: steps that a new piece of an episode has from the piece before.
@@ -80,51 +89,38 @@ class Rollout:
     """
 
     def __init__(
-        self,
-        views: list[GameView],
-        layout: ObsLayout,
-        roster: Roster,
-        module_of: Callable[[str, Any], str],
-        lookback: int,
+        self, views: list[GameView], roster: Roster, module_of: Callable[[str, Any], str], lookback: int
     ) -> None:
-        self.views, self.layout, self.lookback = views, layout, lookback
+        self.views, self.lookback = views, lookback
         self._roster, self._module_of = roster, module_of
         self.clear()
 
     def clear(self) -> None:
         """Forget everything, games in progress as well."""
         self.games: list[GameEpisode | None] = [None] * len(self.views)
-        self.ended: list[Ended] = []
-        self._first = 0  # the moment at which this sample began
+        self.ended: list[GameEpisode] = []
+        """Those that ended in this sample."""
+        self._begin = 0  # the moment at which this sample began
         self._since = time.perf_counter()
-        self._record = ObservationLog(self.layout, len(self.views))
-        self._origin = 0  # the number in the record of moment 0
+        self._first = 0  # the first step that is remembered
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
+        self._returns = np.zeros((len(self.views), self._roster.num_players))
 
     @property
     def now(self) -> int:
         """The present moment."""
-        return self._record.end - 1 - self._origin
+        return self._first + len(self._rewards)
 
     def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
-        """Let game ``k`` begin with what is seen next; ``who``: int64 (P,) who learns, -1 for none."""
+        """Let game ``k`` begin now; ``who``: int64 (P,) who learns, -1 for none."""
         seats, roster = np.flatnonzero(who >= 0).tolist(), self._roster
         agents = {i: roster.agents[who[i]][i] for i in seats}
-        self.games[k] = GameEpisode(agents, {i: roster.modules[who[i]][i] for i in seats}, self.now + 1)
-
-    def resume(self, observations: Any) -> None:
-        """Continue with a new sample from the observations of a ``VecGame``: see ``ObservationLog``."""
-        self._record.resume(observations)
-
-    def acts_on(self, observations: Any) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
-        """Return the frames and the masks to be acted on now, see ``ObservationLog.now``."""
-        return self._record.now(observations)
-
-    def see(self, observations: Any) -> None:
-        """Remember what is seen now: the observations of a ``VecGame``."""
-        self._record.append(observations)
+        modules = {i: roster.modules[who[i]][i] for i in seats}
+        players = {i: roster.players[who[i]] for i in seats}
+        self.games[k] = GameEpisode(k, agents, modules, players, self.now)
+        self._returns[k] = 0
 
     def add(
         self,
@@ -132,57 +128,58 @@ class Rollout:
         chosen: dict[str, Chosen],
         weights: int,
         ending: Callable[[int, int], dict[str, float]],
-    ) -> None:
-        """Remember a step; ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P.
+    ) -> list[GameEpisode]:
+        """Remember a step, and return the games that it ended.
 
-        What is seen after it has to follow.
+        ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P.
         """
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
         self._weights.append(weights)
-        moment = self.now + 1
+        self._returns += np.where(step.learners, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
-            game = self.games[k]
-            assert game is not None
-            game.ends[int(i)] = moment, bool(step.truncated[k, i])
+            game = self._game(k)
+            game.ends[int(i)] = self.now, bool(step.truncated[k, i])
             game.infos[int(i)] = ending(int(k), int(i) + 1)
-        for k in map(int, np.flatnonzero(step.done)):
-            game, self.games[k] = self.games[k], None
-            assert game is not None
-            self.ended.append(Ended(k, game, moment, bool(step.cut[k])))
+        over = [self._game(k) for k in np.flatnonzero(step.done).tolist()]
+        for game in over:
+            game.end, game.is_cut = self.now, bool(step.cut[game.k])
+            game.returns, self.games[game.k] = self._returns[game.k].copy(), None
+        self.ended += over
+        return over
+
+    def _game(self, k: int) -> GameEpisode:
+        game = self.games[k]
+        assert game is not None
+        return game
 
     # ---- episodes ---------------------------------------------------------------------------------
 
-    def episodes(self, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
-        """Return the episodes of games that have ended, in that order, then those of games in progress."""
-        parts = _Parts(self._chosen, self._rewards, self._weights)
-        made = [self._episode(parts, *ended) for ended in self.ended]
+    def episodes(self, log: ObservationLog, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
+        """Return the episodes of games that have ended, in that order, then those of games in progress.
+
+        ``log``: what was seen at the moments from the first that is looked back at up to now.
+        """
+        parts = _Parts(self._first, self._chosen, self._rewards, self._weights)
+        games = list(self.ended)
         if with_ongoing:
-            made += [
-                self._episode(parts, k, game, self.now, None)
-                for k, game in enumerate(self.games)
-                if game is not None and self.now > max(game.start, self._first)
-            ]
-        return made
+            ongoing = (game for game in self.games if game is not None)
+            games += [game for game in ongoing if self.now > max(game.start, self._begin)]
+        return [self._episode(parts, log, game) for game in games]
 
-    def cut(self) -> None:
-        """Let the next sample begin here: forget all but what it looks back at."""
-        forget = max(0, self.now - self.lookback)
+    def cut(self) -> int:
+        """Let the next sample begin now; return the first moment that it looks back at."""
+        self._begin, self.ended, self._since = self.now, [], time.perf_counter()
+        forget = max(0, len(self._rewards) - self.lookback)
         del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
-        self._origin += forget
-        self._record = self._record.since(self._origin)  # the episodes have the one up to now
-        self._first, self.ended, self._since = self.now, [], time.perf_counter()
-        for game in self.games:
-            if game is not None:
-                game.start -= forget
-                game.ends = {seat: (end - forget, is_cut) for seat, (end, is_cut) in game.ends.items()}
+        self._first += forget
+        return self._first
 
-    def _episode(
-        self, parts: _Parts, k: int, game: GameEpisode, end: int, is_cut: bool | None
-    ) -> MultiAgentEpisode:
-        """Return what happened in game ``k`` in this sample; ``is_cut``: None if it goes on."""
-        view, begin = self.views[k], max(game.start, self._first)
-        first = max(game.start, begin - self.lookback, 0)
+    def _episode(self, parts: _Parts, log: ObservationLog, game: GameEpisode) -> MultiAgentEpisode:
+        """Return what happened in a game in this sample."""
+        view, begin = self.views[game.k], max(game.start, self._begin)
+        end = self.now if game.end is None else game.end
+        first = max(game.start, begin - self.lookback, self._first)
         living = [i for i in game.agents if game.ends.get(i, (end, False))[0] > begin]
         episode = MultiAgentEpisode(
             id_=game.id_,
@@ -194,11 +191,12 @@ class Rollout:
             agent_t_started={game.agents[i]: begin - game.start for i in living},
         )
         episode.env_t = end - game.start
-        episode.is_truncated, episode.is_terminated = bool(is_cut), is_cut is False
+        episode.is_truncated = game.is_cut
+        episode.is_terminated = game.end is not None and not game.is_cut
         ray_private.set_lookback(episode, begin - first)
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, k, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(parts, log, game, i, slice(first, end), begin - first, episode)
             episode.agent_episodes[agent] = own
             seen = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + seen))
@@ -211,7 +209,7 @@ class Rollout:
     def _agent_episode(
         self,
         parts: _Parts,
-        k: int,
+        log: ObservationLog,
         game: GameEpisode,
         i: int,
         span: slice,
@@ -223,8 +221,7 @@ class Rollout:
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
         known = min(lookback, end - span.start)
-        columns = parts.columns(module, slice(span.start, end), k, i, known)
-        moments = self._origin + np.arange(span.start, end + 1)
+        columns = parts.columns(module, slice(span.start, end), game.k, i, known)
         infos: list[dict[str, float]] = [{}] * (end - span.start + 1)
         infos[-1] = game.infos.get(i, {})
         own = SingleAgentEpisode(
@@ -232,12 +229,12 @@ class Rollout:
             agent_id=agent,
             module_id=module,
             multi_agent_episode_id=game.id_,
-            observations=SharedObservations(self._record, k, i + 1, moments, known),
+            observations=SharedObservations(log, game.k, i + 1, np.arange(span.start, end + 1), known),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
             action_space=whole.action_space[agent],
-            rewards=parts.rewards[span.start : end, k, i].tolist(),
+            rewards=parts.rewards_of(slice(span.start, end), game.k, i),
             extra_model_outputs=columns,
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
@@ -249,12 +246,17 @@ class Rollout:
 
 
 class _Parts:
-    """The steps of a rollout end to end: T steps of E games with P seats."""
+    """The steps of a rollout end to end: T steps, from step ``first`` on, of E games with P seats."""
 
     def __init__(
-        self, chosen: list[dict[str, Chosen]], rewards: list[npt.NDArray[np.float32]], weights: list[int]
+        self,
+        first: int,
+        chosen: list[dict[str, Chosen]],
+        rewards: list[npt.NDArray[np.float32]],
+        weights: list[int],
     ) -> None:
-        self.rewards, self._weights = np.array(rewards), np.array(weights, np.int64)
+        self._first = first
+        self._rewards, self._weights = np.array(rewards), np.array(weights, np.int64)
         self._columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
         for module in {name: None for step in chosen for name in step}:
             self._columns[module] = self._join([step.get(module) for step in chosen])
@@ -262,7 +264,7 @@ class _Parts:
     def _join(self, steps: list[Chosen | None]) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a module, (E, P, T, ...) each; without meaning where a seat did not act."""
         acted = [step for step in steps if step is not None]
-        none = np.zeros(self.rewards.shape[1:], np.bool_)
+        none = np.zeros(self._rewards.shape[1:], np.bool_)
         times, games, seats = np.nonzero([none if step is None else step.seats for step in steps])
         joined = {}
         for name in acted[-1].columns:
@@ -273,8 +275,14 @@ class _Parts:
                 joined[name] = grid
         return joined
 
+    def rewards_of(self, steps: slice, k: int, i: int) -> list[float]:
+        """Return the rewards of seat ``i`` of game ``k`` in ``steps``."""
+        rewards: list[float] = self._rewards[self._here(steps), k, i].tolist()
+        return rewards
+
     def columns(self, module: str, steps: slice, k: int, i: int, lookback: int) -> dict[str, Any]:
         """Return what the module gave seat ``i`` of game ``k`` in ``steps``, as buffers of episodes."""
+        steps = self._here(steps)
         own = {name: column[k, i, steps] for name, column in self._columns[module].items()}
         own[WEIGHTS_SEQ_NO] = self._weights[steps]
         return {
@@ -282,6 +290,9 @@ class _Parts:
             name: InfiniteLookbackBuffer(column if column.dtype != object else list(column), lookback)
             for name, column in own.items()
         }
+
+    def _here(self, steps: slice) -> slice:
+        return slice(steps.start - self._first, steps.stop - self._first)
 
 
 def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

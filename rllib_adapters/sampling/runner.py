@@ -31,13 +31,14 @@ from ray.rllib.utils.metrics import (
 from torch import Tensor
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
+from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import FRAME, frames_for_runners
-from rllib_adapters.sampling.metrics import GameTally
+from rllib_adapters.observations.log import ObservationLog
+from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
@@ -97,8 +98,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
-        self._rollout = Rollout(self.env.envs, self.env.game.layout, self._roster, mapping, lookback)
-        self._tally = GameTally(self.env, self._roster)
+        self._rollout = Rollout(self.env.envs, self._roster, mapping, lookback)
+        self._log = ObservationLog(self.env.game.layout, self.num_envs)
+        self._counts, self._results = StepCounts(self._roster), list[Result]()
         self._random = np.random.default_rng(ray_private.seed_of(self))
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         functions = self.config.callbacks_on_environment_created
@@ -138,22 +140,20 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if force_reset or num_episodes is not None or ray_private.needs_reset(self):
             self._begin_all()
         else:
-            self._rollout.resume(self.env.game.observations)
+            self._log.resume(self.env.game.observations)
         ray_private.set_needs_reset(self, num_episodes is not None)
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
-        rollout, steps, agent_steps = self._rollout, 0, 0
+        rollout = self._rollout
         with _no_collection():
-            while not self._has_enough(num_timesteps, num_episodes, steps, agent_steps):
-                step = self._play(explore, random_actions, steps)
-                steps += int(step.stepped.sum())
-                agent_steps += int(step.learners.sum() + step.frozen.sum())
+            while not self._has_enough(num_timesteps, num_episodes):
+                self._play(explore, random_actions)
             if num_episodes is not None:
-                del rollout.ended[num_episodes:]
-            episodes = rollout.episodes(with_ongoing=num_timesteps is not None)
-        self._report(episodes, steps)
-        rollout.cut()
+                del rollout.ended[num_episodes:], self._results[num_episodes:]
+            episodes = rollout.episodes(self._log, with_ongoing=num_timesteps is not None)
+        self._report(episodes)
+        self._log = self._log.since(rollout.cut())  # the episodes have the one up to now
         episodes = drop_untrained(self.config, episodes)
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
@@ -161,37 +161,34 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Reset all games; those in progress are forgotten."""
         self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
         self._rollout.clear()
-        self._tally.clear()
+        self._results.clear()
         for k in range(self.num_envs):
-            self._begin(k)
-        self._rollout.see(self.env.game.observations)
+            self._rollout.begin(k, self.env.who[k])
+        self._log = ObservationLog(self.env.game.layout, self.num_envs)
+        self._log.append(self.env.game.observations)
 
-    def _begin(self, k: int) -> None:
-        self._rollout.begin(k, self.env.who[k])
-
-    def _has_enough(
-        self, num_timesteps: int | None, num_episodes: int | None, steps: int, agent_steps: int
-    ) -> bool:
+    def _has_enough(self, num_timesteps: int | None, num_episodes: int | None) -> bool:
         if num_timesteps is None:
             return len(self._rollout.ended) >= (num_episodes or 0)
-        return (steps if self.config.count_steps_by == "env_steps" else agent_steps) >= num_timesteps
+        counts = self._counts
+        return (counts.games if self.config.count_steps_by == "env_steps" else counts.agents) >= num_timesteps
 
-    def _play(self, explore: bool, random_actions: bool, steps: int) -> BatchStep:
-        """Let all seats act, and remember the results; ``steps``: made so far in this sample."""
+    def _play(self, explore: bool, random_actions: bool) -> None:
+        """Let all seats act, and remember what came of it."""
         env, rollout = self.env, self._rollout
         actions = np.zeros((*env.learners.shape, 2), np.int64)
         if random_actions:
             chosen = self._act_at_random(actions)
         else:
             with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
-                chosen = self._act(actions, explore, steps)
+                chosen = self._act(actions, explore)
         step = env.step(actions)
-        rollout.add(step, chosen, ray_private.weights_number(self), env.ending)
-        self._tally.add(step)
+        over = rollout.add(step, chosen, ray_private.weights_number(self), env.ending)
+        self._results += [result_of(game, env.game.state) for game in over]
+        self._counts.add(step, env.who)
         for k in map(int, step.begun):
-            self._begin(k)
-        rollout.see(env.game.observations)
-        return step
+            rollout.begin(k, env.who[k])
+        self._log.append(env.game.observations)
 
     def _act_at_random(self, actions: npt.NDArray[np.int64]) -> dict[str, Chosen]:
         """Write actions that need not be legal for all who act, as RLlib does."""
@@ -207,15 +204,15 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Return the seats (E, P) that act next, by the module that learns with them."""
         return self._roster.seats_by_module(self.env.who, self.env.learners)
 
-    def _act(self, actions: npt.NDArray[np.int64], explore: bool, steps: int) -> dict[str, Chosen]:
+    def _act(self, actions: npt.NDArray[np.int64], explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
-        shared, masks = self._rollout.acts_on(self.env.game.observations)
+        shared, masks = self._log.now(self.env.game.observations)
         frames = {name: _tensor(part).to(ray_private.device_of(self)) for name, part in shared.items()}
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module = self.module[name]
             module.frames = frames
-            columns = self._forward(module, self._rows(masks, seats), explore, steps)
+            columns = self._forward(module, self._rows(masks, seats), explore)
             actions[seats] = columns[Columns.ACTIONS]
             chosen[name] = Chosen(seats, columns)
         if self.env.frozen.any():
@@ -235,20 +232,18 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         }
         return {name: torch.from_numpy(part).to(ray_private.device_of(self)) for name, part in rows.items()}
 
-    def _forward(
-        self, module: Any, rows: Mapping[str, Tensor], explore: bool, steps: int
-    ) -> dict[str, npt.NDArray[Any]]:
+    def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
-        now = {"t": self._steps_of_all(steps)} if explore else {}
+        now = {"t": self._steps_of_all()} if explore else {}
         outputs = ray_private.forward_of(module, explore=explore)(batch, **now)
         outputs = {**outputs, **self._choose(module, outputs, explore)}
         return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
 
-    def _steps_of_all(self, steps: int) -> int:
-        """Return about how many steps all runners have made; ``steps``: made so far in this sample."""
+    def _steps_of_all(self) -> int:
+        """Return about how many steps all runners have made."""
         runners = self.config.num_env_runners or 1
-        return (self.num_env_steps_sampled_lifetime // runners + steps) * runners
+        return (self.num_env_steps_sampled_lifetime // runners + self._counts.games) * runners
 
     def _choose(self, module: Any, outputs: Mapping[str, Tensor], explore: bool) -> dict[str, Tensor]:
         """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
@@ -269,16 +264,17 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     # ---- what is logged of it ---------------------------------------------------------------------
 
-    def _report(self, episodes: list[MultiAgentEpisode], steps: int) -> None:
-        """Call ``on_episode_end`` and log the metrics of a sample."""
+    def _report(self, episodes: list[MultiAgentEpisode]) -> None:
+        """Call ``on_episode_end`` and log the metrics of a sample; count anew."""
         ended = self._rollout.ended
-        for episode, end in zip(episodes, ended, strict=False):
-            self._tell_end(episode, end.k)
-        self._log_steps(steps, len(ended))
+        for episode, game in zip(episodes, ended, strict=False):
+            self._tell_end(episode, game.k)
+        self._log_steps(len(ended))
+        self._counts.clear()
         window = max(
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
         )
-        for result in self._tally.take(ended):
+        for result in self._results:
             ray_private.log_episode(self, result.length, result.total_return, result.seconds)
             self.metrics.log_dict(
                 {
@@ -288,14 +284,16 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 },
                 window=window,
             )
+        self._results.clear()
 
     def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
         told = {"episode": episode, "prev_episode_chunks": [], "env_index": k, "rl_module": self.module}
         ray_private.call_back(self, "on_episode_end", self.config.callbacks_on_episode_end, **told)
 
-    def _log_steps(self, steps: int, episodes: int) -> None:
+    def _log_steps(self, episodes: int) -> None:
         """Log the counts that algorithms go by, and those by agent and by module."""
-        by_agent, by_module = self._tally.take_steps()
+        counts = self._counts
+        steps, by_agent, by_module = counts.games, counts.by_agent(), counts.by_module()
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
         self.metrics.log_value(
             NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True
