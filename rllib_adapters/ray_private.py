@@ -16,7 +16,7 @@ READ_IN = ("2.55.1", "2.60.0")
 """The releases of Ray in which all entries were read: the oldest and the newest that are tested."""
 
 
-class Entry(NamedTuple):
+class RayNames(NamedTuple):
     """Names of one owner, a module or a class of Ray."""
 
     owner: str
@@ -39,122 +39,122 @@ AGENT_EPISODE = "ray.rllib.env.single_agent_episode.SingleAgentEpisode"
 
 PRIVATE = (
     # ---- overridden ----
-    Entry(
+    RayNames(
         RUNNER,
         ("_sample",),
         "Runners would play agent by agent, and ship the episodes of agents that do not train.",
         "sample(), with its metrics, its callback and what it makes of a configuration written again; for "
         "the second, the callback on_sample_end, which is the user's here",
     ),
-    Entry(
+    RayNames(
         MODULE,
         ("_forward", "_forward_exploration", "_forward_inference", "_forward_train"),
         "Modules would not act or learn. The batched runner calls the two that act by themselves: RLlib's "
         "own calls set the mode of every part of a module first, which takes longer than a small network.",
         "RLlib's manual has modules override them; forward_exploration() and forward_inference() call them",
     ),
-    Entry(
+    RayNames(
         LEARNER,
         ("_uncompiled_update",),
         "Several learners would wait without end where one of them got no rows of a module.",
     ),
-    Entry(
+    RayNames(
         LEARNER,
         ("_make_batch_if_necessary",),
         "IMPALA would learn from a batch with the frames of another one.",
     ),
-    Entry(
+    RayNames(
         POLICY,
         ("_get_dummy_batch_from_view_requirements", "_initialize_loss_from_dummy_batch", "_dummy_batch"),
         "Every policy of the old stack would keep a batch of 32 rows, which nothing reads.",
     ),
     # ---- read, set or called below ----
-    Entry(
+    RayNames(
         RUNNER,
         ("_callbacks",),
         "Callbacks would not be called by the batched runner.",
     ),
-    Entry(
+    RayNames(
         RUNNER,
         ("_device",),
         "Rows would not be where the modules are.",
         "the device of a module's parameters; the pool has none",
     ),
-    Entry(
+    RayNames(
         RUNNER,
         ("_seed",),
         "Games would not be those of RLlib's runner with the same seed.",
         "config.seed and the runner's number, added up as RLlib does",
     ),
-    Entry(
+    RayNames(
         RUNNER,
         ("_needs_initial_reset",),
         "New games would not begin where RLlib asks for them, and the first reset would not be seeded.",
     ),
-    Entry(
+    RayNames(
         RUNNER,
         ("_weights_seq_no",),
         "IMPALA could not tell how old the weights are that rows were sampled with.",
         "get_state(), which copies all weights",
     ),
-    Entry(
+    RayNames(
         RUNNER,
         ("_log_env_steps", "_metrics_num_env_steps_sampled", "_log_episode_metrics"),
         "Lengths and returns of episodes would be missing in results, and steps in Ray's dashboard.",
         "metrics.log_dict(), with the names and windows of RLlib's written again",
     ),
-    Entry(
+    RayNames(
         LEARNER,
         ("_learner_connector",),
         "Connectors could not be put in the middle or at the end of RLlib's own, as advantages need them.",
         "config.learners(learner_connector=), which puts them before all of RLlib's",
     ),
-    Entry(
+    RayNames(
         LEARNER,
         ("_params", "_compute_off_policyness"),
         "The update of several learners, which is RLlib's with other gradients, could not be written.",
         "get_parameters(module), module by module; for the metric, none",
     ),
-    Entry(
+    RayNames(
         CONFIG,
         ("_rl_module_spec",),
         "Settings of modules could not be changed in a frozen configuration.",
         "config.rl_module_spec, a copy in both releases",
     ),
-    Entry(
+    RayNames(
         CONFIG,
         ("_module_to_env_connector", "_env_to_module_connector"),
         "A connector that the batched runner does not run would be passed over in silence.",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.utils.checkpoints.Checkpointable",
         ("_check_component",),
         "A league would be in states that were asked for without it.",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.env.env_runner_group.EnvRunnerGroup",
         ("_worker_manager",),
         "A run whose memory is used up could not end its runners before it writes a checkpoint.",
         "env_runner_group.stop(), which waits for them",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.core.learner.learner_group.LearnerGroup",
         ("_worker_manager",),
         "Several IMPALA learners would wait without end for a batch that one of them had no room for.",
     ),
-    Entry(
+    RayNames(
         MANAGER,
         ("_remote_actor_states", "_max_remote_requests_in_flight_per_actor"),
         "As above: they say which learner has room.",
         "num_outstanding_async_reqs(), of all actors together",
     ),
-    Entry(
+    RayNames(
         EPISODE,
         ("_len_lookback_buffers", "_start_time", "_last_step_time"),
         "RLlib could not go on with the pieces of an episode, or say how long they took.",
         "add_env_step() for every step, which takes most of the time of a sample",
     ),
-    Entry(
+    RayNames(
         AGENT_EPISODE,
         ("_last_added_infos", "_start_time", "_last_step_time"),
         "The same of an agent.",
@@ -164,23 +164,25 @@ PRIVATE = (
 """All private names: those that begin with an underscore."""
 
 UNDOCUMENTED = (
-    Entry(
+    RayNames(
         "ray.rllib.callbacks.utils",
         ("make_callback",),
         "The batched runner would have to call methods and functions of the user's in RLlib's order itself.",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.utils.spaces.space_utils",
         ("get_base_struct_from_space",),
         "The buffer of observations could not give the structure of its space.",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.algorithms.algorithm_config",
         ("NOT_SERIALIZABLE",),
         "Settings that JSON does not have would need a mark of their own.",
     ),
-    Entry("ray.tune.result", ("TRIAL_INFO",), "Trials of Tune would have one store for all their leagues."),
-    Entry(
+    RayNames(
+        "ray.tune.result", ("TRIAL_INFO",), "Trials of Tune would have one store for all their leagues."
+    ),
+    RayNames(
         "ray.rllib.utils.metrics",
         (
             "EPISODE_MODULE_RETURN_MEAN",
@@ -198,12 +200,12 @@ UNDOCUMENTED = (
         "Algorithms would not find the counts that they go by.",
         "the texts that results have",
     ),
-    Entry(
+    RayNames(
         "ray.rllib.env.utils.infinite_lookback_buffer.InfiniteLookbackBuffer",
         ("data", "lookback", "finalized", "space", "space_struct", "len_incl_lookback"),
         "Observations would be made, and shipped, for every agent by itself.",
     ),
-    Entry(
+    RayNames(
         EPISODE,
         ("agent_episodes", "agent_t_started", "env_t", "env_t_to_agent_t", "SKIP_ENV_TS_TAG"),
         "Episodes could not be made of arrays, and agents that do not train not be taken out.",

@@ -265,7 +265,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     # ---- what is logged of it ---------------------------------------------------------------------
 
     def _report(self, episodes: list[MultiAgentEpisode]) -> None:
-        """Call ``on_episode_end`` and log the metrics of a sample; count anew."""
+        """Call ``on_episode_end`` and log the metrics of a sample, then forget them."""
         ended = self._rollout.ended
         for episode, game in zip(episodes, ended, strict=False):
             self._tell_end(episode, game.k)
