@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ class BatchStep(NamedTuple):
 class GameView(MultiAgentEnv):
     """What RLlib and ``configure.set_league`` ask of one game of a batch: agents, spaces and who plays.
 
-    It is played through its ``TerritorialBatchEnv``.
+    It is played through its ``TerritorialBatchEnv``. The players of the next game are drawn ahead; each time
+    ``on_deal`` is called.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class GameView(MultiAgentEnv):
         options: EnvConfig,
         observation_spaces: Mapping[str, spaces.Space[Any]],
         action_spaces: Mapping[str, spaces.MultiDiscrete],
+        on_deal: Callable[[GameView], None],
     ) -> None:
         self.options, self.league = options, options.table
         self._roles = roles_by_seat(self.league)
@@ -61,19 +64,40 @@ class GameView(MultiAgentEnv):
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
         self.players: tuple[Player, ...] = ()
         """Who plays the seats of the present game."""
-        self.seed_with(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
+        self.next_players: tuple[Player, ...] = ()
+        """Who will play those of the next one."""
+        self._on_deal = on_deal
         super().__init__()
+
+    @property
+    def episode(self) -> int:
+        """The number of the present game among those of ``seed``; -1 if none has begun."""
+        return self._dealt - 1
+
+    @property
+    def next_seed(self) -> int:
+        """The seed of the next game."""
+        return seed_of_episode(self.seed, self._dealt)
 
     def seed_with(self, seed: int) -> None:
         """Let the next game be the first one of ``seed``, opponents included."""
-        self.seed, self.episode = seed, -1
+        self.seed, self._dealt = seed, -1
         self._rng = np.random.default_rng(seed)
+        self._deal()
 
-    def deal(self) -> tuple[Player, ...]:
-        """Draw the players of the next game; ``seed`` and ``episode`` say which one it is."""
-        self.episode += 1
-        self.players = self.league.draw(self._rng)
-        return self.players
+    def begin(self) -> None:
+        """Let the next game be the present one, and deal the one after it."""
+        self.players = self.next_players
+        self._deal()
+
+    def _deal(self) -> None:
+        self._dealt += 1
+        self._undealt = self._rng.bit_generator.state
+        self._draw()
+
+    def _draw(self) -> None:
+        self.next_players = self.league.draw(self._rng)
+        self._on_deal(self)
 
     @property
     def snapshots(self) -> frozenset[str]:
@@ -81,9 +105,14 @@ class GameView(MultiAgentEnv):
         return frozenset(player.name for player in self.players if player.kind == "snapshot")
 
     def set_league(self, league: LeagueTable) -> None:
-        """Let another table draw the players from the next game on; as ``TerritorialMultiAgentEnv``."""
+        """Let another table draw the players from the next game on; as ``TerritorialMultiAgentEnv``.
+
+        The next game is dealt again, with the same numbers, as if it had not been dealt yet.
+        """
         check_new_league(self.options, self._roles, league)
         self.league = league
+        self._rng.bit_generator.state = self._undealt
+        self._draw()
 
 
 class TerritorialBatchEnv(VectorMultiAgentEnv):
@@ -106,15 +135,19 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         options = self.options = EnvConfig.from_config(env_config)
         compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         self.game = VecGame(
-            options.config, num_envs, autoreset="disabled", frames=options.frames, num_threads=num_threads
+            options.config,
+            num_envs,
+            autoreset="next_step",
+            end_when="no_agents",
+            max_cycles=options.max_steps,
+            frames=options.frames,
+            num_threads=num_threads,
         )
-        self.game.reset()
         agents = list(seats_of_agents(roles_by_seat(options.table)))
         seen, acts = spaces_of_agents(self.game, agents)
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
-        self.envs = [GameView(options, seen, acts) for _ in range(num_envs)]
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
         """(E, P) bool: the seats that act in the next step."""
@@ -123,46 +156,41 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
         self.who = np.full(seats, -1)
         """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
-        self._waits = np.ones(num_envs, np.bool_)
-        self._steps = np.zeros(num_envs, np.int64)
         self.outcomes = Outcomes()
-        self._house = HouseBots()
+        self._house = HouseBots(options)
+        self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
+        for view in self.envs:
+            view.seed_with(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> None:
         """Reset all games; ``seed``: game k plays the first one of ``seed + k``, None: the next."""
         for k, view in enumerate(self.envs):
             if seed is not None:
                 view.seed_with(seed + k)
+        self.game.reset()
         self._begin(range(self.num_envs))
 
     def step(self, actions: npt.NDArray[np.int64]) -> BatchStep:
         """Play the actions (E, P, 2) of all seats up to the next decision."""
-        stepped, waited = ~self._waits, np.flatnonzero(self._waits)
-        _, rewards, terminated, _, _ = self.game.step(actions)
-        self._steps += stepped
-        ended = terminated & stepped[:, None]
-        learners, frozen = self.learners & ~ended, self.frozen & ~ended
-        is_cut = self._reached_limit() & stepped
-        is_over = stepped & ~learners.any(1)
-        if self.options.end_when == "game":
-            is_over &= ~frozen.any(1)
-        done = is_cut | is_over
+        self.game.step(actions)
+        results = self.game.results
+        stepped = ~results.was_reset
         step = BatchStep(
             stepped=stepped,
             learners=self.learners & stepped[:, None],
             frozen=self.frozen & stepped[:, None],
-            rewards=rewards.copy(),
-            terminated=self.learners & ended,
-            truncated=learners & is_cut[:, None],
-            done=done,
-            cut=is_cut & ~is_over,
-            begun=waited,
+            rewards=results.rewards.copy(),
+            terminated=self.learners & results.terminated,
+            truncated=self.learners & results.truncated,
+            done=results.is_over.copy(),
+            cut=results.is_cut.copy(),
+            begun=np.flatnonzero(results.was_reset),
         )
-        self.learners, self.frozen = learners & ~done[:, None], frozen & ~done[:, None]
-        self._waits = done
-        for k in map(int, np.flatnonzero(done)):
+        goes_on = ~(results.terminated | results.is_over[:, None])
+        self.learners, self.frozen = self.learners & goes_on, self.frozen & goes_on
+        for k in np.flatnonzero(step.done).tolist():
             self.outcomes.add(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k]))
-        self._begin(waited)
+        self._begin(step.begun)
         return step
 
     def ending(self, k: int, seat: int) -> dict[str, float]:
@@ -178,18 +206,14 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """Free what the engine holds outside Python's memory."""
         self.game.close()
 
-    def _reached_limit(self) -> Bools:
-        limit = self.options.max_steps
-        return np.zeros(self.num_envs, np.bool_) if limit is None else self._steps >= limit
-
     def _begin(self, games: Iterable[int]) -> None:
+        """Know who plays in games that have just begun."""
         for k in map(int, games):
             view = self.envs[k]
-            players = view.deal()
-            self.game.set_seats(k, self._house.seats(players))
-            self.game.reset_game(k, seed_of_episode(view.seed, view.episode))
-            self.who[k] = [self._numbers.get(player, -1) for player in players]
+            view.begin()
+            self.who[k] = [self._numbers.get(player, -1) for player in view.players]
             self.learners[k] = self.who[k] >= 0
-            self.frozen[k] = [player.kind == "snapshot" for player in players]
-            self._steps[k] = 0
-            self._waits[k] = False
+            self.frozen[k] = [player.kind == "snapshot" for player in view.players]
+
+    def _set_next(self, k: int, view: GameView) -> None:
+        self.game.set_next(k, self._house.seats(view.next_players), view.next_seed)

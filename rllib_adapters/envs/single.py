@@ -17,7 +17,7 @@ from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, 
 from territorial.actions.encoding import pair_mask
 from territorial.bots import PythonBot
 from territorial.decode.numpy import Decoder
-from territorial.engine.seats import AGENT, Seat
+from territorial.engine.seats import AGENT, EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player
 
@@ -81,18 +81,25 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         compile_steps(options.config)  # while the runner is built: for a sample RLlib waits a minute
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self._rng = np.random.default_rng(entropy)
-        self.game = VecGame(options.config, 1, entropy, autoreset="disabled", frames=options.frames)
+        self.game = VecGame(
+            options.config,
+            1,
+            entropy,
+            autoreset="disabled",
+            end_when="no_agents",
+            max_cycles=options.max_steps,
+            frames=options.frames,
+        )
         self._decoder = Decoder(self.game.layout)
         self.league = options.table
         self._roles = roles_by_seat(self.league)
         self._seats = seats_of_agents(self._roles)
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
-        self._house = HouseBots()
+        self._house = HouseBots(options)
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that play in the present game."""
-        self._steps = 0
         self.outcomes = Outcomes()
         self.observation_spaces, self.action_spaces = spaces_of_agents(self.game, self.possible_agents)
         super().__init__()
@@ -126,7 +133,6 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         }
         learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
         self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
-        self._steps = 0
         return self._observe(), {agent: {} for agent in self.agents}
 
     def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -136,13 +142,11 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         terminateds and truncateds have ``__all__``, too. ValueError for a missing or impossible action.
         """
         _, rewards, terminated, _, _ = self.game.step(self._actions(action_dict))
-        self._steps += 1
-        playing = self.agents
+        playing, ends = self.agents, self.game.results
         ended = {agent: bool(terminated[0, self._seats[agent] - 1]) for agent in playing}
         living = [agent for agent in playing if not ended[agent]]
-        learners_left = any(not is_frozen(agent) for agent in living)
-        is_over = not living or (self.options.end_when == "no_agents" and not learners_left)
-        is_cut = not is_over and self.options.max_steps is not None and self._steps >= self.options.max_steps
+        is_cut = bool(ends.is_cut[0])
+        is_over = bool(ends.is_over[0]) and not is_cut
         is_last = {agent: ended[agent] or is_cut or is_over for agent in playing}
         results = (
             self._observe(),
@@ -213,17 +217,20 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
 
 class HouseBots:
-    """The bots in Python of one environment: of each name the first one that came.
+    """The seats of one environment, with of each name the first bot in Python that came.
 
     Tables that are sent to a runner bring copies of them, which are other objects to the engine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, options: EnvConfig) -> None:
         self._bots: dict[str, PythonBot] = {}
+        # The engine's episode is over when no agent lives; frozen seats are agents if it goes on for them.
+        self._of_frozen = AGENT if options.end_when == "game" else EXTERNAL
 
     def seats(self, players: Sequence[Player]) -> list[Seat]:
-        """Return what the engine calls the seats of these players; all but bots are agents."""
-        return [self._own(player.seat) if player.kind == "bot" else AGENT for player in players]
+        """Return what the engine calls the seats of these players."""
+        seats = (self._of_frozen if player.kind == "snapshot" else player.seat for player in players)
+        return [self._own(seat) for seat in seats]
 
     def _own(self, seat: Seat) -> Seat:
         return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat

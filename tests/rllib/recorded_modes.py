@@ -132,8 +132,13 @@ def add_who_plays(recording, env):
     """Add who plays the game, and where it stands."""
     recording.add("agents", env.agents)
     recording.add("snapshots", sorted(env.snapshots))
-    recording.add("seats", env.game.seats_of(0))
+    recording.add("seats", seats_of(env, 0))
     recording.add("digest", env.game.digest(0))
+
+
+def seats_of(env, k):
+    """The seats of a game; frozen ones, which the engine does not count, were called agents once."""
+    return tuple("agent" if seat == "external" else seat for seat in env.game.seats_of(k))
 
 
 def batch_actions(env, rng):
@@ -153,7 +158,7 @@ def add_batch(recording, env):
     views = [(view.seed, view.episode, [str(player) for player in view.players]) for view in env.envs]
     recording.add("views", views)
     recording.add("snapshots", [sorted(view.snapshots) for view in env.envs])
-    recording.add("seats", [env.game.seats_of(k) for k in range(GAMES)])
+    recording.add("seats", [seats_of(env, k) for k in range(GAMES)])
     recording.add("digests", [env.game.digest(k) for k in range(GAMES)])
     for name, array in env.game.observations._asdict().items():
         if not name.startswith("delta_"):
@@ -175,7 +180,8 @@ def batch_case(who, end_when, max_steps, steps=50):
         if i == 38:
             env.reset()
         step = env.step(batch_actions(env, rng))
-        for label, value in step._asdict().items():
+        rewards = np.where(step.stepped[:, None], step.rewards, np.float32(0))  # others count for nothing
+        for label, value in step._replace(rewards=rewards)._asdict().items():
             recording.add(label, value)
         for k in np.flatnonzero(step.done):
             recording.add("endings", [env.ending(int(k), seat) for seat in range(1, PLAYERS + 1)])
