@@ -30,7 +30,7 @@ class BatchStep(NamedTuple):
     frozen: Bools
     """(E, P) the frozen seats that acted."""
     rewards: npt.NDArray[np.float32]
-    """(E, P)"""
+    """(E, P); 0 for games that took no step."""
     terminated: Bools
     """(E, P) learning seats whose last step it was, by their end or the game's."""
     truncated: Bools
@@ -81,7 +81,7 @@ class GameView(MultiAgentEnv):
 
     def seed_with(self, seed: int) -> None:
         """Let the next game be the first one of ``seed``, opponents included."""
-        self.seed, self._dealt = seed, -1
+        self.seed, self._dealt = seed, -1  # the number of the game that was dealt last
         self._rng = np.random.default_rng(seed)
         self._deal()
 
@@ -92,7 +92,7 @@ class GameView(MultiAgentEnv):
 
     def _deal(self) -> None:
         self._dealt += 1
-        self._undealt = self._rng.bit_generator.state
+        self._undealt = self._rng.bit_generator.state  # to deal the same game again
         self._draw()
 
     def _draw(self) -> None:
