@@ -40,7 +40,7 @@ def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
         assert seats[:2] == ("agent", "agent")
         assert seats[5] == "metronome-1"
         for i in (2, 3, 4):
-            assert seats[i] == ("agent" if i in frozen else "banker-1")
+            assert seats[i] == ("external" if i in frozen else "banker-1")
         names = {decode_name(observations[f"frozen_{i}"]["opponent"]) for i in frozen}
         assert names <= {"first", "second"}
         drawn |= names
