@@ -162,6 +162,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
         self._rollout.clear()
         self._results.clear()
+        self._counts.clear()
         for k in range(self.num_envs):
             self._rollout.begin(k, self.env.who[k])
         self._log = ObservationLog(self.env.game.layout, self.num_envs)
