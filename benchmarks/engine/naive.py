@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.constants import NEUTRAL
+from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.reference import ReferenceGame
 
 Cells = Any
@@ -92,9 +93,7 @@ class NaiveEnv:
         """Return which owners ``p`` may launch against, by codes."""
         game, codes = self.game, len(self.game.alive)
         sizes = np.bincount(np.asarray(game.owner)[game.reach(p)], minlength=256)[:codes]
-        config, pools = game.config, np.array(game.pools[p])
-        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
-        needs = np.where(sizes > 0, np.maximum(1, layers - pools), 0)
-        is_legal = (needs > 0) & (needs <= game.troops[p] // config.need_divisor)
-        is_legal[p] = False
-        return is_legal.astype(np.int8)
+        needs = need_for(sizes, np.array(game.pools[p]), game.config)
+        legal = is_legal(needs, largest_need(game.troops[p], game.config))
+        legal[p] = False
+        return legal.astype(np.int8)

@@ -49,7 +49,7 @@ from territorial.bots.targets import (
 )
 from territorial.config import Params
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
-from territorial.game.rules import need_for
+from territorial.game.legality import need_for
 from territorial.game.state import TICK, Game
 from territorial.jit.decorators import int64, njit
 

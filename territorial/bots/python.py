@@ -17,6 +17,8 @@ from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
+from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.rng import draw
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
 
@@ -122,15 +124,14 @@ class View:
     @cached_property
     def needs(self) -> Ints:
         """(N, P+1) what a launch at each owner needs, 0 where there is no front."""
-        config, sizes = self.config, self.fronts
-        layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
-        return np.where(sizes > 0, np.maximum(1, layers - self.sent), 0)
+        needs: Ints = need_for(self.fronts, self.sent, self.config)
+        return needs
 
     @cached_property
     def legal(self) -> Bools:
         """(N, P+1) bool, whom a launch is legal against."""
-        affordable = self.own(self.troops)[:, None] // self.config.need_divisor
-        return (self.needs > 0) & (self.needs <= affordable)
+        legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
+        return legal
 
     @cached_property
     def memory(self) -> npt.NDArray[np.int32]:
@@ -154,10 +155,9 @@ class View:
 
     def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""
-        stream = np.uint64(STREAM_BOT_MOVE)
-        number = self.seats.astype(np.uint64) * np.uint64(DRAWS) + np.asarray(index, np.uint64)
-        z = _mix(_mix(self._of_game("seed")) ^ stream)
-        return _mix(_mix(z ^ self.ticks.astype(np.uint64)) ^ number)
+        number = self.seats * DRAWS + np.asarray(index, np.int64)
+        drawn: npt.NDArray[np.uint64] = draw(self._of_game("seed"), STREAM_BOT_MOVE, self.ticks, number)
+        return drawn
 
     def least(
         self, over: npt.NDArray[Any], under: npt.NDArray[Any] | int = 1, among: Bools | None = None
@@ -187,11 +187,3 @@ class View:
 
     def _to_here(self, name: str) -> Ints:
         return view(self._blocks, name)[self.games, :, self.seats]
-
-
-def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return territorial.game.rng.mix of every word."""
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

@@ -23,8 +23,8 @@ from territorial.bots.settings import (
 from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
+from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
-from territorial.game.rules import need_for
 from territorial.game.state import NUM_LAND, TICK, Game, cells_of
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 
@@ -76,7 +76,7 @@ class BotTurn(NamedTuple):
 def is_open(game: Game, params: Params, p: int, target: int) -> bool:
     """Return whether ``p`` may launch against ``target``."""
     need = need_for(game.fronts[p, target], game.pools[p, target], params)
-    return 0 < need <= game.troops[p] // params.need_divisor
+    return is_legal(need, largest_need(game.troops[p], params))
 
 
 @njit

@@ -6,31 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from territorial.jit.decorators import JIT_ENABLED, int64, njit
-
-if JIT_ENABLED:
-
-    @njit
-    def mix(z: Any) -> Any:
-        """Return the SplitMix64 finaliser of ``z`` + the golden gamma (Steele, Lea, Flood 2014), uint64."""
-        z += np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
-
-else:
-
-    def mix(z: Any) -> Any:
-        """Return the same in Python's integers: numpy's scalars would warn of the wanted overflow."""
-        wrap = 2**64 - 1
-        value = (int(z) + 0x9E3779B97F4A7C15) & wrap
-        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & wrap
-        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & wrap
-        return np.uint64(value ^ (value >> 31))
+from territorial.jit.decorators import formula, int64, njit
 
 
-@njit
-def draw(seed: Any, stream: int, tick: int, index: int) -> Any:
+@formula
+def mix(z: Any) -> Any:
+    """Return the SplitMix64 finaliser of ``z`` + the golden gamma (Steele, Lea, Flood 2014), uint64."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@formula
+def draw(seed: Any, stream: int, tick: Any, index: Any) -> Any:
     """Return H(seed, stream, tick, index): 64 random bits as uint64; ``stream``s are in constants."""
     z = mix(mix(seed) ^ np.uint64(stream))
     return mix(mix(z ^ np.uint64(tick)) ^ np.uint64(index))

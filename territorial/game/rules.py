@@ -25,6 +25,7 @@ from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import Attack, follow_death, mark, take_front
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LaunchList
+from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
 from territorial.game.scratch import Work
 from territorial.game.state import (
@@ -45,7 +46,7 @@ from territorial.game.state import (
     Game,
     cells_of,
 )
-from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
+from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount
 
 BASIS_POINTS = 10_000
 DEFENCE_UNIT = 10
@@ -104,7 +105,7 @@ def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> No
     """
     need = need_for(game.fronts[p, target], game.pools[p, target], params)
     troops = game.troops[p]
-    if need == 0 or need > troops // params.need_divisor:
+    if not is_legal(need, largest_need(troops, params)):
         game.illegal[p] += 1
         return
     tax = params.launch_tax * troops // FRACTION_UNIT
@@ -459,14 +460,6 @@ def is_in_set(sets: Any, p: int, owner: int) -> int:
 
 
 # ---- formulas: whole numbers in, whole numbers out ------------------------------------------------
-
-
-@njit
-def need_for(size: int, pool: int, params: Params) -> int:
-    """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
-    if size == 0:
-        return 0
-    return max(1, params.layer_cost * size + quotient(size, params.layer_growth_divisor) - pool)
 
 
 @njit

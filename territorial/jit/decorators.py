@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numba
@@ -26,7 +27,7 @@ from llvmlite import ir
 try:  # numba does not promise to keep these
     from numba.core import event
     from numba.core.registry import CPUDispatcher
-    from numba.extending import intrinsic
+    from numba.extending import intrinsic, overload
 except ImportError as _error:
     raise ImportError(
         f"territorial cannot extend numba {numba.__version__} ({_error}); it is tested with numba 0.61 "
@@ -97,6 +98,23 @@ def njit(function: F) -> F:
     return cast(F, compiled)
 
 
+def formula(function: F) -> F:
+    """Return ``function`` for numbers and arrays in Python, and for kernels, which compile it.
+
+    It must be arithmetic that both can do: no branches, ``np.maximum`` for ``max``, ``&`` for ``and``.
+    Numbers of 64 bits wrap in silence, as they do in kernels and arrays.
+    """
+
+    @wraps(function)
+    def plain(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*arguments)
+
+    if JIT_ENABLED:
+        overload(plain, jit_options=_INNER | _OPTIONS, strict=False)(lambda *_: function)
+    return cast(F, plain)
+
+
 def kernel(function: F) -> F:
     """Compile ``function`` for calls from Python: cached on disk, without holding the GIL."""
     compiled: Any = numba.njit(function, nogil=True, **_OPTIONS)
@@ -122,6 +140,15 @@ def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
 def entry_for(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """Return ``entry_of`` for arguments of the types that these have."""
     return entry_of(compiled, *map(numba.typeof, arguments)) if JIT_ENABLED else entry_of(compiled)
+
+
+def quotient(number: Any, divisor: Any) -> Any:
+    """Return number // divisor of whole numbers, or arrays of them, none negative, the divisor not 0.
+
+    Where a division is made for every pair of players: for ``//`` the compiler has to correct what it
+    rounds, as either may be negative, and that takes as long again.
+    """
+    return number // divisor
 
 
 if JIT_ENABLED:
@@ -155,17 +182,15 @@ if JIT_ENABLED:
         return numba.types.int64(numba.types.uint64), generate
 
     @intrinsic
-    def quotient(_context: Any, number: Any, divisor: Any) -> Any:
-        """Return number // divisor of whole numbers that are not negative, the divisor not 0.
-
-        Where a division is made for every pair of players: for ``//`` the compiler has to correct what it
-        rounds, as either may be negative, and that takes as long again.
-        """
-
+    def _unsigned_quotient(_context: Any, number: Any, divisor: Any) -> Any:
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             return builder.udiv(*args)
 
         return numba.types.int64(numba.types.int64, numba.types.int64), generate
+
+    @overload(quotient, jit_options=_INNER | _OPTIONS, strict=False)
+    def _quotient_in_kernels(number: Any, divisor: Any) -> Any:
+        return lambda number, divisor: _unsigned_quotient(number, divisor)
 
 else:
 
@@ -181,10 +206,6 @@ else:
     def highest_bit(word: Any) -> int:
         """Return the index of the highest one in a uint64 that is not zero."""
         return int(word).bit_length() - 1
-
-    def quotient(number: int, divisor: int) -> int:
-        """Return number // divisor of whole numbers that are not negative, the divisor not 0."""
-        return number // divisor
 
 
 ZERO: Any = np.uint64(0)

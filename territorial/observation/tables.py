@@ -12,11 +12,11 @@ from territorial.constants import NEUTRAL
 from territorial.game.board import num_blocks, num_groups, num_strips
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import mark_all
+from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rules import (
     BASIS_POINTS,
     cadence,
     has_pools,
-    need_for,
     opening_rate,
     rank_doubled,
     rate_for_land,
@@ -25,7 +25,7 @@ from territorial.game.rules import (
 from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.jit.alignment import aligned_zeros
-from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit, quotient
+from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, put_at
 from territorial.observation.layout import (
     BORDERS,
@@ -259,7 +259,7 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
         if was_dead(game, p, players):
             continue
         troops = game.troops[p]
-        most = quotient(troops, params.need_divisor)
+        largest = largest_need(troops, params)
         carry = ONE  # holding is always legal
         for word in range(words):
             targets, allowed = at(game.bordering, p * words + word), ZERO
@@ -267,7 +267,7 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
                 pair = p * owners + 64 * word + lowest_bit(targets)
                 need = need_for(at(game.fronts, pair), at(game.pools, pair), params)
                 put_at(needs, pair, np.float32(min(LARGEST_NEED, need / max(1, troops))))
-                allowed |= targets & (~targets + ONE) if need <= most else ZERO
+                allowed |= targets & (~targets + ONE) if is_legal(need, largest) else ZERO
                 targets &= targets - ONE
             write_bytes(masks[p - 1], BYTES_A_WORD * word, allowed << ONE | carry)
             carry = allowed >> TOP_BIT

@@ -17,6 +17,11 @@ def launch_need(config: GameConfig, front_size: int, pool: int) -> int:
     return max(1, first_layer - pool)
 
 
+def largest_need(config: GameConfig, troops: int) -> int:
+    """Return the most that a launch may need: a part of the balance."""
+    return troops // config.need_divisor
+
+
 def wanted_amount(troops: int, fraction: int) -> int:
     """Return the troops that a launch asks for, before it is raised to the need."""
     return fraction * troops // FRACTION_UNIT

@@ -150,7 +150,9 @@ class ReferenceGame:
             return False
         if t == p or not (t == NEUTRAL or (t in self.seats and self.alive[t])):
             return False
-        return bool(self.front(p, t)) and self.need(p, t) <= self.troops[p] // self.config.need_divisor
+        return bool(self.front(p, t)) and self.need(p, t) <= formulas.largest_need(
+            self.config, self.troops[p]
+        )
 
     def need(self, p: int, t: int) -> int:
         """A pool needs enough for a first layer and a little growth."""

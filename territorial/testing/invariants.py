@@ -11,6 +11,7 @@ from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import NUM_GAINS
+from territorial.reference.formulas import largest_need, launch_need
 from territorial.typing import Ints
 
 
@@ -126,8 +127,9 @@ def fronts_are_right(game: VecGame, k: int) -> str:
     wanted = slow_needs(slow, state.pools[k], config)
     if not np.array_equal(needs, wanted):
         return "what launches need is not what fronts and pools give"
-    affordable = wanted <= state.troops[k][:, None] // config.need_divisor
-    return "" if np.array_equal(is_legal, (slow > 0) & affordable) else "legal launches are not those"
+    affordable = np.array([largest_need(config, troops) for troops in state.troops[k].tolist()])
+    slow_legal = (slow > 0) & (wanted <= affordable[:, None])
+    return "" if np.array_equal(is_legal, slow_legal) else "legal launches are not those"
 
 
 INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
@@ -162,9 +164,11 @@ def slow_fronts(owner: npt.ArrayLike, num_players: int) -> Ints:
 
 
 def slow_needs(sizes: Ints, pools: Ints, config: GameConfig) -> Ints:
-    """Return what a launch needs, int64 (P+1, P+1), 0 without a front."""
-    needs = config.layer_cost * sizes + sizes // config.layer_growth_divisor - pools
-    return np.where(sizes > 0, np.maximum(1, needs), 0)
+    """Return what a launch needs by the reference implementation, int64 (P+1, P+1), 0 without a front."""
+    needs = np.zeros_like(sizes)
+    for p, t in np.argwhere(sizes > 0).tolist():
+        needs[p, t] = launch_need(config, int(sizes[p, t]), int(pools[p, t]))
+    return needs
 
 
 def _members(words: npt.NDArray[np.uint64], owners: int) -> npt.NDArray[np.bool_]:

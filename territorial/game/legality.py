@@ -1,0 +1,33 @@
+"""What a launch needs and whether it is legal, for one launch and for arrays of them.
+
+docs/rules.md has the rule under "Actions". Kernels compile these formulas. From Python they take numbers, or
+arrays, which broadcast.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial.config import GameConfig, Params
+from territorial.jit.decorators import formula, quotient
+
+
+@formula
+def need_for(size: Any, pool: Any, params: Params | GameConfig) -> Any:
+    """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
+    layers = params.layer_cost * size + quotient(size, params.layer_growth_divisor)
+    return (size > 0) * np.maximum(1, layers - pool)
+
+
+@formula
+def largest_need(troops: Any, params: Params | GameConfig) -> Any:
+    """Return the most that a launch of a player with ``troops`` at home may need."""
+    return quotient(troops, params.need_divisor)
+
+
+@formula
+def is_legal(need: Any, largest: Any) -> Any:
+    """Return whether a launch that needs ``need`` can be made, where it may need ``largest``."""
+    return (need > 0) & (need <= largest)
