@@ -12,6 +12,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine.checks import checked_board, checked_per_seat, checked_pools
+from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools, Ints
 
@@ -77,7 +78,6 @@ def write_peaks(given: GivenPosition, state: State, k: int) -> None:
 def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Bools]:
     """Return front sizes, launch needs and legality of all pairs of game ``k``; see ``VecGame.fronts``."""
     sizes = view(state, "fronts")[k].copy()
-    layers = config.layer_cost * sizes + sizes // config.layer_growth_divisor
-    needs = np.where(sizes > 0, np.maximum(1, layers - view(state, "pools")[k]), 0)
-    affordable = (view(state, "troops")[k] // config.need_divisor)[:, None]
-    return sizes, needs, (needs > 0) & (needs <= affordable)
+    needs = need_for(sizes, view(state, "pools")[k], config)
+    largest = largest_need(view(state, "troops")[k], config)
+    return sizes, needs, is_legal(needs, largest[:, None])
