@@ -1,23 +1,27 @@
 """Forms of an action, there and back, and masks in every form."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import territorial
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import (
     NO_TARGET,
     ego_owners,
-    flat_mask,
     flatten,
     num_flat_actions,
     num_targets,
     owner_of_target,
-    pair_mask,
-    target_mask,
+    target_of_owner,
     unflatten,
 )
+from territorial.actions.formats import FORMATS
+from territorial.actions.masks import pair_masks, target_masks, write_masks
 from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 
 PLAYERS = (2, 3, 7, 32, 250)
@@ -78,14 +82,32 @@ def test_ego_codes_are_those_of_the_formula():
             assert table[p - 1, (q - p) % num_players + 1] == q
 
 
+@pytest.mark.parametrize("num_players", PLAYERS)
+def test_targets_lead_to_owners_and_back_as_numbers_and_as_arrays(num_players):
+    seats, targets = np.arange(1, num_players + 1), np.arange(1, num_targets(num_players))
+    owners = owner_of_target(targets, seats[:, None], num_players)
+    assert owners.tolist() == ego_owners(num_players).tolist()
+    back = target_of_owner(owners, seats[:, None], num_players)
+    assert (back == targets).all()
+    for p in (1, num_players):
+        one_by_one = [target_of_owner(owner, p, num_players) for owner in owners[p - 1].tolist()]
+        assert one_by_one == targets.tolist()
+
+
+def bits_of(legal):
+    """The engine's mask bits of bool (P, P+1), by owner codes; holding is legal."""
+    bits = np.pad(legal.astype(np.uint8), ((0, 0), (1, 0)), constant_values=1)
+    return np.packbits(bits, axis=1, bitorder="little")[None]
+
+
+def every_seat(num_players):
+    return np.zeros(num_players, np.int64), np.arange(1, num_players + 1)
+
+
 @pytest.mark.parametrize("num_players", [2, 6, 7, 32, 70])
 def test_bits_become_masks_in_ego_order(num_players):
-    rng = np.random.default_rng(num_players)
-    legal = rng.random((num_players, num_players + 1)) < 0.5
-    bits = np.zeros((num_players, num_players + 2), np.uint8)
-    bits[:, 0], bits[:, 1:] = 1, legal
-    packed = np.packbits(bits, axis=1, bitorder="little")
-    targets = target_mask(packed, ego_owners(num_players))
+    legal = np.random.default_rng(num_players).random((num_players, num_players + 1)) < 0.5
+    targets = target_masks(bits_of(legal), *every_seat(num_players))
     assert (targets.shape, targets.dtype) == ((num_players, num_players + 2), np.int8)
     for p in range(1, num_players + 1):
         assert targets[p - 1, 0] == 1
@@ -93,21 +115,44 @@ def test_bits_become_masks_in_ego_order(num_players):
             assert targets[p - 1, what] == legal[p - 1, owner_of_target(what, p, num_players)]
 
 
+def test_masks_are_of_bits_seats_and_games_in_any_order_in_memory():
+    rng = np.random.default_rng(1)
+    bits = np.concatenate([bits_of(rng.random((9, 10)) < 0.5) for _ in range(4)])
+    games, seats = np.nonzero(rng.random((4, 9)) < 0.5)  # views of one array
+    of_games = np.stack([target_masks(bits[k : k + 1], *every_seat(9)) for k in range(4)])
+    wanted = of_games[games, seats]
+    assert np.array_equal(target_masks(bits, games, seats + 1), wanted)
+    assert np.array_equal(target_masks(np.asfortranarray(bits), games.astype(np.int32), seats + 1), wanted)
+
+
+@pytest.mark.parametrize("num_players", [2, 5, 61, 62, 63, 250])
+def test_bits_that_are_nobodys_change_nothing(num_players):
+    """Also not the memory behind the masks: decoders are given arrays that no engine wrote."""
+    bits = bits_of(np.random.default_rng(3).random((num_players, num_players + 1)) < 0.5)
+    spare = np.arange(8 * bits.shape[2]) >= num_players + 2
+    full = bits | np.packbits(spare, bitorder="little")
+    games, seats = every_seat(num_players)
+    room = np.full((num_players + 1, num_players + 2), 7, np.int8)
+    write_masks(full, games, seats, 1, room[:-1])
+    assert np.array_equal(room[:-1], target_masks(bits, games, seats))
+    assert (room[-1] == 7).all()
+
+
 def test_the_mask_of_pairs_is_both_parts_end_to_end():
-    targets = np.array([[1, 0, 0, 1], [1, 1, 0, 0]], np.int8)
-    mask = pair_mask(targets)
-    assert (mask.shape, mask.dtype) == ((2, 2 + 12), np.int8)
-    assert np.array_equal(mask[:, :4], targets)
-    assert mask[:, 4:].all()
-    assert pair_mask(np.zeros((32, 34), np.int8)).shape == (32, 44)
+    bits = bits_of(np.random.default_rng(2).random((5, 6)) < 0.5)
+    mask = pair_masks(bits, *every_seat(5))
+    assert (mask.shape, mask.dtype) == ((5, 5 + 12), np.int8)
+    assert np.array_equal(mask[:, :7], target_masks(bits, *every_seat(5)))
+    assert mask[:, 7:].all()
+    assert np.array_equal(FORMATS["multi_discrete"](5).masks(bits, *every_seat(5)), mask)
 
 
 def test_the_mask_of_numbers_repeats_each_target_for_each_fraction():
-    num_players = 5
-    targets = (np.random.default_rng(0).random((num_players, num_players + 2)) < 0.5).astype(np.int8)
-    mask = flat_mask(targets)
-    assert (mask.shape, mask.dtype) == ((num_players, num_flat_actions(num_players)), np.int8)
-    for number, (what, _) in enumerate(unflatten(np.arange(num_flat_actions(num_players))).tolist()):
+    bits = bits_of(np.random.default_rng(0).random((5, 6)) < 0.5)
+    targets = target_masks(bits, *every_seat(5))
+    mask = FORMATS["discrete"](5).masks(bits, *every_seat(5))
+    assert (mask.shape, mask.dtype) == ((5, num_flat_actions(5)), np.int8)
+    for number, (what, _) in enumerate(unflatten(np.arange(num_flat_actions(5))).tolist()):
         assert np.array_equal(mask[:, number], targets[:, what])
 
 
@@ -115,9 +160,8 @@ def test_masks_of_a_game_allow_exactly_what_the_game_does():
     config = GameConfig(height=20, width=20, num_players=4, map="open")
     game = VecGame(config, 1, seed=3)
     game.reset()
-    ego = ego_owners(4)
     for step in range(12):
-        masks = target_mask(game.observations.masks[0], ego)
+        masks = target_masks(game.observations.masks, *every_seat(4))
         before = game.save(0)
         for p in range(1, 5):
             for what in range(1, 6):
@@ -129,6 +173,27 @@ def test_masks_of_a_game_allow_exactly_what_the_game_does():
                 assert game.state.illegal[0, p] - counted == 1 - masks[p - 1, what]
         game.restore(0, before)
         game.step([[(1 + step % 3, 6)] * 4])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "homes"),
+    [
+        (
+            r"% (self\.)?(num_)?players\b",
+            {"actions/encoding.py", "evaluation/schedule.py", "nets/encode_once.py"},
+        ),
+        (r"unpackbits\(\s*masks", set()),
+    ],
+)
+def test_the_order_of_seats_is_computed_in_one_module(pattern, homes):
+    """The schedule deals seats; the encode-once network counts in tensors, within what PyTorch compiles."""
+    package = Path(territorial.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(pattern, path.read_text()) and "reference" not in path.parts
+    }
+    assert found == homes
 
 
 def test_the_fractions_rise_from_a_64th_to_everything():

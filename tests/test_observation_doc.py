@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import territorial
-from territorial.actions.encoding import ego_owners, owner_of_target, target_mask
+from territorial.actions.encoding import ego_owners, owner_of_target
+from territorial.actions.masks import target_masks
 from territorial.constants import BLOCKED
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout
 from territorial.reference import pack_delta, pack_planes, pack_terrain
@@ -120,7 +121,7 @@ def test_the_mask_of_the_page_is_that_of_actions(given):
     players, random = given
     size = -(-(players + 2) // 8)
     masks = np.array([[random.randrange(256) for _ in range(size)] for _ in range(players)], np.uint8)
-    expected = target_mask(masks, ego_owners(players))
+    expected = target_masks(masks[None], np.zeros(players, np.int64), np.arange(1, players + 1))
     is_legal = function("is_legal")
     for seat in {1, players, random.randint(1, players)}:
         mask = masks[seat - 1].tobytes()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import ego_owners
 from territorial.constants import NEUTRAL
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.reference import ReferenceGame
@@ -85,8 +86,7 @@ class NaiveEnv:
 
     def planes(self, p: int) -> npt.NDArray[np.int8]:
         """Return the one-hot stack of seat ``p``, oldest frame first: neutral, itself, then the others."""
-        players = len(self.game.seats)
-        order = [NEUTRAL] + [(p - 1 + i) % players + 1 for i in range(players)]
+        order = ego_owners(len(self.game.seats))[p - 1].tolist()
         return np.stack([board == code for board in self.boards for code in order]).astype(np.int8)
 
     def mask(self, p: int) -> npt.NDArray[np.int8]:

@@ -26,7 +26,7 @@ import numpy as np
 
 import territorial
 from benchmarks import goals, harness
-from territorial.actions.encoding import unflatten
+from territorial.actions.encoding import ego_owners, unflatten
 
 NUM_GAMES = 64
 LIMITED = ("zero_copy, multi_discrete", "zero_copy, discrete")
@@ -164,10 +164,8 @@ class NaiveOneHot:
         return self.look(), *(dict(enumerate(array[0].tolist())) for array in (rewards, terminated))
 
     def look(self) -> dict[str, Any]:
-        players = self.config.num_players
         seen = {}
-        for p in range(1, players + 1):
-            order = [0, *((p - 1 + i) % players + 1 for i in range(players))]
+        for p, order in enumerate(ego_owners(self.config.num_players).tolist(), 1):
             planes = [board == owner for board in self.boards for owner in order]
             seen[f"player_{p - 1}"] = {"observation": np.array(planes, np.int8)}
         return seen

@@ -72,8 +72,7 @@ def play(folder: str, count: int, end: Any) -> None:
     """Open ``count`` snapshots, let each act, say so, and wait."""
     import torch
 
-    from territorial.actions.encoding import pair_mask
-    from territorial.decode.numpy import Decoder
+    from territorial.actions.masks import pair_masks
     from territorial.nets.features import FeatureTrunk
     from territorial.nets.frozen import FrozenPolicies
 
@@ -84,7 +83,7 @@ def play(folder: str, count: int, end: Any) -> None:
     frozen = FrozenPolicies(SnapshotStore(folder), layout, CONFIG, {"features": FeatureTrunk})
     # The digests of all that data would only cost time here.
     frozen._verified |= {f"s-{i:04d}" for i in range(count)}
-    mask = pair_mask(Decoder(layout).action_mask(seen.masks, [1], np.zeros(1, np.int64)))
+    mask = pair_masks(seen.masks, np.zeros(1, np.int64), np.ones(1, np.int64))
     rows = {
         "observations": seen.planes,
         "players": seen.players,

@@ -14,9 +14,8 @@ from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_nam
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, observation_space
-from territorial.actions.encoding import pair_mask
+from territorial.actions.masks import pair_masks
 from territorial.bots import PythonBot
-from territorial.decode.numpy import Decoder
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player
@@ -90,7 +89,6 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             max_cycles=options.max_steps,
             frames=options.frames,
         )
-        self._decoder = Decoder(self.game.layout)
         self.league = options.table
         self._roles = roles_by_seat(self.league)
         self._seats = seats_of_agents(self._roles)
@@ -199,7 +197,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             "globals": seen.globals[0].copy(),
         }
         seats = [self._seats[agent] for agent in self.agents]
-        masks = pair_mask(self._decoder.action_mask(seen.masks, seats, np.zeros(len(seats), np.int64)))
+        masks = pair_masks(seen.masks, np.zeros(len(seats), np.int64), np.array(seats, np.int64))
         shown: dict[str, Observation] = {}
         for agent, seat, mask in zip(self.agents, seats, masks, strict=True):
             shown[agent] = {**shared, "seat": np.array([seat], np.int32), "action_mask": mask}

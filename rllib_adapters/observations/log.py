@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rllib_adapters.envs.spaces import SHARED
-from rllib_adapters.observations.masked_actions import Legal
+from territorial.actions.masks import pair_masks
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
 from territorial.observation.layout import NEW_GAME, ObsLayout
@@ -43,7 +43,6 @@ class ObservationLog:
         self._tables = TableStore(num_games, sum(self._sizes))
         self._masks: list[npt.NDArray[np.uint8]] = []
         self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read
-        self._legal = Legal(layout.num_players)
         self._known: dict[tuple[int, int], Frames] = {}
         self._is_changed = np.zeros(num_games, np.bool_)
         self._num_odd = np.zeros(num_games, np.int64)
@@ -137,7 +136,7 @@ class ObservationLog:
             self._joined_masks = np.concatenate(self._masks)
         bits = self._joined_masks
         places = (moments - self.first) * self.num_games + games
-        return self._legal(bits, seats, places)
+        return pair_masks(bits, places, seats)
 
     def observations(self, game: int, moments: Ints, seat: int) -> list[Frames]:
         """Return what a seat, 1..P, sees of a game at moments (n,), one dict each.

@@ -1,4 +1,4 @@
-"""What may be done, and actions drawn of it for modules that say how their logits are to be read."""
+"""Actions drawn of what may be done, for modules that say how their logits are to be read."""
 
 from __future__ import annotations
 
@@ -8,25 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.constants import NUM_FRACTIONS
-from territorial.decode.tables import mask_bits
-from territorial.nets.choice_kernels import draw_choices, write_legal
-from territorial.typing import Ints
-
-
-class Legal:
-    """What seats of games with P players may do, as the key ``action_mask`` of observations has it."""
-
-    def __init__(self, num_players: int) -> None:
-        self._bits = mask_bits(num_players)
-
-    def __call__(self, masks: npt.NDArray[np.uint8], seats: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """Return int8 (N, P + 12) of ``masks``, (E, P, ...), of the engine; ``seats``: (N,), 1..P."""
-        legal = np.empty((len(seats), self._bits.shape[1] + NUM_FRACTIONS), np.int8)
-        bits = masks.view()
-        bits.flags.writeable = False  # all alike, so that there is one version of the kernel
-        write_legal(bits, self._bits, seats, games, legal)
-        return legal
+from territorial.nets.choice_kernels import draw_choices
 
 
 def draw(

@@ -41,6 +41,7 @@ from rllib_adapters.observations.log import ObservationLog
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.actions.encoding import num_targets
+from territorial.actions.masks import pair_masks
 from territorial.constants import NUM_FRACTIONS
 from territorial.typing import Bools
 
@@ -94,7 +95,6 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
         self.num_envs = self.env.num_envs
         ray_private.set_needs_reset(self, True)
-        self._legal = masked_actions.Legal(self.env.options.config.num_players)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
@@ -228,7 +228,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         games, i = np.nonzero(seats)
         rows = {
             "seat": (i + 1).astype(np.int32)[:, None],
-            "action_mask": self._legal(masks, i + 1, games),
+            "action_mask": pair_masks(masks, games, i + 1),
             FRAME: games[:, None],
         }
         return {name: torch.from_numpy(part).to(ray_private.device_of(self)) for name, part in rows.items()}

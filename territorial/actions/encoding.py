@@ -20,7 +20,7 @@ from territorial.constants import (
     TARGET_NEUTRAL,
     TARGET_SELF,
 )
-from territorial.jit.decorators import njit
+from territorial.jit.decorators import formula
 
 WHAT, HOW_MUCH = range(2)
 """The columns of actions: the two parts of a choice."""
@@ -39,21 +39,31 @@ def num_flat_actions(num_players: int) -> int:
     return NUM_FRACTIONS * (num_players + 1) + 1
 
 
-@njit
-def owner_of_target(what: int, p: int, num_players: int) -> int:
+@formula
+def owner_of_target(what: Any, p: Any, num_players: int) -> Any:
     """Return the owner code that the first part of player ``p``'s action names, or NO_TARGET."""
-    if what == HOLD:
-        return NO_TARGET
-    if what == TARGET_NEUTRAL:
-        return NEUTRAL
-    return (p - 1 + what - TARGET_SELF) % num_players + 1
+    seat = (p - 1 + what - TARGET_SELF) % num_players + 1
+    nobody = what - TARGET_NEUTRAL + NEUTRAL  # neutral land, and for holding what is one less: NO_TARGET
+    return (what >= TARGET_SELF) * seat + (what < TARGET_SELF) * nobody
+
+
+@formula
+def target_of_owner(owner: Any, p: Any, num_players: int) -> Any:
+    """Return the first part of player ``p``'s action that names an owner code."""
+    steps = owner - p + num_players * (owner < p)  # round the seats, from p on
+    return TARGET_NEUTRAL + (owner != NEUTRAL) * (TARGET_SELF - TARGET_NEUTRAL + steps)
 
 
 def ego_owners(num_players: int) -> npt.NDArray[np.int64]:
     """Return int64 (P, P+1): row p - 1 lists the owner codes in the ego order of player p, neutral first."""
-    seats = np.arange(num_players)
-    others = (seats[:, None] + seats[None, :]) % num_players + 1
-    return np.concatenate([np.full((num_players, 1), NEUTRAL), others], axis=1)
+    return action_owners(num_players)[:, 1:]
+
+
+def action_owners(num_players: int) -> npt.NDArray[np.int64]:
+    """Return int64 (P, P+2): the owner code that each first part of an action of each seat names."""
+    seats = np.arange(1, num_players + 1)[:, None]
+    owners: npt.NDArray[np.int64] = owner_of_target(np.arange(num_targets(num_players)), seats, num_players)
+    return owners
 
 
 def unflatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
@@ -70,27 +80,3 @@ def flatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     pairs = np.asarray(actions, np.int64)
     what, how_much = pairs[..., WHAT], pairs[..., HOW_MUCH]
     return np.where(what == HOLD, 0, 1 + NUM_FRACTIONS * (what - 1) + how_much)
-
-
-def target_mask(masks: npt.NDArray[np.uint8], ego: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
-    """Return int8 (P, P+2): 1 where the first part of an action is legal, in ego order.
-
-    ``masks``: uint8 (P, ceil((P+2)/8)), the engine's mask bits: bit 0 holds, bit t + 1 is owner code t.
-    ``ego``: the table of ``ego_owners``.
-    """
-    num_players = len(ego)
-    bits = np.unpackbits(masks, axis=1, count=num_players + 2, bitorder="little")
-    order = np.concatenate([np.zeros((num_players, 1), np.int64), ego + 1], axis=1)
-    return np.take_along_axis(bits, order, axis=1).view(np.int8)
-
-
-def flat_mask(targets: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """Return int8 (P, 10 * (P+1) + 1), the mask of one-number actions, from that of the first parts."""
-    launches = np.repeat(targets[:, 1:], NUM_FRACTIONS, axis=1)
-    return np.concatenate([targets[:, :1], launches], axis=1)
-
-
-def pair_mask(targets: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """Return int8 (P, P+12): the masks of both parts end to end; every fraction is always legal."""
-    fractions = np.ones((len(targets), NUM_FRACTIONS), np.int8)
-    return np.concatenate([targets, fractions], axis=1)

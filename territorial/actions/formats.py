@@ -11,13 +11,12 @@ from gymnasium import spaces
 
 from territorial._moved import renamed
 from territorial.actions.encoding import num_flat_actions, num_targets, unflatten
-from territorial.actions.masks import update_masks, write_masks
-from territorial.config.validation import index_of
+from territorial.actions.masks import Masks, masks_of, update_masks
+from territorial.config.validation import holds_whole_numbers, index_of
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.unpickling import WritableArrays
 from territorial.typing import Ints
 
-Masks = npt.NDArray[np.int8]
 PLAIN = frozenset({int, np.int64, np.int32})
 """Types of whole numbers that need no closer look."""
 
@@ -51,9 +50,7 @@ class ActionFormat(ABC):
 
     def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
         """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
-        masks = np.empty((len(seats), self.width), np.int8)
-        write_masks(bits, games, seats, self.copies, masks)
-        return masks
+        return masks_of(bits, games, seats, self.width, self.copies)
 
     def for_sampling(self, mask: Masks) -> Any:
         """Return the mask of one agent as ``space.sample`` takes it."""
@@ -153,7 +150,7 @@ class MultiDiscreteFormat(ActionFormat):
             parts = np.asarray(action)
         except ValueError:
             return None
-        if parts.shape != (2,) or parts.dtype.kind not in "iu":
+        if parts.shape != (2,) or not holds_whole_numbers(parts):
             return None
         if not ((parts >= 0) & (parts < self._sizes)).all():
             return None

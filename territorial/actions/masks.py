@@ -5,11 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from territorial.constants import NEUTRAL, TARGET_NEUTRAL, TARGET_SELF
+from territorial.actions.encoding import num_targets, target_of_owner
+from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
+from territorial.typing import Ints
 
 BYTES_A_WORD = 8
+Masks = npt.NDArray[np.int8]
+
+
+def target_masks(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+    """Return new int8 (N, P+2): where the first part of an action of ``seats`` of ``games`` is legal."""
+    return masks_of(bits, games, seats, num_targets(bits.shape[1]))
+
+
+def pair_masks(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+    """Return new int8 (N, P+12): the masks of both parts of actions end to end."""
+    return masks_of(bits, games, seats, num_targets(bits.shape[1]) + NUM_FRACTIONS)
+
+
+def masks_of(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, width: int, copies: int = 1) -> Masks:
+    """Return new int8 (N, width): what ``write_masks`` writes, of arrays in any order in memory."""
+    masks = np.empty((len(seats), width), np.int8)
+    packed = np.ascontiguousarray(bits).view()
+    packed.flags.writeable = False  # all alike, whether the engine's or new, so that one kernel is compiled
+    places, owners = (np.ascontiguousarray(numbers, np.int64) for numbers in (games, seats))
+    write_masks(packed, places, owners, copies, masks)
+    return masks
 
 
 @kernel
@@ -65,7 +89,7 @@ def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> 
     mask[0] = legal[0] & 1
     for first in range(0, len(legal), BYTES_A_WORD):
         # From one to the next: a test of every bit would be guessed wrong at each that is set.
-        word = word_at(legal, first)
+        word = word_at(legal, first, num_players)
         word &= ~ONE if first == 0 else ~ZERO
         while word != ZERO:
             allow(mask, 8 * first + lowest_bit(word) - 1, p, num_players, copies, 1)
@@ -76,8 +100,8 @@ def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> 
 def update_mask(legal: Any, shown: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
     """Change the mask of player ``p`` where ``legal`` is not as ``shown``."""
     for first in range(0, len(legal), BYTES_A_WORD):
-        word = word_at(legal, first)
-        changed = word ^ word_at(shown, first)
+        word = word_at(legal, first, num_players)
+        changed = word ^ word_at(shown, first, num_players)
         if first == 0:
             mask[0] = legal[0] & 1
             changed &= ~ONE
@@ -89,18 +113,18 @@ def update_mask(legal: Any, shown: Any, p: int, num_players: int, copies: int, m
 
 
 @njit
-def word_at(legal: Any, first: int) -> Any:
-    """Return the bytes from ``first`` on, at most eight, as one word, the first byte lowest."""
+def word_at(legal: Any, first: int, num_players: int) -> Any:
+    """Return the bits of targets from byte ``first`` on, at most eight bytes of them, as one word."""
     word = ZERO
     for byte in range(first, min(len(legal), first + BYTES_A_WORD)):
         word |= np.uint64(legal[byte]) << np.uint64(8 * (byte - first))
-    return word
+    beyond = 8 * (first + BYTES_A_WORD) - (num_players + 2)
+    return word & (~ZERO >> np.uint64(max(0, beyond)))
 
 
 @njit
 def allow(mask: Any, owner: int, p: int, num_players: int, copies: int, value: Any) -> None:
     """Write ``value`` into the columns of player ``p``'s launches against ``owner``."""
-    ego = owner - p + (num_players if owner < p else 0)
-    start = 1 + copies * (0 if owner == NEUTRAL else TARGET_SELF + ego - TARGET_NEUTRAL)
+    start = 1 + copies * (target_of_owner(owner, p, num_players) - TARGET_NEUTRAL)
     for column in range(start, start + copies):
         mask[column] = value

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.constants import NEUTRAL
+from territorial.actions.encoding import target_of_owner
+from territorial.constants import NEUTRAL, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
 from territorial.observation.layout import ObsLayout
 
@@ -130,7 +131,7 @@ def write_onehot(packed: Any, which: Any, seats: Any, boards: Boards, one: Any, 
                 for f in range(frames):
                     first = (frames - 1 - f) * (num_players + 1)
                     for owner in range(num_players + 1):
-                        ego = (owner - seats[n]) % num_players + 1 if owner != NEUTRAL else NEUTRAL
+                        ego = target_of_owner(owner, seats[n], num_players) - TARGET_NEUTRAL
                         set_ones(boards, f, owner, one, zero, out[n, first + ego])
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import action_owners
+from territorial.actions.masks import target_masks
 from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
@@ -186,14 +188,7 @@ class NumpyDecoder:
         """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
         self._check("masks", masks)
         entries = self._entries(len(masks), seats, games)
-        bits = np.unpackbits(
-            masks[entries.games, entries.seats - 1],
-            axis=1,
-            count=self.layout.num_players + 2,
-            bitorder="little",
-        )
-        order = tables.mask_bits(self.layout.num_players)[entries.seats - 1]
-        return np.take_along_axis(bits, order, axis=1).view(np.int8)
+        return target_masks(masks, entries.games, entries.seats)
 
     def action_owners(self, what: npt.ArrayLike, seats: npt.ArrayLike) -> Ints:
         """Return int64 (N,): the owner codes that first parts of actions name, -1 for holding.
@@ -202,7 +197,7 @@ class NumpyDecoder:
         """
         last = self.layout.num_players + 1
         chosen = _numbers("what", what, 0, last)
-        owners = tables.action_owners(self.layout.num_players)
+        owners = action_owners(self.layout.num_players)
         return owners[_numbers("seats", seats, 1, last - 1, len(chosen)) - 1, chosen]
 
     @cached_property

@@ -7,14 +7,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import NO_TARGET, ego_owners
+from territorial.actions.encoding import action_owners
 from territorial.decode.kernels import TOP_LEVEL
-
-
-def action_owners(num_players: int) -> npt.NDArray[np.int64]:
-    """Return int64 (P, P+2): the owner code that each first part of an action of each seat names."""
-    holds = np.full((num_players, 1), NO_TARGET)
-    return np.concatenate([holds, ego_owners(num_players)], axis=1)
 
 
 def mask_bits(num_players: int) -> npt.NDArray[np.int64]:

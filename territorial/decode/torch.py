@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from territorial.actions.encoding import action_owners
+from territorial.actions.masks import target_masks
 from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.feature_kernels import read_only, write_features
@@ -287,6 +289,9 @@ class TorchDecoder:
         """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
         self._check("masks", masks)
         entries = self._entries(masks, seats, games)
+        if self._uses_kernels(masks):
+            own = target_masks(masks.numpy(), entries.games.numpy(), entries.seats.numpy())
+            return torch.from_numpy(own)
         bits = self._table("mask_bits", masks.device)[entries.seats - 1]
         packed = masks[entries.games, entries.seats - 1].gather(1, bits >> 3)
         return (packed >> (bits & 7) & 1).to(torch.int8)
@@ -422,7 +427,7 @@ def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str,
     """Yield the names and the contents of the tables that the decoder looks things up in."""
     yield "values", tables.level_values()
     yield "mask_bits", tables.mask_bits(layout.num_players)
-    yield "action_owners", tables.action_owners(layout.num_players)
+    yield "action_owners", action_owners(layout.num_players)
     if config is not None:
         features = FeatureDecoder(config)
         yield "thresholds", tables.density_thresholds(config.hard_cap)

@@ -78,23 +78,3 @@ def write_masked(raw: Any, legal: Any, raised: Any, num_targets: int, masked: fl
             out[n, i] = raw[n, i] if legal[n, i] > 0 else masked
         if legal[n, 0] > 0:
             out[n, 0] = raw[n, 0] + raised[launches]
-
-
-@kernel
-def write_legal(masks: Any, bits: Any, seats: Any, games: Any, out: Any) -> None:
-    """Write what is legal for every entry: the parts of its mask that are in the bits; the rest is always 1.
-
-    Args:
-        masks: uint8 (E, P, bytes), the engine's bits.
-        bits: int64 (P, K), which of them is which entry of a mask in ego order.
-        seats: int64 (n,), 1..P.
-        games: int64 (n,), 0..E-1.
-        out: int8 (n, K or more), written.
-
-    """
-    for n in range(len(seats)):
-        packed, order = masks[games[n], seats[n] - 1], bits[seats[n] - 1]
-        for i in range(len(order)):
-            out[n, i] = (packed[order[i] >> 3] >> (order[i] & 7)) & 1
-        for i in range(len(order), out.shape[1]):
-            out[n, i] = 1

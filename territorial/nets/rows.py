@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from territorial.actions.encoding import pair_mask
+from territorial.actions.masks import pair_masks
 from territorial.decode.numpy import Decoder
 from territorial.observation.tables import Observations
 
@@ -28,7 +28,7 @@ def rows_of(
         "borders": seen.borders[played],
         "globals": seen.globals[played],
         "seat": seats.astype(np.int32)[:, None],
-        "action_mask": pair_mask(decoder.action_mask(seen.masks, seats, games)),
+        "action_mask": pair_masks(seen.masks, games, seats),
         "frame": frame[:, None],
     }
     return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in columns.items()}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT
+from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
 from territorial.testing.stacks import Stack, Step, draw, mask_of, stack_of
 
@@ -48,16 +48,11 @@ def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) 
         for p in np.flatnonzero(rng.random(seats) < share) + 1:
             targets = np.flatnonzero(legal[p])
             if len(targets) and rng.random() < 0.8:
-                actions[k, p - 1, WHAT] = what_of_owner(int(rng.choice(targets)), int(p), seats)
+                actions[k, p - 1, WHAT] = target_of_owner(int(rng.choice(targets)), int(p), seats)
             else:
                 actions[k, p - 1, WHAT] = rng.integers(seats + 2)
             actions[k, p - 1, HOW_MUCH] = rng.integers(10)
     return actions
-
-
-def what_of_owner(owner: int, p: int, num_players: int) -> int:
-    """Return the first part of player ``p``'s action that names an owner code."""
-    return 1 if owner == 0 else (owner - p) % num_players + 2
 
 
 # ---- environments ----------------------------------------------------------------------------------

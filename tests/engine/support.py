@@ -16,10 +16,10 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
 from territorial.game.state import FIELDS
-from territorial.testing.episodes import random_actions, what_of_owner
+from territorial.testing.episodes import random_actions
 from territorial.testing.invariants import slow_fronts, slow_needs
 
-__all__ = ["random_actions", "slow_fronts", "slow_needs", "what_of_owner"]  # counted and drawn there
+__all__ = ["random_actions", "slow_fronts", "slow_needs"]  # counted and drawn there
 
 ROOT = Path(__file__).resolve().parents[2]
 SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

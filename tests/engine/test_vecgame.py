@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, SavedGame, VecGame
-from territorial.actions.encoding import owner_of_target
+from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.engine.vec_game import seed_of_episode
 from territorial.reference import H
@@ -20,7 +20,6 @@ from tests.engine.support import (
     rows_of,
     same_observations,
     seat_values,
-    what_of_owner,
 )
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
@@ -114,7 +113,7 @@ def test_actions_name_targets_in_ego_order():
             is_legal = what > 0 and legal[p, target]
             assert opened == ([p] if is_legal else [])
             assert game.state.illegal[0, p] == (what > 0 and not is_legal)
-            assert not is_legal or what == what_of_owner(target, p, 4)
+            assert not is_legal or what == target_of_owner(target, p, 4)
 
 
 @pytest.mark.parametrize("how_much", range(10))

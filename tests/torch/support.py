@@ -4,9 +4,8 @@ import numpy as np
 import torch
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import pair_mask
+from territorial.actions.masks import pair_masks
 from territorial.decode import feature_names
-from territorial.decode.numpy import Decoder
 
 SMALL = GameConfig(height=32, width=40, num_players=5)
 
@@ -35,7 +34,7 @@ def seen_by(config, seats, frames=4, steps=20):
     for _ in range(steps):
         game.step()
     obs, zeros = game.observations, np.zeros(len(seats), np.int64)
-    mask = pair_mask(Decoder(game.layout).action_mask(obs.masks, seats, zeros))
+    mask = pair_masks(obs.masks, zeros, np.array(seats))
     shared = {
         "observations": obs.planes,
         "players": obs.players,

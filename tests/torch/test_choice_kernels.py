@@ -6,13 +6,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
 from territorial import GameConfig, VecGame  # noqa: E402 - only where torch is there
-from territorial.actions.encoding import pair_mask  # noqa: E402
-from territorial.decode.numpy import Decoder  # noqa: E402
-from territorial.decode.tables import mask_bits  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.choice_kernels import draw_choices, write_legal  # noqa: E402
+from territorial.nets.choice_kernels import draw_choices  # noqa: E402
 from territorial.nets.features import FeatureTrunk  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
 
 HEADS = np.array([5, 3])
 MASKED = -1e9
@@ -73,14 +69,3 @@ def test_masked_logits_are_the_same_with_gradients_and_without():
     assert torch.equal(found, wanted.detach())
     assert (found == MASKED).any()
     assert wanted.requires_grad
-
-
-@pytest.mark.parametrize("players", [2, 6, 32])
-def test_legal_is_what_the_decoder_says(players):
-    layout = ObsLayout(height=16, width=16, num_players=players, frames=1)
-    rng = np.random.default_rng(3)
-    masks = rng.integers(0, 256, (4, *layout.shape("masks")), np.uint8)
-    seats, games = rng.integers(1, players + 1, 50), rng.integers(0, 4, 50)
-    legal = np.empty((50, players + 12), np.int8)
-    write_legal(masks, mask_bits(players), seats, games, legal)
-    np.testing.assert_array_equal(legal, pair_mask(Decoder(layout).action_mask(masks, seats, games)))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from territorial import VecGame, cli, match
-from territorial.actions.encoding import pair_mask
+from territorial.actions.masks import pair_masks
 from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
-from territorial.decode.numpy import Decoder
 from territorial.evaluation.contests import MAPS
 from territorial.evaluation.play import play_games
 from territorial.evaluation.players import Entrants
@@ -104,7 +103,7 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
         "globals": seen.globals[:1],
         "seat": seats[:, None],
         "frame": np.zeros((2, 1), np.int64),
-        "action_mask": pair_mask(Decoder(LAYOUT).action_mask(seen.masks, seats, np.zeros(2, int))),
+        "action_mask": pair_masks(seen.masks, np.zeros(2, int), seats),
     }
     rows = {name: torch.from_numpy(part.copy()) for name, part in rows.items()}
     tick, seed = int(game.state.tick[0]), game.state.seed[0]
