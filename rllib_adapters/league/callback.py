@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.outcomes import outcomes_of
-from rllib_adapters.league.control import set_league, weights_of
+from rllib_adapters.league.control import freeze, set_league, set_weights
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 
@@ -154,21 +151,5 @@ class LeagueKeeper:
         return frozen.name
 
     def _keep(self, algorithm: Algorithm, learner: str, name: str) -> None:
-        spec = algorithm.config.rl_module_spec.rl_module_specs[learner]
         about = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
-        manifest = spec.module_class.manifest(spec.model_config, **about)
-        self.store.add(name, weights_of(algorithm, learner), manifest)
-
-
-def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:
-    """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
-    weights = {f"policy.{key}": np.array(array) for key, array in store.load(name).items()}
-    algorithm.learner_group.set_weights({module: weights})
-    # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
-    shared = ray.put(weights)
-    algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
-
-
-def _take_weights(runner: Any, module: str, shared: Any) -> None:
-    if runner.module is not None:
-        runner.module[module].set_state(ray.get(shared))
+        freeze(algorithm, self.store, name, module=learner, **about)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
@@ -14,6 +15,9 @@ from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.modules.frozen_pool import store_of
 from territorial.league import LeagueTable, SnapshotStore
+
+NETWORK = "policy."
+"""Begins the names of a network's weights within its module; snapshots have the rest of the names."""
 
 
 def freeze(
@@ -44,7 +48,16 @@ def freeze(
 def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
     """Return the weights of the network of a module that learns, by the names that snapshots have."""
     weights = algorithm.learner_group.get_weights([module])[module]
-    return {key.removeprefix("policy."): array for key, array in weights.items() if key.startswith("policy.")}
+    return {key.removeprefix(NETWORK): array for key, array in weights.items() if key.startswith(NETWORK)}
+
+
+def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:
+    """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
+    weights = {f"{NETWORK}{key}": np.array(array) for key, array in store.load(name).items()}
+    algorithm.learner_group.set_weights({module: weights})
+    # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
+    shared = ray.put(weights)
+    algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
 
 
 def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
@@ -75,6 +88,11 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
 def league_of(algorithm: Algorithm) -> LeagueTable:
     """Return the table that draws the players of the algorithm's games."""
     return EnvConfig.from_config(algorithm.config.env_config).table
+
+
+def _take_weights(runner: Any, module: str, shared: Any) -> None:
+    if runner.module is not None:
+        runner.module[module].set_state(ray.get(shared))
 
 
 def _hand_over(runner: Any, league: LeagueTable) -> None:

@@ -24,9 +24,8 @@ from rllib_adapters.league.callback import (  # noqa: E402
     add_callback,
     keeper_of,
     league_in,
-    set_weights,
 )
-from rllib_adapters.league.control import league_of, set_league, weights_of  # noqa: E402
+from rllib_adapters.league.control import league_of, set_league, set_weights, weights_of  # noqa: E402
 from territorial.league import (  # noqa: E402
     Gate,
     Group,
