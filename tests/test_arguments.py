@@ -1,20 +1,26 @@
 """Arguments: whole numbers of a range, True and False, numbers in arrays of size 1, names that are known."""
 
+import re
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import territorial
 from territorial.config.validation import (
     check_keywords,
     checked_list,
     finite_number,
     hint,
+    holds_whole_numbers,
     index_of,
+    is_whole_number,
     shown,
     suggests_keywords,
     true_or_false,
     whole_number,
+    whole_number_in,
 )
 
 
@@ -41,6 +47,55 @@ def test_without_an_upper_end_any_number_will_do():
     assert whole_number("size", 10**30, 0) == 10**30
     with pytest.raises(ValueError, match="size is -1; it must be a whole number of at least 0"):
         whole_number("size", -1, 0)
+
+
+@pytest.mark.parametrize("value", [3, 7, np.int8(5), 2, 8, 4.0, "4", None, True, np.True_, [4], 10**30])
+def test_whether_a_value_is_a_whole_number_is_whether_it_is_taken(value):
+    try:
+        is_taken = bool(whole_number("size", value, 3, 7) == value)
+    except (TypeError, ValueError):
+        is_taken = False
+    assert is_whole_number(value, 3, 7) is is_taken
+
+
+@pytest.mark.parametrize("text", ["3", "7", " 5 ", "0_5", "007"])
+def test_a_text_of_digits_is_a_whole_number(text):
+    assert whole_number_in(text, 3, 7) == int(text)
+
+
+NO_NUMBERS = ["", "-5", "+5", "5.0", "_5", "5__0", "5 0", "five", "\u0665", "\u00b2", "9" * 5000]
+
+
+@pytest.mark.parametrize("text", ["2", "8", *NO_NUMBERS], ids=lambda text: ascii(text[:9]))
+def test_other_texts_are_none_from_3_to_7(text):
+    assert whole_number_in(text, 3, 7) is None
+
+
+def test_arrays_of_whole_numbers_are_those_of_their_types():
+    assert all(holds_whole_numbers(np.zeros(2, kind)) for kind in (np.int8, np.uint64, ">i4"))
+    assert not any(holds_whole_numbers(np.zeros(2, kind)) for kind in (bool, float, complex, object, "U3"))
+
+
+HOMES = {
+    r"\bdtype\.kind (not )?in \"iu\"": {"config/validation.py"},
+    r"\boperator\.index\b": {"config/validation.py"},
+    r"\.isdigit\(\)": {"memory/measure.py"},  # of the names in /proc, which are no arguments
+    r"type\(\w+\) is (not )?int\b": set(),
+}
+"""Which modules decide what a whole number is, by how they do so."""
+
+
+@pytest.mark.parametrize("pattern", HOMES)
+def test_what_a_whole_number_is_is_decided_in_one_module(pattern):
+    package = Path(territorial.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(pattern, path.read_text())
+    }
+    assert {name for name in found if not name.startswith(("engine/", "envs/", "reference/"))} == HOMES[
+        pattern
+    ]
 
 
 def test_true_and_false_may_be_those_of_numpy():

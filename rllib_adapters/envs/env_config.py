@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from territorial import bots
 from territorial._moved import renamed
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
-from territorial.config.validation import hint
+from territorial.config.validation import hint, whole_number
 from territorial.engine.seats import AGENT, Seat, name_of
 from territorial.evaluation.players import python_bot
 from territorial.league import Group, LeagueTable
@@ -45,11 +44,11 @@ class EnvConfig:
         _check_seats(self.seats, self.config.num_players)
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
-        _check_whole("frames", self.frames, 1, MAX_FRAMES)
+        whole_number("frames", self.frames, 1, MAX_FRAMES)
         if self.end_when not in END_WHEN:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
         if self.max_steps is not None:
-            _check_whole("max_steps", self.max_steps, 1, 2**31 - 1)
+            whole_number("max_steps", self.max_steps, 1, 2**31 - 1)
 
     def _read(self) -> None:
         """Make objects of what was given as plain data."""
@@ -199,15 +198,6 @@ def _roles(group: Group, drawn_only: bool) -> set[str]:
         for player, weight in group.players.items()
         if weight or (player.kind == "trainable" and not drawn_only)
     }
-
-
-def _check_whole(name: str, value: Any, low: int, high: int) -> None:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = low - 1
-    if isinstance(value, bool) or not low <= whole <= high:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
 
 
 if not TYPE_CHECKING:  # names in pickles of earlier releases

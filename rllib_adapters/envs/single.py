@@ -14,6 +14,7 @@ from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_nam
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, observation_space
+from territorial.actions.formats import MultiDiscreteFormat
 from territorial.actions.masks import pair_masks
 from territorial.bots import PythonBot
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
@@ -89,6 +90,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             max_cycles=options.max_steps,
             frames=options.frames,
         )
+        self._format = MultiDiscreteFormat(options.config.num_players)
         self.league = options.table
         self._roles = roles_by_seat(self.league)
         self._seats = seats_of_agents(self._roles)
@@ -176,15 +178,12 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
                     f"the action of {agent!r} is missing, but this agent is alive; [0, 0] is the "
                     "action that holds"
                 )
-            action = np.asarray(action_dict[agent])
-            size = self.action_spaces[agent].nvec
-            is_pair = action.shape == (2,) and action.dtype.kind in "iu"
-            if not is_pair or (action < 0).any() or (action >= size).any():
+            pair = self._format.pair(action_dict[agent])
+            if pair is None:
                 raise ValueError(
-                    f"the action of {agent!r} is {action_dict[agent]!r}; it must be two whole numbers, "
-                    f"the first from 0 to {size[0] - 1}, the second from 0 to {size[1] - 1}"
+                    f"the action of {agent!r} is {action_dict[agent]!r}; it must be {self._format.wanted}"
                 )
-            actions[0, self._seats[agent] - 1] = action
+            actions[0, self._seats[agent] - 1] = pair
         return actions
 
     def _observe(self) -> dict[str, Observation]:

@@ -23,7 +23,7 @@ from territorial.cli.option_names import explained, with_current_names
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
-from territorial.config.validation import hint
+from territorial.config.validation import hint, whole_number_in
 from territorial.constants import MAX_SIDE
 from territorial.engine.seats import LINEUPS
 from territorial.files import writable
@@ -222,11 +222,8 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     """Return a function that reads a whole number from ``low`` to ``high``."""
 
     def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = low - 1
-        if not low <= number <= high:
+        number = whole_number_in(text, low, high)
+        if number is None:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
         return number
 

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import operator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +16,13 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
 from territorial.config.rewards import DEFAULT, NAMES, Weights, checked_rewards
-from territorial.config.validation import check_keywords, suggests_keywords, true_or_false, whole_number
+from territorial.config.validation import (
+    check_keywords,
+    shown,
+    suggests_keywords,
+    true_or_false,
+    whole_number,
+)
 from territorial.constants import (
     MAX_PLAYERS,
     MAX_SIDE,
@@ -312,11 +317,11 @@ def _checked_cadence(steps: Any) -> tuple[int, ...]:
     """Return ``steps`` as a tuple of ints; an error says what they must be."""
     wanted = f"three whole numbers from 1 to {MAX_SIDE**2} that rise"
     try:
-        whole = tuple(operator.index(step) for step in steps)
-    except TypeError:
-        raise TypeError(f"cadence_land is {steps!r}; it must be {wanted}") from None
-    if len(whole) != 3 or not 0 < whole[0] < whole[1] < whole[2] <= MAX_SIDE**2:
-        raise ValueError(f"cadence_land is {steps!r}; it must be {wanted}")
+        whole = tuple(whole_number("cadence_land", step, 1, MAX_SIDE**2) for step in steps)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"cadence_land is {shown(steps)}; it must be {wanted}") from None
+    if len(whole) != 3 or not whole[0] < whole[1] < whole[2]:
+        raise ValueError(f"cadence_land is {shown(steps)}; it must be {wanted}")
     return whole
 
 

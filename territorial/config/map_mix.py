@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import ALL_MAPS, MapName, parse_map_name
-from territorial.config.validation import whole_number
+from territorial.config.validation import whole_number, whole_number_in
 
 MAX_MAPS = 100
 MAX_WEIGHT = 100
@@ -96,9 +96,10 @@ def _parse_part(part: str, text: str) -> tuple[str, int]:
     weight, sign, name = part.partition("*")
     if not sign:
         return part, 1
-    if not (weight.strip().isascii() and weight.strip().isdigit()):
+    number = whole_number_in(weight, 0, 10**9)
+    if number is None:
         raise ValueError(
             f"map is {text!r}: {weight.strip()!r} is not a weight, which must be a whole "
             f"number from 1 to {MAX_WEIGHT}"
         )
-    return name.strip(), int(weight)
+    return name.strip(), number

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from territorial.config.validation import hint
+from territorial.config.validation import hint, whole_number_in
 
 Terrain = Literal["water", "mountains"]
 
@@ -232,10 +232,10 @@ def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str
 
 def _value(option: MapOption, text: str, context: str) -> int:
     """Return the number that ``text`` gives an option."""
-    is_whole = text.isascii() and text.isdigit() and len(text) < 10
     if option.words and text in option.words:
         return option.words.index(text)
-    if not option.words and is_whole and option.low <= int(text) <= option.high:
-        return int(text)
+    number = None if option.words else whole_number_in(text, option.low, option.high)
+    if number is not None:
+        return number
     wanted = option.allowed if option.words else f"a whole number from {option.low} to {option.high}"
     raise ValueError(f"{context}: {option.name} is {text!r}; it must be {wanted}")

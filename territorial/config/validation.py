@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
@@ -17,6 +18,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 CLOSE = 0.7
 """How alike two names are, from 0 to 1, of which one may have been meant by the other."""
+MOST_DIGITS = 40
+"""The longest text that is read as a whole number: no number here has more digits."""
+_DIGITS = re.compile("[0-9]+(_[0-9]+)*")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 100
 
@@ -33,15 +37,30 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
     TypeError for what is no whole number, True and False included, ValueError for what is out of range.
     """
     wanted = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    if isinstance(value, (bool, np.bool_)):  # indices to Python, and to numpy 2.0
+    number = _index(value)
+    if number is None:
         raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}") from None
-    if number < low or (high is not None and number > high):
+    if not _lies_in(number, low, high):
         raise ValueError(f"{name} is {shown(number)}; it must be {wanted}")
     return number
+
+
+def is_whole_number(value: Any, low: int, high: int | None = None) -> bool:
+    """Return whether ``whole_number`` takes ``value``, for those who say in another way what is wrong."""
+    number = _index(value)
+    return number is not None and _lies_in(number, low, high)
+
+
+def whole_number_in(text: str, low: int, high: int) -> int | None:
+    """Return the whole number from ``low`` to ``high`` that a text has in digits, or None."""
+    digits = text.strip()
+    is_number = len(digits) <= MOST_DIGITS and _DIGITS.fullmatch(digits) is not None
+    return int(digits) if is_number and low <= int(digits) <= high else None
+
+
+def holds_whole_numbers(array: np.ndarray[Any, Any]) -> bool:
+    """Return whether the entries of an array are whole numbers; True and False are none."""
+    return array.dtype.kind in "iu"
 
 
 def true_or_false(name: str, value: Any) -> bool:
@@ -82,13 +101,11 @@ def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
 
 def index_of(value: Any) -> int | None:
     """Return the whole number that ``value`` is, or that an array or tensor of size 1 holds; None if none."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        array = np.asarray(value) if hasattr(value, "__array__") else np.empty(0)
-        return int(array.item()) if array.size == 1 and array.dtype.kind in "iu" else None
+    number = _index(value)
+    if number is not None or not hasattr(value, "__array__"):
+        return number
+    array = np.asarray(value)
+    return int(array.item()) if array.size == 1 and holds_whole_numbers(array) else None
 
 
 def hint(given: object, known: Iterable[object]) -> str:
@@ -120,6 +137,20 @@ def suggests_keywords(function: Function) -> Function:
         return function(*arguments, **keywords)
 
     return cast(Function, checked)
+
+
+def _index(value: Any) -> int | None:
+    """Return the whole number that ``value`` is; None if it is none, as True and False are none here."""
+    if isinstance(value, (bool, np.bool_)):  # indices to Python, and to numpy 2.0
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _lies_in(number: int, low: int, high: int | None) -> bool:
+    return number >= low and (high is None or number <= high)
 
 
 def _plain(name: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
@@ -423,7 +423,7 @@ class FrameStore:
         checked = []
         for name, (values, low, end) in ranges.items():
             array = np.asarray(values)
-            if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+            if array.ndim != 1 or (array.size > 0 and not holds_whole_numbers(array)):
                 raise TypeError(
                     f"{name} is {array.dtype} {array.shape}; it must hold whole numbers and be (n,)"
                 )

@@ -12,6 +12,7 @@ from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.bots.python import PythonBot, View
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
+from territorial.config.validation import holds_whole_numbers
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import SEAT_NAMES, check_guest
 from territorial.game.state import State, view
@@ -80,7 +81,7 @@ def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
     table = np.zeros((len(seen.rows), 2), np.int64)
     for column, (name, values) in enumerate(zip(("targets", "1024ths"), decision, strict=True)):
         array = np.asarray(values)
-        if array.dtype.kind not in "iu" or array.shape not in ((), (len(table),)):
+        if not holds_whole_numbers(array) or array.shape not in ((), (len(table),)):
             raise ValueError(
                 f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
                 f"({len(table)},)"

@@ -29,7 +29,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import shown
+from territorial.config.validation import is_whole_number, shown
 from territorial.files.mapped import mapped
 from territorial.files.strict_json import Bounds, check_size, parse_object
 from territorial.typing import Array
@@ -233,7 +233,7 @@ def _are_sizes(values: Any) -> bool:
     """Say whether this is a short list of whole numbers that a file can have, none below zero."""
     if not isinstance(values, list) or len(values) > MAX_AXES:
         return False
-    return all(type(value) is int and 0 <= value < 2**63 for value in values)
+    return all(is_whole_number(value, 0, 2**63 - 1) for value in values)
 
 
 def _check_places(entries: Mapping[str, _Entry], size: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from territorial import bots
 from territorial.bots import PythonBot
-from territorial.config.validation import whole_number
+from territorial.config.validation import whole_number, whole_number_in
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
 from territorial.files.atomic import write_file
@@ -391,7 +391,7 @@ class League:
         if player.kind == "trainable":
             self._known(player.name)
         learner, _, number = player.name.rpartition("-")
-        was_frozen = learner in self._count and number.isdigit() and int(number) < self._count[learner]
+        was_frozen = whole_number_in(number, 0, self._count.get(learner, 0) - 1) is not None
         if player.kind == "snapshot" and not was_frozen:
             raise ValueError(f"{text} is not a snapshot of this league")
 

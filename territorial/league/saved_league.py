@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from territorial.bots import PythonBot
-from territorial.config.validation import finite_number, shown, whole_number
+from territorial.config.validation import finite_number, shown, whole_number, whole_number_in
 from territorial.evaluation.ratings import Rating
 from territorial.files.strict_json import check_fields
 from territorial.league.config import LeagueConfig
@@ -120,8 +120,9 @@ def _is_copy(name: Any, learner: str, count: int) -> bool:
     """Return whether a snapshot of this name can be one of the first ``count`` copies of a learner."""
     if not isinstance(name, str) or not name.startswith(f"{learner}-"):
         return False
-    number = name.removeprefix(f"{learner}-")
-    return number.isdigit() and len(number) < 17 and number == str(int(number)) and int(number) < count
+    text = name.removeprefix(f"{learner}-")
+    number = whole_number_in(text, 0, count - 1)
+    return number is not None and text == str(number)
 
 
 def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:

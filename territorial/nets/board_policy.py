@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from territorial.config import GameConfig
+from territorial.config.validation import is_whole_number
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
@@ -39,7 +40,7 @@ class BoardPolicy(Policy):
     ) -> None:
         super().__init__(layout, config, hold_probability=hold_probability)
         form, size = getattr(trunk, "form", None), getattr(trunk, "embedding_size", None)
-        if form not in FORMS or not isinstance(size, int):
+        if form not in FORMS or not is_whole_number(size, 1):
             raise ValueError(
                 f"the trunk {type(trunk).__name__} has form {form!r} and embedding_size {size!r}; they must "
                 f"be one of {', '.join(FORMS)}, and a whole number"

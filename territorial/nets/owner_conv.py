@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from territorial.config.validation import is_whole_number
 from territorial.decode.forms import onehot_shape
 from territorial.nets.owner_kernels import add_gradients
 from territorial.observation.layout import ObsLayout
@@ -234,6 +235,6 @@ def _cells(frames: int, rows: int, columns: int) -> Iterator[tuple[int, int, int
 def _pair(name: str, value: Any, least: int) -> Pair:
     """Return ``value`` as two whole numbers of at least ``least``, of rows and of columns."""
     pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-    if len(pair) != 2 or not all(type(side) is int and side >= least for side in pair):
+    if len(pair) != 2 or not all(is_whole_number(side, least) for side in pair):
         raise ValueError(f"{name} is {value!r}; it must be one or two whole numbers of at least {least}")
     return pair[0], pair[1]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import is_whole_number, whole_number
 from territorial.files.bounded import read_file
 from territorial.files.locks import sync_folder
 from territorial.files.strict_json import Bounds, parse_object
@@ -115,7 +115,7 @@ class Checkpoints:
 def _has(folder: Path, name: str, size: Any) -> bool:
     """Return whether there is a file of this name in a folder, and not elsewhere, with so many bytes."""
     parts = PurePosixPath(name)
-    if parts.is_absolute() or ".." in parts.parts or type(size) is not int:
+    if parts.is_absolute() or ".." in parts.parts or not is_whole_number(size, 0):
         return False
     path = folder / parts
     return path.is_file() and path.stat().st_size == size

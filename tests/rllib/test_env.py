@@ -231,5 +231,5 @@ def test_unknown_options_and_actions_are_refused_by_name():
     with pytest.raises(ValueError, match="the action of 'player_0' is missing"):
         env.step({})
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
-        with pytest.raises(ValueError, match=r"the action of 'player_1' is .*the first from 0 to 7"):
+        with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
             env.step(holding(env) | {"player_1": np.asarray(bad)})
