@@ -13,7 +13,7 @@ run:     ## play one whole game of 32 bots (installs the core only)
 	@$(PYTHON) bootstrap.py run $(ARGS)
 test:    ## all core tests, some four minutes on two cores
 	@$(PYTHON) bootstrap.py test $(ARGS)
-lint:    ## ruff, mypy and the layers
+lint:    ## ruff, mypy, the layers and duplicated code
 	@$(PYTHON) bootstrap.py lint $(ARGS)
 docs:    ## build the documentation, build/docs/index.html
 	@$(PYTHON) bootstrap.py docs $(ARGS)

@@ -36,8 +36,14 @@ COMMANDS = {
     ),
     "lint": Command(
         "dev",
-        ["ruff check .", "ruff format --check .", "mypy", "lint-imports"],
-        "check style, types and layers",
+        [
+            "ruff check .",
+            "ruff format --check .",
+            "mypy",
+            "lint-imports",
+            "python maintainers/duplicates.py --check",
+        ],
+        "check style, types, layers and duplicated code",
     ),
     "docs": Command(
         "docs",

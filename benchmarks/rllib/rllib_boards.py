@@ -27,6 +27,7 @@ from benchmarks.rllib import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
+from territorial.cli import options
 from territorial.nets import EncodeOncePolicy
 
 GOAL = goals.bound("rllib_boards", "agent_steps_per_process_second/encode-once")
@@ -79,12 +80,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size",
-        choices=SIZES,
-        default="full",
-        help="size of the measurement; full: 256 x 256 cells with 32 agents (default %(default)s)",
-    )
+    options.add_size_option(parser, SIZES)
     parser.add_argument(
         "--network-size",
         default="small",

@@ -26,6 +26,7 @@ from benchmarks.rllib import sampling_turns
 from rllib_adapters.configure import configure
 from rllib_adapters.modules.board import BoardModule
 from territorial import GameConfig
+from territorial.cli import options
 from territorial.decode.layout import feature_names
 from territorial.nets.board_policy import BoardPolicy
 from territorial.observation.layout import ObsLayout
@@ -85,12 +86,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size",
-        choices=SIZES,
-        default="full",
-        help="size of the measurement; full: 256 x 256 cells with 32 agents (default %(default)s)",
-    )
+    options.add_size_option(parser, SIZES)
     sampling_turns.add_options(parser, games=16, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)
 

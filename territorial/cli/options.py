@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from territorial.constants import MAX_SIDE
 from territorial.engine.seats import LINEUPS
 from territorial.files import writable
 from territorial.files.atomic import write_file
+from territorial.files.cores import usable_cores
 from territorial.render import write_png
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
@@ -252,6 +253,26 @@ def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_size_option(parser: argparse.ArgumentParser, sizes: Iterable[str]) -> None:
+    """Add ``--size`` of a measurement, one of the names of ``sizes``."""
+    parser.add_argument(
+        "--size",
+        choices=list(sizes),
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 players (default %(default)s)",
+    )
+
+
+def add_processes_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--processes``, one for every core by default."""
+    parser.add_argument(
+        "--processes",
+        type=whole(1, 1024),
+        default=usable_cores(),
+        help="worker processes that play the games (default %(default)s)",
+    )
+
+
 # ---- who plays -------------------------------------------------------------------------------------
 
 
@@ -316,6 +337,17 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
         const=STDOUT,
         metavar="FILE",
         help=explained("--json", "without FILE, print the JSON instead of the text"),
+    )
+
+
+def add_result_option(parser: argparse.ArgumentParser, default: Path) -> None:
+    """Add ``--json FILE`` of a measurement, whose result has a file of its own."""
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=Path,
+        default=default,
+        help="write the result as JSON to FILE (default %(default)s)",
     )
 
 

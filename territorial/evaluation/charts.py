@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folde
     Where no player has a rating, that plot is left out. ImportError without the extra "league".
     """
     plt = check_matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
     lines = tally.table()
     drawn = {
         "places": lambda: _places(plt, lines),
@@ -36,14 +35,19 @@ def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folde
     }
     if ratings:
         drawn["ratings"] = lambda: _ratings(plt, ratings)
+    return save_plots(plt, {name: drawn[name] for name in NAMES if name in drawn}, folder)
+
+
+def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -> list[Path]:
+    """Write each plot, which its function draws, to a file of its name in ``folder``, made if needed."""
+    folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for name in NAMES:
-        if name in drawn:
-            figure, path = drawn[name](), folder / f"{name}.png"
-            with draft_of(path) as draft:
-                figure.savefig(draft, dpi=_DPI, format="png")
-            plt.close(figure)
-            files.append(path)
+    for name, draw in drawn.items():
+        figure, path = draw(), folder / f"{name}.png"
+        with draft_of(path) as draft:
+            figure.savefig(draft, dpi=_DPI, format="png")
+        plt.close(figure)
+        files.append(path)
     return files
 
 

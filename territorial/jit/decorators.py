@@ -102,7 +102,7 @@ def formula(function: F) -> F:
     """Return ``function`` for numbers and arrays in Python, and for kernels, which compile it.
 
     It must be arithmetic that both can do: no branches, ``np.maximum`` for ``max``, ``&`` for ``and``.
-    Numbers of 64 bits wrap in silence, as they do in kernels and arrays.
+    Numbers of 64 bits wrap without a warning, as they do in kernels and arrays.
     """
 
     @wraps(function)

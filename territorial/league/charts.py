@@ -10,9 +10,8 @@ import numpy as np
 
 from territorial._moved import names_of
 from territorial.bots import short
-from territorial.evaluation.charts import check_matplotlib, draw_shares
+from territorial.evaluation.charts import check_matplotlib, draw_shares, save_plots
 from territorial.evaluation.ratings import Ratings
-from territorial.files.atomic import draft_of
 from territorial.league.league import League
 from territorial.typing import Floats
 
@@ -26,7 +25,6 @@ SURE = 5.0
 """Sigma up to which a rating is drawn in full; it is 8.3 at first, and 3 at last."""
 FAINT = 0.3
 """How much of its colour remains of what rests on few games."""
-_DPI = 110
 
 
 def draw_league(league: League, folder: Path) -> list[Path]:
@@ -42,17 +40,7 @@ def draw_league(league: League, folder: Path) -> list[Path]:
         drawn["above"] = lambda: _above(plt, league)
     if met := _rows(league):
         drawn["payoff"] = lambda: _payoff(plt, league, met)
-    if drawn:
-        folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    for name in NAMES:
-        if name in drawn:
-            figure, path = drawn[name](), folder / f"{name}.png"
-            with draft_of(path) as draft:
-                figure.savefig(draft, dpi=_DPI, format="png")
-            plt.close(figure)
-            files.append(path)
-    return files
+    return save_plots(plt, {name: drawn[name] for name in NAMES if name in drawn}, folder) if drawn else []
 
 
 def label(player: str) -> str:
