@@ -37,7 +37,7 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
     TypeError for what is no whole number, True and False included, ValueError for what is out of range.
     """
     wanted = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    number = _index(value)
+    number = whole_or_none(value)
     if number is None:
         raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
     if not _lies_in(number, low, high):
@@ -45,9 +45,19 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
     return number
 
 
+def whole_or_none(value: Any) -> int | None:
+    """Return the whole number that ``value`` is; None if it is none, as True and False are none here."""
+    if isinstance(value, (bool, np.bool_)):  # indices to Python, and to numpy 2.0
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def is_whole_number(value: Any, low: int, high: int | None = None) -> bool:
     """Return whether ``whole_number`` takes ``value``, for those who say in another way what is wrong."""
-    number = _index(value)
+    number = whole_or_none(value)
     return number is not None and _lies_in(number, low, high)
 
 
@@ -101,7 +111,7 @@ def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
 
 def index_of(value: Any) -> int | None:
     """Return the whole number that ``value`` is, or that an array or tensor of size 1 holds; None if none."""
-    number = _index(value)
+    number = whole_or_none(value)
     if number is not None or not hasattr(value, "__array__"):
         return number
     array = np.asarray(value)
@@ -137,16 +147,6 @@ def suggests_keywords(function: Function) -> Function:
         return function(*arguments, **keywords)
 
     return cast(Function, checked)
-
-
-def _index(value: Any) -> int | None:
-    """Return the whole number that ``value`` is; None if it is none, as True and False are none here."""
-    if isinstance(value, (bool, np.bool_)):  # indices to Python, and to numpy 2.0
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
 
 
 def _lies_in(number: int, low: int, high: int | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import holds_whole_numbers, whole_number, whole_or_none
 from territorial.constants import BLOCKED, FRACTION_UNIT, LARGEST_SEED, LARGEST_TROOPS, NUM_FRACTIONS
 from territorial.engine import step
 from territorial.game.launches import LAUNCH_TICK
@@ -22,11 +21,8 @@ from territorial.typing import Ints
 def checked_game(k: Any, num_games: int) -> int:
     """Return ``k`` as an int: a numpy scalar would compile kernels again, True would pick all games."""
     wanted = f"this batch has the games 0 to {num_games - 1}"
-    try:
-        whole = operator.index(k)
-    except TypeError:
-        raise TypeError(f"game {k!r}: {wanted}") from None
-    if isinstance(k, bool):
+    whole = whole_or_none(k)
+    if whole is None:
         raise TypeError(f"game {k!r}: {wanted}")
     if not 0 <= whole < num_games:
         raise IndexError(f"game {k}: {wanted}")
@@ -56,7 +52,7 @@ def copy_actions(actions: npt.ArrayLike, copy: Ints) -> None:
         raise ValueError(f"actions is not an array: {error}") from None
     if array.shape != copy.shape:
         raise ValueError(f"actions has shape {array.shape}; it must be {copy.shape}: games, seats, 2")
-    if array.dtype.kind not in "iu":
+    if not holds_whole_numbers(array):
         raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
     np.copyto(copy, array, casting="unsafe")
     num_players = copy.shape[1]
@@ -106,7 +102,7 @@ def checked_launch_table(launches: npt.ArrayLike, num_players: int, now: int, un
     table = np.asarray(launches)
     if table.size == 0:
         return np.zeros((0, 4), np.int64)
-    if table.dtype.kind not in "iu" or table.ndim != 2 or table.shape[1] != 4:
+    if not holds_whole_numbers(table) or table.ndim != 2 or table.shape[1] != 4:
         raise ValueError(
             f"launches is an array of {table.dtype}, shape {table.shape}; it must hold whole numbers "
             "(N, 4): tick, seat, target owner code, 1024ths"
@@ -145,7 +141,7 @@ def check_may_play(state: State, k: int, rows: Ints, decision_every: int) -> Non
 def checked_board(owner: npt.ArrayLike, config: GameConfig) -> npt.NDArray[np.uint8]:
     """Return a copy of owner codes, uint8 (H, W)."""
     board = np.asarray(owner)
-    if board.dtype.kind not in "iu":
+    if not holds_whole_numbers(board):
         raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
     if board.shape != (config.height, config.width):
         raise ValueError(f"owner has shape {board.shape}; it must be {(config.height, config.width)}")
