@@ -89,10 +89,13 @@ def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> 
     mask[0] = legal[0] & 1
     for first in range(0, len(legal), BYTES_A_WORD):
         # From one to the next: a test of every bit would be guessed wrong at each that is set.
-        word = word_at(legal, first, num_players)
+        word = word_at(legal, first)
         word &= ~ONE if first == 0 else ~ZERO
         while word != ZERO:
-            allow(mask, 8 * first + lowest_bit(word) - 1, p, num_players, copies, 1)
+            owner = 8 * first + lowest_bit(word) - 1
+            if owner > num_players:  # not the engine's: it leaves the last bits 0
+                break
+            allow(mask, owner, p, num_players, copies, 1)
             word &= word - ONE
 
 
@@ -100,26 +103,27 @@ def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> 
 def update_mask(legal: Any, shown: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
     """Change the mask of player ``p`` where ``legal`` is not as ``shown``."""
     for first in range(0, len(legal), BYTES_A_WORD):
-        word = word_at(legal, first, num_players)
-        changed = word ^ word_at(shown, first, num_players)
+        word = word_at(legal, first)
+        changed = word ^ word_at(shown, first)
         if first == 0:
             mask[0] = legal[0] & 1
             changed &= ~ONE
         while changed != ZERO:
             bit = lowest_bit(changed)
-            value = (word >> np.uint64(bit)) & ONE
-            allow(mask, 8 * first + bit - 1, p, num_players, copies, value)
+            owner = 8 * first + bit - 1
+            if owner > num_players:
+                break
+            allow(mask, owner, p, num_players, copies, (word >> np.uint64(bit)) & ONE)
             changed &= changed - ONE
 
 
 @njit
-def word_at(legal: Any, first: int, num_players: int) -> Any:
-    """Return the bits of targets from byte ``first`` on, at most eight bytes of them, as one word."""
+def word_at(legal: Any, first: int) -> Any:
+    """Return the bytes from ``first`` on, at most eight, as one word, the first byte lowest."""
     word = ZERO
     for byte in range(first, min(len(legal), first + BYTES_A_WORD)):
         word |= np.uint64(legal[byte]) << np.uint64(8 * (byte - first))
-    beyond = 8 * (first + BYTES_A_WORD) - (num_players + 2)
-    return word & (~ZERO >> np.uint64(max(0, beyond)))
+    return word
 
 
 @njit

@@ -17,8 +17,14 @@ from territorial.jit.decorators import formula, quotient
 @formula
 def need_for(size: Any, pool: Any, params: Params | GameConfig) -> Any:
     """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
+    return (size > 0) * need_at_front(size, pool, params)
+
+
+@formula
+def need_at_front(size: Any, pool: Any, params: Params | GameConfig) -> Any:
+    """Return the same where there is a front: ``size`` is at least 1."""
     layers = params.layer_cost * size + quotient(size, params.layer_growth_divisor)
-    return (size > 0) * np.maximum(1, layers - pool)
+    return np.maximum(1, layers - pool)
 
 
 @formula
@@ -30,4 +36,10 @@ def largest_need(troops: Any, params: Params | GameConfig) -> Any:
 @formula
 def is_legal(need: Any, largest: Any) -> Any:
     """Return whether a launch that needs ``need`` can be made, where it may need ``largest``."""
-    return (need > 0) & (need <= largest)
+    return (need > 0) & is_affordable(need, largest)
+
+
+@formula
+def is_affordable(need: Any, largest: Any) -> Any:
+    """Return the same where there is a front, so that something is needed."""
+    return need <= largest

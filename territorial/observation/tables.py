@@ -12,7 +12,7 @@ from territorial.constants import NEUTRAL
 from territorial.game.board import num_blocks, num_groups, num_strips
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import mark_all
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.legality import is_affordable, largest_need, need_at_front
 from territorial.game.rules import (
     BASIS_POINTS,
     cadence,
@@ -265,9 +265,9 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
             targets, allowed = at(game.bordering, p * words + word), ZERO
             while targets != ZERO:
                 pair = p * owners + 64 * word + lowest_bit(targets)
-                need = need_for(at(game.fronts, pair), at(game.pools, pair), params)
+                need = need_at_front(at(game.fronts, pair), at(game.pools, pair), params)
                 put_at(needs, pair, np.float32(min(LARGEST_NEED, need / max(1, troops))))
-                allowed |= targets & (~targets + ONE) if is_legal(need, largest) else ZERO
+                allowed |= targets & (~targets + ONE) if is_affordable(need, largest) else ZERO
                 targets &= targets - ONE
             write_bytes(masks[p - 1], BYTES_A_WORD * word, allowed << ONE | carry)
             carry = allowed >> TOP_BIT
