@@ -33,7 +33,6 @@ from territorial.evaluation.play import play_games
 from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays
-from territorial.files.cores import usable_cores
 
 RESULT = harness.RESULTS / "bot_health.json"
 OPEN = territorial.GameConfig(map="open")
@@ -60,12 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--games", type=whole, default=200, help="games to play; so many of each field (default %(default)s)"
     )
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, 1024),
-        default=usable_cores(),
-        help="worker processes that play the games (default %(default)s)",
-    )
+    options.add_processes_option(parser)
     harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     fairness = {}

@@ -45,7 +45,6 @@ from territorial.evaluation.pool import Processes
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Fixture
 from territorial.evaluation.statistics import RecordArrays, Z
-from territorial.files.cores import usable_cores
 
 RESULT = harness.RESULTS / "invasion.json"
 PICTURE = Path(__file__).parents[2] / "docs/images/invasion.png"
@@ -76,12 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         default=GAMES,
         help="games to play; so many of each pair (default %(default)s)",
     )
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, 1024),
-        default=usable_cores(),
-        help="worker processes that play the games (default %(default)s)",
-    )
+    options.add_processes_option(parser)
     harness.add_json(parser, RESULT)
     parser.add_argument(
         "--check",

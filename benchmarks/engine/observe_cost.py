@@ -68,12 +68,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size",
-        choices=CONFIGS,
-        default="full",
-        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
-    )
+    options.add_size_option(parser, CONFIGS)
     parser.add_argument(
         "--steps",
         type=options.whole(STEPS_A_TURN, 10**7),

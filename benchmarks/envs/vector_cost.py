@@ -27,6 +27,7 @@ import numpy as np
 import territorial
 from benchmarks import goals, harness
 from territorial.actions.encoding import ego_owners, unflatten
+from territorial.cli import options
 
 NUM_GAMES = 64
 LIMITED = ("zero_copy, multi_discrete", "zero_copy, discrete")
@@ -52,9 +53,7 @@ RESULT = harness.RESULTS / "vector_cost.json"
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--size", choices=CONFIGS, default="full", help="size of the measurement (default %(default)s)"
-    )
+    options.add_size_option(parser, CONFIGS)
     parser.add_argument(
         "--steps",
         type=int,
@@ -122,10 +121,10 @@ def take_turns(config: territorial.GameConfig, script: list[Any]) -> dict[str, l
     players: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         "engine": (engine.step, unflatten)
     }
-    for name, options in ENVS.items():
-        vec = territorial.make_vec(NUM_GAMES, config=config, **options)
+    for name, keywords in ENVS.items():
+        vec = territorial.make_vec(NUM_GAMES, config=config, **keywords)
         vec.reset(seed=0)
-        is_pair = options.get("action_format") == "multi_discrete"
+        is_pair = keywords.get("action_format") == "multi_discrete"
         players[name] = vec.step, unflatten if is_pair else np.asarray
     turns: dict[str, list[float]] = {name: [] for name in players}
     for first in range(0, len(script), STEPS_A_TURN):

@@ -23,6 +23,7 @@ from benchmarks import goals, harness
 from benchmarks.media.browser import chromium
 from benchmarks.media.browser.films import film_of, frames_of
 from benchmarks.media.browser.frame_times import SCRIPT, play_through
+from territorial.cli import options
 from territorial.render.web import write_page
 
 LIMIT = goals.bound("page_speed", "games/*/script_ms/median")
@@ -55,9 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size", choices=CASES, default="full", help="size of the measurement (default %(default)s)"
-    )
+    options.add_size_option(parser, CASES)
     harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     program = chromium.find()

@@ -70,12 +70,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size",
-        choices=CONFIGS,
-        default="full",
-        help="size of the measurement; full: 256 x 256 cells with 32 seats (default %(default)s)",
-    )
+    options.add_size_option(parser, CONFIGS)
     options.add_seed_option(parser, "seed of the game")
     harness.add_json(parser, RESULT)
     return parser.parse_args(argv)

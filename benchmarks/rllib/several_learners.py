@@ -38,6 +38,7 @@ from rllib_adapters.learning.learners import TerritorialPPOLearner
 from rllib_adapters.modules.board import BoardModule, settings_of
 from rllib_adapters.train.memory_watch import MB, RAY, describe
 from territorial import GameConfig
+from territorial.cli import options
 from territorial.decode.layout import feature_names
 from territorial.league import Group, LeagueTable, PayoffMatrix, SnapshotStore
 from territorial.memory.measure import measure
@@ -208,9 +209,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--size", choices=SIZES, default="full", help="size of the measurement (default %(default)s)"
-    )
+    options.add_size_option(parser, SIZES)
     harness.add_json(parser, shown="benchmarks/results for the full size, else none")
     parsed = parser.parse_args(argv)
     iterations, snapshots = SIZES[parsed.size]

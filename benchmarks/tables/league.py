@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from benchmarks.tables.machines import cpu_of
+from benchmarks.tables.results import load
 from territorial.cli import obs_tables
 from territorial.memory.plan import in_mb
-
-RESULTS = Path(__file__).parents[1] / "results"
-
-
-def load(name: str) -> dict[str, Any]:
-    """Return the result called ``name``."""
-    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return result
 
 
 def evaluation() -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from benchmarks import goals
 from benchmarks.tables.machines import line_about
+from benchmarks.tables.results import load
 
-RESULTS = Path(__file__).parents[1] / "results"
 COUNTS = {
     "living": "players alive",
     "attack_steps": "attack steps",
@@ -22,12 +20,6 @@ COUNTS = {
 }
 FLOORS = {"fronts": "floor of the fronts, µs", "observation": "floor of what is observed, µs"}
 PHASES = ("all", "0-1k", "1-2k", "2-4k", "4k+")
-
-
-def load(name: str) -> dict[str, Any]:
-    """Return the result called ``name``."""
-    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return result
 
 
 def parts() -> str:
