@@ -58,7 +58,9 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("group", choices=groups)
-    parser.add_argument("--quick", action="store_true", help="only take the look that `quick` describes")
+    parser.add_argument(
+        "--quick", action="store_true", help="take a short look: fewer games, steps and rounds"
+    )
     parser.add_argument("--list", action="store_true", help="only print the commands")
     parsed = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="territorial-suite-") as folder:

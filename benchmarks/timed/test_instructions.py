@@ -21,7 +21,7 @@ def test_instructions_of_a_step_are_counted():
     assert told["digest"] == told_again["digest"]
     (none, rules), (_, everything), (_, again) = counts, counts_of_more, counts_again
     assert none < rules < everything
-    assert again == pytest.approx(rules, rel=0.03)  # Python calls, and does not always do it alike
+    assert again == pytest.approx(rules, rel=0.1)  # Python calls, and does not always do it alike
 
 
 def counted(instructions_of=None, digest="a"):

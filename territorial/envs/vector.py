@@ -14,7 +14,7 @@ from territorial.actions.batch import ALL_GOOD, write_choices
 from territorial.actions.formats import FORMATS, KeptMasks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import suggests_keywords
+from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
@@ -499,7 +499,7 @@ class TerritorialVec(WritableArrays):
         array = self.format.whole(np.asarray(actions), 2)
         if array.shape != shape:
             raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
-        if array.dtype.kind not in "iu":
+        if not holds_whole_numbers(array):
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
         numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
         bad = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)

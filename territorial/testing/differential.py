@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from territorial import GameConfig, VecGame
+from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, STREAM_EPISODE, STREAM_MAP
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
@@ -350,14 +351,14 @@ class Pair:
         legal = self.engine.fronts(k)[2]
         actions = np.zeros((players, 2), np.int64)
         for p in range(1, players + 1):
-            actions[p - 1, 1] = self.rng.randrange(len(FRACTIONS))
+            actions[p - 1, HOW_MUCH] = self.rng.randrange(len(FRACTIONS))
             if self.rng.random() < self.setting.eagerness:
                 targets = np.flatnonzero(legal[p]).tolist()
                 if targets and self.rng.random() < 0.8:
                     target = self.rng.choice(targets)
-                    actions[p - 1, 0] = 1 if target == 0 else 2 + (target - p) % players
+                    actions[p - 1, WHAT] = target_of_owner(target, p, players)
                 else:
-                    actions[p - 1, 0] = self.rng.randint(0, players + 1)
+                    actions[p - 1, WHAT] = self.rng.randint(0, players + 1)
         return actions
 
     def twin_launches(self, actions: object) -> list[tuple[int, int, int]]:
