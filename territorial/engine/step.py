@@ -283,13 +283,6 @@ def next_seed(slots: Slots, batch_seed: Any, k: int, episode: int) -> Any:
 
 
 @kernel
-def episode_seeds(batch_seed: Any, episodes: Any, seeds: Any) -> None:
-    """Write the seed of episode ``episodes[k]`` of every game k into ``seeds``, uint64 (E,)."""
-    for k in range(len(episodes)):
-        seeds[k] = draw(batch_seed, STREAM_EPISODE, k, episodes[k])
-
-
-@kernel
 def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None:
     """Write the seed of the next game of every slot, episode ``episodes[k]``, into ``seeds``, uint64 (E,)."""
     for k in range(len(episodes)):

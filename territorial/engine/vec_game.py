@@ -22,6 +22,7 @@ from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     LARGEST_SEED,
+    STREAM_EPISODE,
 )
 from territorial.engine import step
 from territorial.engine.checks import (
@@ -51,6 +52,7 @@ from territorial.engine.step import (
     allocate_slots,
 )
 from territorial.files.unpickling import all_writable
+from territorial.game.rng import draw
 from territorial.game.scratch import make_work, named_arrays
 from territorial.game.state import (
     FIELDS,
@@ -71,6 +73,7 @@ from territorial.observation.tables import (
     Buffers,
     Observations,
     allocate_buffers,
+    copy_planes,
     observations_of,
     restore_frames,
 )
@@ -91,9 +94,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def seed_of_episode(batch_seed: int, episode: int) -> int:
     """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
-    seeds = np.zeros(1, np.uint64)
-    step.episode_seeds(np.uint64(batch_seed), np.array([episode]), seeds)
-    return int(seeds[0])
+    return int(draw(np.uint64(batch_seed), STREAM_EPISODE, 0, episode))
 
 
 def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None:
@@ -369,12 +370,12 @@ class VecGame:
         episodes = np.zeros(self.num_games, np.int64)
         if seed is None and seeds is None and self._has_begun:
             episodes = view(self.blocks, "episode") + 1
-        game_seeds = np.zeros(self.num_games, np.uint64)
         if seeds is not None:
             game_seeds = checked_seeds(seeds, self.num_games)
-        elif seed is not None:
-            step.episode_seeds(np.uint64(batch_seed), episodes, game_seeds)
         else:
+            if seed is not None:  # it says more than what was said of next games
+                self._slots.has_next_seed[:] = False
+            game_seeds = np.zeros(self.num_games, np.uint64)
             step.next_seeds(self._slots, np.uint64(batch_seed), episodes, game_seeds)
         if self._watcher is not None and self._has_begun:
             self._watcher.before_reset(range(self.num_games))
@@ -619,6 +620,10 @@ class VecGame:
     def results(self) -> StepResults:
         """What the last step gave back: arrays that the next step overwrites."""
         return self._results
+
+    def copy_planes(self) -> npt.NDArray[np.uint8]:
+        """Return a new copy of ``observations.planes``, in less time than ``copy()`` takes."""
+        return copy_planes(self._buffers, self._observations.planes)
 
     @property
     def final_observations(self) -> Observations:

@@ -47,6 +47,7 @@ class Mode(ABC):
     """The keys whose arrays are the same for all agents of a game."""
 
     def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
+        self.game = game
         self.layout: ObsLayout = game.layout
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
@@ -104,7 +105,10 @@ class PackedBoards(Mode):
         }
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
-        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
+        if self.zero_copy:
+            return arrays
+        tables = {key: array.copy() for key, array in arrays.items() if key != "observation"}
+        return {"observation": self.game.copy_planes(), **tables}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

@@ -21,6 +21,7 @@ def upgraded_vec(state: dict[str, Any], autoreset: str) -> dict[str, Any]:
     older = ("_cycles", "_stands", "_format")
     return {name: value for name, value in state.items() if name not in older} | {
         "format": state["_format"],
+        "_mode": options.mode(game),
         "spaces": state["_mode"].keys(),
         "reward_names": state["_rewarding"].names,
     }

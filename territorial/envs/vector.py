@@ -237,7 +237,7 @@ class TerritorialVec(WritableArrays):
 
     def take_over(self, game: VecGame) -> None:
         """Resume the games of another batch of the same config, whose episodes end as these do."""
-        self.game = game
+        self.game, self._mode = game, self.options.mode(game)
         self._has_begun = game.has_begun
         if self._has_begun:
             self._take_over(self._games)
