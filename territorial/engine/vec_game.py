@@ -73,7 +73,6 @@ from territorial.observation.tables import (
     Buffers,
     Observations,
     allocate_buffers,
-    copy_planes,
     observations_of,
     restore_frames,
 )
@@ -620,10 +619,6 @@ class VecGame:
     def results(self) -> StepResults:
         """What the last step gave back: arrays that the next step overwrites."""
         return self._results
-
-    def copy_planes(self) -> npt.NDArray[np.uint8]:
-        """Return a new copy of ``observations.planes``, in less time than ``copy()`` takes."""
-        return copy_planes(self._buffers, self._observations.planes)
 
     @property
     def final_observations(self) -> Observations:

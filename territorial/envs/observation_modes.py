@@ -47,7 +47,6 @@ class Mode(ABC):
     """The keys whose arrays are the same for all agents of a game."""
 
     def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
-        self.game = game
         self.layout: ObsLayout = game.layout
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
@@ -105,10 +104,7 @@ class PackedBoards(Mode):
         }
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
-        if self.zero_copy:
-            return arrays
-        tables = {key: array.copy() for key, array in arrays.items() if key != "observation"}
-        return {"observation": self.game.copy_planes(), **tables}
+        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.game.board import block_of, num_blocks, num_groups, num_strips
+from territorial.game.board import num_blocks, num_groups, num_strips
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import mark_all
 from territorial.game.legality import is_affordable, largest_need, need_at_front
@@ -25,7 +25,7 @@ from territorial.game.rules import (
 from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.jit.alignment import aligned_zeros
-from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, kernel, lowest_bit, njit
+from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, put_at
 from territorial.observation.layout import (
     BORDERS,
@@ -146,34 +146,6 @@ def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> N
     padded = np.zeros((entries, num_planes, 64 * buffers.history.shape[-1]), np.bool_)
     padded[..., : bands.shape[2]] = bands
     buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
-
-
-def copy_planes(buffers: Buffers, planes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return a new copy of ``planes``, the boards of ``buffers`` as people know them.
-
-    The frames before the newest are XORs, nearly all zero: of these only the bands in ``history`` are read.
-    """
-    copied = np.empty(planes.shape, np.uint8)
-    copied[:, 0] = planes[:, 0]
-    copied[:, 1:] = 0
-    copy_bands(planes, buffers.history, copied)
-    return copied
-
-
-@kernel
-def copy_bands(planes: Any, history: Any, copied: Any) -> None:
-    """Copy the bands in ``history``, uint64 (E, F, B, groups), of all frames but the newest."""
-    for k in range(planes.shape[0]):
-        for entry in range(1, planes.shape[1]):
-            for b in range(planes.shape[2]):
-                for group in range(history.shape[3]):
-                    bands = history[k, entry, b, group]
-                    while bands != ZERO:
-                        first = EIGHT * block_of(group, bands)
-                        for r in range(first, min(first + EIGHT, planes.shape[3])):
-                            for c in range(planes.shape[4]):
-                                copied[k, entry, b, r, c] = planes[k, entry, b, r, c]
-                        bands &= bands - ONE
 
 
 @njit

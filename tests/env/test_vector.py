@@ -461,24 +461,3 @@ def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
     assert [vec.game.digest(k) for k in range(3)] == later
     with pytest.raises(ValueError, match="saved has 2 games; this environment has 3"):
         vec.restore_all(saved[:2])
-
-
-@pytest.mark.parametrize("size", [(32, 32, 4), (40, 72, 5)])
-def test_a_copy_of_the_boards_is_the_boards_after_steps_resets_and_restored_games(size):
-    height, width, players = size
-    game = VecGame(GameConfig(height=height, width=width, num_players=players, max_ticks=200), 3, frames=4)
-    game.reset(seed=2)
-    saved = []
-    rng = np.random.default_rng(0)
-    for step in range(40):
-        masks = rng.integers(0, players + 2, (3, players)), rng.integers(0, 10, (3, players))
-        game.step(np.stack(masks, -1))
-        if step % 7 == 3:
-            saved.append(game.save(step % 3))
-        if step % 11 == 5:
-            game.restore((step + 1) % 3, saved[0])
-        planes, copied = game.observations.planes, game.copy_planes()
-        assert np.array_equal(copied, planes)
-        assert copied.flags.writeable
-        assert not np.shares_memory(copied, planes)
-    assert copied[:, 1:].any()
