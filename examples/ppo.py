@@ -23,6 +23,7 @@ import territorial
 from territorial.config import GameConfig
 from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
+from territorial.evaluation.statistics import Z
 from territorial.nets import BoardPolicy, EncodeOncePolicy, Policy
 from territorial.observation.layout import ObsLayout
 
@@ -143,7 +144,7 @@ def mean_place(args: Args, policy: Policy, seed: int) -> tuple[float, float]:
         has_ended |= info["ended"]
     # The agents of a game share its luck: a game is one draw.
     places = info["place"].mean(axis=1)
-    return float(places.mean()), float(1.96 * places.std(ddof=1) / len(places) ** 0.5)
+    return float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5)
 
 
 def update(args: Args, policy: Policy, optimizer: torch.optim.Optimizer, batch: dict) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 
 import territorial
 from territorial.cli.machine import machine, revision, versions
+from territorial.evaluation.statistics import Z
 from territorial.files.atomic import write_file
 
 GAME = {
@@ -136,7 +137,7 @@ def places(act: Act, args: argparse.Namespace) -> np.ndarray:
 
 def interval(values: np.ndarray) -> tuple[float, float]:
     """Return the mean and half its 95 % interval."""
-    return float(values.mean()), float(1.96 * values.std(ddof=1) / len(values) ** 0.5)
+    return float(values.mean()), float(Z * values.std(ddof=1) / len(values) ** 0.5)
 
 
 if __name__ == "__main__":

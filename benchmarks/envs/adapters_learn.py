@@ -30,6 +30,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import territorial
 from benchmarks import goals, harness
+from territorial.evaluation.statistics import Z
 from territorial.integrations.sb3 import MaskableVecEnv
 from territorial.integrations.sb3_boards import board_policy
 
@@ -190,7 +191,7 @@ def places(options: dict[str, Any], act: Act, parsed: argparse.Namespace) -> dic
         seen, _, _, _, info = vec.step(np.asarray(actions)[:, None])
         is_over |= info["ended"]
     place = info["place"][:, 0]
-    half = 1.96 * place.std(ddof=1) / math.sqrt(len(place))
+    half = Z * place.std(ddof=1) / math.sqrt(len(place))
     return {
         "place": round(float(place.mean()), 3),
         "half_interval": round(float(half), 3),

@@ -38,6 +38,7 @@ from territorial import GameConfig
 from territorial.cli import options
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
 from territorial.evaluation.charts import check_matplotlib
+from territorial.evaluation.statistics import Z
 from territorial.nets import EncodeOncePolicy, Policy
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,7 @@ def score(player: Player, config: GameConfig, seats: list[str], games: int) -> S
         has_ended |= info["ended"]
     env.close()
     places = info["place"].mean(axis=1)  # the seats of a game share its luck: a game is one draw
-    return Score(float(places.mean()), float(1.96 * places.std(ddof=1) / len(places) ** 0.5))
+    return Score(float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5))
 
 
 # ---- trainers ----------------------------------------------------------------------------------------

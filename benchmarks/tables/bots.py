@@ -14,11 +14,12 @@ from territorial.bots.style import Range, Style
 from territorial.bots.targets import BY_FORCE
 from territorial.cli.obs_tables import markdown
 from territorial.engine.seats import LINEUPS
+from territorial.evaluation.statistics import Z
 
 LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
 INTERVALS = (
     "In brackets the ends of 95 % intervals: of places over resampled games, of wins Wilson's, of ratings "
-    "1.96 sigma to both sides."
+    f"{Z} sigma to both sides."
 )
 
 
@@ -128,7 +129,7 @@ def _interval(estimate: Mapping[str, float], digits: int) -> str:
 
 
 def _rating(rating: Mapping[str, float]) -> str:
-    mu, around = rating["mu"], 1.96 * rating["sigma"]
+    mu, around = rating["mu"], Z * rating["sigma"]
     return f"{mu:.1f} ({mu - around:.1f} to {mu + around:.1f})"
 
 

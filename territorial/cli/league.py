@@ -87,7 +87,7 @@ def text_of(league: League, where: Path, most: int = 30) -> str:
     for name in played[:most]:
         rating, met = league.rating(name), league.payoff.of(main, name)
         chance = f"{100 * met.above:.0f} % ({100 * met.low:.0f}..{100 * met.high:.0f})" if met.games else ""
-        mark = f"{rating.mu:.1f} ± {1.96 * rating.sigma:.1f}" if league.is_rated(name) else ""
+        mark = rating.text() if league.is_rated(name) else ""
         lines.append(f"{label(name):24}{mark:>15}{met.games or '':>26}{chance:>30}")
     if len(played) > most:
         lines.append(f"... and {len(played) - most} more")

@@ -87,7 +87,7 @@ def _places(plt: Any, lines: Sequence[Line]) -> Any:
 
 
 def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
-    figure, axes = _rows(plt, len(ratings), "rating (Plackett-Luce), mu and 1.96 sigma", "rating")
+    figure, axes = _rows(plt, len(ratings), f"rating (Plackett-Luce), mu and {Z} sigma", "rating")
     ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
     rows = np.arange(len(ordered))
     mus, sigmas = np.array([rating for _, rating in ordered]).T

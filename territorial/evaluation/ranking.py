@@ -14,7 +14,7 @@ from territorial.evaluation.charts import draw_charts
 from territorial.evaluation.ratings import NEEDED, Rating, rate
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import Estimate, Line, RecordArrays, Z
+from territorial.evaluation.statistics import Estimate, Line, RecordArrays
 from territorial.typing import Floats
 
 MOST_BEATS = 12
@@ -111,7 +111,7 @@ class Ranking:
         if self.ratings is None:
             return ""
         rating = self.ratings.get(player)
-        return "-" if rating is None else f"{rating.mu:.1f} ± {Z * rating.sigma:.1f}"
+        return "-" if rating is None else rating.text()
 
     def _standing(self, line: Line) -> dict[str, Any]:
         rating = None if self.ratings is None else self.ratings.get(line.player)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from territorial.evaluation.record import GameRecord
+from territorial.evaluation.statistics import Z
 
 NEEDED = "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
 """What is said where it is not installed."""
@@ -18,6 +19,10 @@ class Rating(NamedTuple):
 
     mu: float
     sigma: float
+
+    def text(self) -> str:
+        """Return the rating and half its interval as tables show them."""
+        return f"{self.mu:.1f} ± {Z * self.sigma:.1f}"
 
 
 class Ratings:

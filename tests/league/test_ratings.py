@@ -34,6 +34,10 @@ def test_ratings_rank_players_by_their_strength_and_grow_surer():
     assert ratings.rate(games(400)) == many
 
 
+def test_a_rating_is_shown_with_half_of_its_interval():
+    assert ratings.Rating(25.04, 2.0).text() == "25.0 ± 3.9"
+
+
 def test_ten_times_as_many_games_make_ratings_three_times_as_sure():
     pytest.importorskip("openskill", reason=NEEDS)
     some, many = (ratings.rate(games(count)) for count in (400, 4000))
