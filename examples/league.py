@@ -133,7 +133,12 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
         num_players=options.agent_seats + options.bot_seats + options.snapshot_seats,
     )
     league = table(options.agent_seats, options.bot_seats, options.snapshot_seats, [UNTRAINED])
-    env_config = {"config": game, "league": league, "max_steps": options.eval_steps}
+    env_config = {
+        "config": game,
+        "league": league,
+        "end_when": "no_agents",
+        "max_cycles": options.eval_steps,
+    }
     env = TerritorialMultiAgentEnv(env_config)
     players = opponents_of(pool_settings(settings_of(env_config), store, [ReferenceModule]))
     shares = []

@@ -10,7 +10,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from rllib_adapters.envs.agent_names import POOL, module_of
-from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, current_entries, learners_of, roles_by_seat
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.learning.algorithms import check_algorithm, check_stack
@@ -46,7 +46,8 @@ def configure(
     Args:
         config: the configuration of PPO or IMPALA, such as ``PPOConfig()``; it is copied.
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
-            ``bots``, ``frames``, ``end_when``, ``max_steps``; default None: the default of each.
+            ``bots``, ``frames``, ``end_when``, ``max_cycles``; default None: the default of each. Only
+            ``end_when`` is "no_agents" here unless it is given: no more is learned from such a game.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default
@@ -87,7 +88,8 @@ def configure(
     check_stack(config)
     check_algorithm(config)
     config = own_config(config)
-    options = EnvConfig.from_config(env_config)
+    entries = current_entries(env_config)
+    options = EnvConfig.from_config(entries)
     model_config = settings_of(options, **settings)
     specs = {
         name: RLModuleSpec(module_class=kind, model_config={**model_config, **own})
@@ -102,7 +104,8 @@ def configure(
         known = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
         pool = pool_settings(model_config, store_of(store), known)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
-    config.environment(TerritorialMultiAgentEnv, env_config=dict(env_config or {}))
+    config.environment(TerritorialMultiAgentEnv, env_config=entries)
+    config.end_with_learners()
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(

@@ -1,10 +1,11 @@
-"""The former names of modules: imports and pickles of earlier releases find what they name.
+"""Former names of modules, classes and fields: programs and pickles of earlier releases find what they name.
 
-Each import under a former name warns once, and gives the very module of the new name.
+Each use of a former name warns, and gives what has the new name.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -12,7 +13,9 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+Class = TypeVar("Class", bound=type)
 
 MODULES = {
     "territorial._atomic": "territorial.jit.atomics",
@@ -148,8 +151,71 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def _warn(former: str, new: str) -> None:
-    warnings.warn(f"{former} is now {new}", DeprecationWarning, stacklevel=3)
+def renamed_fields(**names: str) -> Callable[[Class], Class]:
+    """Return a decorator of a dataclass whose fields also go by former names, as do those in its pickles.
+
+    ``names``: the new names by the former ones.
+    """
+
+    def decorate(cls: Class) -> Class:
+        added: dict[str, Any] = {former: _field_called(former, new) for former, new in names.items()}
+        added |= {"__init__": _init_with(cls, names), "__setstate__": _setstate_with(names)}
+        for name, value in added.items():
+            setattr(cls, name, value)
+        return cls
+
+    return decorate
+
+
+def with_new_names(
+    owner: str, given: Mapping[str, Any], names: Mapping[str, str], *, stacklevel: int
+) -> dict[str, Any]:
+    """Return what is ``given`` to ``owner`` by its new names; TypeError for a thing that is given twice.
+
+    ``names``: the new names by the former ones. ``stacklevel``: whom a warning is for; 2 is the caller.
+    """
+    current = dict(given)
+    for former, new in names.items():
+        if former not in current:
+            continue
+        if new in current:
+            raise TypeError(
+                f"{former} and {new} are both given to {owner}; {former} is the former name of {new}, so "
+                f"give {new} alone"
+            )
+        _warn(f"{former} of {owner}", new, stacklevel)
+        current[new] = current.pop(former)
+    return current
+
+
+def _init_with(cls: type, names: Mapping[str, str]) -> Callable[..., None]:
+    make: Callable[..., None] = vars(cls)["__init__"]
+
+    @functools.wraps(make)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        make(self, *args, **with_new_names(cls.__name__, given, names, stacklevel=3))
+
+    return init
+
+
+def _setstate_with(names: Mapping[str, str]) -> Callable[..., None]:
+    def setstate(self: Any, state: Mapping[str, Any]) -> None:
+        self.__dict__.update({names.get(name, name): value for name, value in state.items()})
+
+    return setstate
+
+
+def _field_called(former: str, new: str) -> property:
+    def get(self: Any) -> Any:
+        _warn(f"{former} of {type(self).__name__}", new)
+        return getattr(self, new)
+
+    return property(get, doc=f"The former name of ``{new}``.")
+
+
+def _warn(former: str, new: str, stacklevel: int = 2) -> None:
+    """Warn of a former name; ``stacklevel``: whom it is for; 2 is the caller of what calls this."""
+    warnings.warn(f"{former} is now {new}", DeprecationWarning, stacklevel=stacklevel + 1)
 
 
 sys.meta_path.append(FormerNames(MODULES))

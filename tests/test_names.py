@@ -1,7 +1,10 @@
 """Names: no two classes share one, and former names of modules and classes still work."""
 
 import ast
+import dataclasses
 import importlib
+import inspect
+import pickle
 import subprocess
 import sys
 from collections import defaultdict
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import territorial
+from territorial import GameConfig, Setting
 from territorial._moved import MODULES
 
 ROOT = Path(__file__).parents[1]
@@ -80,3 +84,34 @@ def test_a_former_name_is_told_at_the_line_that_uses_it(tmp_path):
     first, second = (line for line in done.stderr.splitlines() if " is now " in line)
     assert "program.py:1: DeprecationWarning: territorial.landmask is now territorial.config." in first
     assert "program.py:2: DeprecationWarning: territorial.Snapshot is now territorial.SavedGame" in second
+
+
+# ---- fields ---------------------------------------------------------------------------------------
+
+CONFIG = GameConfig(height=32, width=32, num_players=4)
+
+
+def test_a_former_name_of_a_field_is_told_at_the_line_that_uses_it():
+    with pytest.warns(DeprecationWarning, match="^max_steps of Setting is now max_cycles$") as given:
+        setting = Setting(config=CONFIG, max_steps=7)
+    with pytest.warns(DeprecationWarning, match="^max_steps of Setting is now max_cycles$") as read:
+        assert setting.max_steps == 7
+    assert [warning.filename for warning in (*given, *read)] == [__file__] * 2
+    assert setting == Setting(config=CONFIG, max_cycles=7)
+    assert "max_steps" not in inspect.signature(Setting).parameters
+
+
+def test_a_field_that_is_given_by_both_of_its_names_is_an_error():
+    setting = Setting(config=CONFIG, max_cycles=7)
+    with pytest.raises(TypeError, match="max_steps and max_cycles are both given to Setting; max_"):
+        Setting(config=CONFIG, max_steps=7, max_cycles=8)
+    with pytest.raises(TypeError, match="give max_cycles alone"):
+        dataclasses.replace(setting, max_steps=8)
+
+
+def test_pickles_have_fields_by_their_former_names():
+    setting = Setting(config=CONFIG, max_cycles=7)
+    assert pickle.loads(pickle.dumps(setting)) == setting
+    older = pickle.dumps(setting, 0).replace(b"Vmax_cycles\n", b"Vmax_steps\n")
+    assert b"max_cycles" not in older
+    assert pickle.loads(older) == setting

@@ -51,7 +51,7 @@ def settings(count: int) -> dict[str, Setting]:
         for field in FIELDS:
             others = [field[i % len(field)] for i in range(PLAYERS - 4)]
             seats = ["agent"] * 4 + others
-            made[f"{kind} {'+'.join(field)}"] = Setting(config=game(kind), seats=seats, max_steps=STEPS)
+            made[f"{kind} {'+'.join(field)}"] = Setting(config=game(kind), seats=seats, max_cycles=STEPS)
     return dict(list(made.items())[:count])
 
 
@@ -151,7 +151,7 @@ def algorithm_pair(folder: str, name: str, setting: Setting, episodes: int) -> t
     from rllib_adapters.modules.board import FeatureModule
 
     began, before = time.perf_counter(), _cpu_seconds()
-    env = {"config": setting.config, "seats": setting.seats, "frames": 1, "max_steps": STEPS}
+    env = {"config": setting.config, "seats": setting.seats, "frames": 1, "max_cycles": STEPS}
     config = configure(PPOConfig(), env, module=FeatureModule, runner="batched", trunk={"width": WIDTH})
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=episodes)
     algorithm = config.build_algo()

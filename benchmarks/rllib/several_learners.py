@@ -48,7 +48,7 @@ SIZES = {"full": (20, 100), "small": (5, 10)}
 """By name: iterations and snapshots."""
 WARM_UP = {"full": 12, "small": 1}
 """Iterations before these, in which snapshots are opened and processes come to their size."""
-MAX_STEPS = 24
+MAX_CYCLES = 24
 """Decisions after which a game is cut, so that there are always new opponents."""
 FLAT = goals.bound("several_learners", "growth")
 GAME = GameConfig(height=64, width=64, num_players=12, max_ticks=600)
@@ -141,7 +141,7 @@ def build(store: SnapshotStore, snapshots: int) -> Any:
         [Group(len(seats), {f"trainable:{name}": 1}) for name, seats in SEATS.items()]
         + [Group(4, {f"snapshot:old-{i}": 1.0 for i in range(snapshots)})]
     )
-    env_config = {"config": GAME, "league": table, "frames": 2, "max_steps": MAX_STEPS}
+    env_config = {"config": GAME, "league": table, "frames": 2, "max_cycles": MAX_CYCLES}
     fill(store, env_config, snapshots)
     config = configure(PPOConfig(), env_config, module=MODULES, store=store, runner="batched")
     config.env_runners(num_env_runners=1, num_envs_per_env_runner=4, rollout_fragment_length=32)

@@ -38,7 +38,7 @@ class BatchStep(NamedTuple):
     done: Bools
     """(E,) games that are over for RLlib."""
     cut: Bools
-    """(E,) games among these that were cut off by ``max_steps``."""
+    """(E,) games among these that were cut off by ``max_cycles``."""
     begun: npt.NDArray[np.int64]
     """The numbers of the games that were reset."""
 
@@ -139,7 +139,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             num_envs,
             autoreset="next_step",
             end_when="no_agents",
-            max_cycles=options.max_steps,
+            max_cycles=options.max_cycles,
             frames=options.frames,
             num_threads=num_threads,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
-from territorial._moved import renamed
+from territorial._moved import renamed, renamed_fields, with_new_names
 from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
@@ -23,8 +23,11 @@ NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
 END_WHEN = ("no_agents", "game")
+FORMER_NAMES = {"max_steps": "max_cycles"}
+"""The entries of an ``env_config`` by the names that they had before."""
 
 
+@renamed_fields(**FORMER_NAMES)
 @dataclass(frozen=True, kw_only=True)
 class EnvConfig:
     """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
@@ -34,8 +37,8 @@ class EnvConfig:
     seats: Sequence[Seat] | None = None
     bots: Sequence[PythonBot] = ()
     frames: int = 4
-    end_when: str = "no_agents"
-    max_steps: int | None = None
+    end_when: str = "game"
+    max_cycles: int | None = None
 
     def __post_init__(self) -> None:
         self._read()
@@ -47,8 +50,8 @@ class EnvConfig:
         whole_number("frames", self.frames, 1, MAX_FRAMES)
         if self.end_when not in END_WHEN:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
-        if self.max_steps is not None:
-            whole_number("max_steps", self.max_steps, 1, 2**31 - 1)
+        if self.max_cycles is not None:
+            whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
 
     def _read(self) -> None:
         """Make objects of what was given as plain data."""
@@ -70,14 +73,14 @@ class EnvConfig:
             entries["league"] = self.league.to_dict()
         if self.seats is not None:
             entries["seats"] = [name_of(seat) for seat in self.seats]
-        return {**entries, "end_when": self.end_when, "max_steps": self.max_steps}
+        return {**entries, "end_when": self.end_when, "max_cycles": self.max_cycles}
 
     @classmethod
     def from_config(cls, env_config: Mapping[str, Any] | EnvConfig | None) -> EnvConfig:
         """Return the options in ``env_config``; TypeError names an entry that does not exist."""
         if isinstance(env_config, EnvConfig):
             return env_config
-        entries = {} if env_config is None else dict(env_config)
+        entries = current_entries(env_config)
         known = [spec.name for spec in dataclasses.fields(cls)]
         unknown = sorted(set(entries) - set(known))
         if unknown:
@@ -102,6 +105,11 @@ class EnvConfig:
         return ObsLayout(
             height=config.height, width=config.width, num_players=config.num_players, frames=self.frames
         )
+
+
+def current_entries(env_config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the entries of an ``env_config`` by the names that they have today."""
+    return with_new_names("env_config", env_config or {}, FORMER_NAMES, stacklevel=4)
 
 
 def _bot(given: Any) -> PythonBot:

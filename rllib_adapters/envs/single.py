@@ -56,7 +56,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds.
 
     **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
-    when the last learning agent is out; frozen seats that are left are truncated then.
+    as ``end_when`` says; frozen seats that are left are truncated then.
 
     **Infos** are empty but for agents that end: ``place`` (0.0 if cut before it was known), ``land`` and
     ``tick``.
@@ -70,8 +70,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         bots: bots in Python (``territorial.bots.PythonBot``) that ``seats`` and the dict of a league may
             name; or texts ``module:Class`` for those that can be made without arguments.
         frames: F, the boards in a stack, 1 to 16.
-        end_when: "no_agents" ends the episode with the last learning agent, "game" with the game.
-        max_steps: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
+        end_when: "game": the episode goes on while an agent or a frozen seat lives; "no_agents": it ends with
+            the last learning agent; default "game". ``configure`` sets "no_agents".
+        max_cycles: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
             never.
 
     """
@@ -87,7 +88,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             entropy,
             autoreset="disabled",
             end_when="no_agents",
-            max_cycles=options.max_steps,
+            max_cycles=options.max_cycles,
             frames=options.frames,
         )
         self._format = MultiDiscreteFormat(options.config.num_players)

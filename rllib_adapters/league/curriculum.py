@@ -9,7 +9,7 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig, current_entries, learners_of, roles_by_seat
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.frozen_pool import FrozenPool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
@@ -22,7 +22,7 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     """Let all runners play games of other settings from their next sample on.
 
     ``changes``: entries of the ``env_config``: another ``config`` (map, players, decision interval, win
-    share, any rule), ``seats`` or ``league``, ``end_when``, ``max_steps``. The algorithm, its runners and
+    share, any rule), ``seats`` or ``league``, ``end_when``, ``max_cycles``. The algorithm, its runners and
     its learners stay as they are; runners make new games, and those in progress are not played on:
     what was sampled of them has been handed over, and counts. To change nothing but the players, call
     ``configure.set_league``, which lets games in progress end.
@@ -81,7 +81,7 @@ class Curriculum:
 
 def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
-    wanted = {**present, **changes}
+    wanted = {**current_entries(present), **current_entries(changes)}
     for name, other in (("seats", "league"), ("league", "seats")):
         if changes.get(name) is not None and other not in changes:
             wanted.pop(other, None)

@@ -33,6 +33,10 @@ class TerritorialConfig(AlgorithmConfig):
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
 
+    def end_with_learners(self) -> None:
+        """Let episodes end with the last agent that learns, unless the ``env_config`` says otherwise."""
+        self.env_config.setdefault("end_when", "no_agents")
+
     def validate(self) -> None:
         """Raise ValueError for settings that cannot be; called by RLlib."""
         _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")

@@ -24,7 +24,7 @@ class LegacyEnv(TerritorialMultiAgentEnv):
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None) -> None:
-        options = EnvConfig.from_config({"end_when": "game", **(env_config or {})})
+        options = EnvConfig.from_config(env_config)
         if options.league is not None:
             raise ValueError(
                 "env_config has a league, which the old API stack does not support; use seats, "

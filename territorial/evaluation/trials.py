@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial._moved import names_of
+from territorial._moved import names_of, renamed_fields
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
@@ -25,6 +25,7 @@ from territorial.typing import Bools, Ints
 DEFAULT_FIELD = "mixed-1"
 
 
+@renamed_fields(max_steps="max_cycles")
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """What policies are tried in: a game, and who else plays it.
@@ -33,7 +34,7 @@ class Setting:
         config: rules, size and maps.
         seats: one entry per seat: "agent" where the policy plays, the name of a bot, or the name of another
             policy. Default None: one seat for the policy, and bots of the line-up "mixed-1" at the others.
-        max_steps: decisions after which a game is left. Players who live then are placed by land, then by
+        max_cycles: decisions after which a game is left. Players who live then are placed by land, then by
             troops; at least 1, default None: never.
         rotate: True: all players move on by one seat from game to game; default True.
 
@@ -50,7 +51,7 @@ class Setting:
 
     config: GameConfig
     seats: Sequence[str] | None = None
-    max_steps: int | None = None
+    max_cycles: int | None = None
     rotate: bool = True
 
     def __post_init__(self) -> None:
@@ -67,8 +68,8 @@ class Setting:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)
         object.__setattr__(self, "rotate", true_or_false("rotate", self.rotate))
-        if self.max_steps is not None:
-            object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, 1))
+        if self.max_cycles is not None:
+            object.__setattr__(self, "max_cycles", whole_number("max_cycles", self.max_cycles, 1))
 
     def at(self, episode: int) -> tuple[str, ...]:
         """Return the seats of a game."""
@@ -81,7 +82,7 @@ class Setting:
         return {
             "config": self.config.hexdigest,
             "seats": list(self.seats or ()),
-            "max_steps": self.max_steps,
+            "max_steps": self.max_cycles,  # as files of evaluations have always called it
             "rotate": self.rotate,
         }
 
@@ -181,7 +182,7 @@ class _Trial:
 
     def _leave(self, game: VecGame, agents: Bools, steps: int) -> None:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
-        state, limit = game.state, self._setting.max_steps
+        state, limit = game.state, self._setting.max_cycles
         is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
         is_late = limit is not None and steps >= limit
         for k in np.flatnonzero((state.over == 0) & (is_idle | is_late)):

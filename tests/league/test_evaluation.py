@@ -100,7 +100,7 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
 
 
 def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
-    setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_steps=12)
+    setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
     found = quietly({"idle": Idle()}, {"s": setting}, 4)
     assert all(one.is_left for one in found.records)
     assert {one.length for one in found.records} == {12 * SMALL.decision_every}

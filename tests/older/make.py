@@ -61,7 +61,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "LandMask": mask,
     "MapMix": lambda: MapMix({"lakes": 1, "open": 3}),
     "LineUp": lambda: territorial.LINEUPS["mixed-1"],
-    "Setting": lambda: Setting(config=CONFIG, max_steps=7),
+    "Setting": lambda: Setting(config=CONFIG, max_cycles=7),
     "Gate": lambda: Gate(beats=0.7),
     "LeagueConfig": lambda: LEAGUE,
     "LeagueTable": lambda: LeagueTable([Group(4, {"bot:banker": 1})]),
@@ -164,7 +164,7 @@ def main(folder: Path) -> None:
             pass
     territorial.evaluate(
         ["banker", "novice"],
-        {"small": Setting(config=CONFIG, max_steps=10)},
+        {"small": Setting(config=CONFIG, max_cycles=10)},
         episodes=2,
         out=folder / "evaluation.jsonl",
         processes=1,

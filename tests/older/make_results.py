@@ -35,5 +35,5 @@ CONFIG = GameConfig(height=32, width=40, num_players=5, max_ticks=900, map="lake
 POLICIES = {"bank": "banker", "holding": Holding(), "net": Drawing()}
 SETTINGS = {
     "pair": Setting(config=CONFIG, seats=["agent", "net", "novice", "agent", "hard"]),
-    "short": Setting(config=CONFIG.replace(width=48), max_steps=30, rotate=False),
+    "short": Setting(config=CONFIG.replace(width=48), max_cycles=30, rotate=False),
 }

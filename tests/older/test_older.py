@@ -71,7 +71,7 @@ def test_an_older_evaluation_is_resumed(tmp_path):
     out = tmp_path / "evaluation.jsonl"
     shutil.copy(FOLDER / "evaluation.jsonl", out)
     before = out.read_bytes()
-    setting = Setting(config=make.CONFIG, max_steps=10)
+    setting = Setting(config=make.CONFIG, max_cycles=10)
     found = territorial.evaluate(
         ["banker", "novice"], {"small": setting}, episodes=2, out=out, processes=1, progress=False
     )

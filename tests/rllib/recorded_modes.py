@@ -75,11 +75,11 @@ MAPS = {"frozen": 1, "shuffled": 0, "two learn": 3, "all": 0, "some": 1}
 """``num_maps``."""
 
 
-def options_of(who, end_when, max_steps):
+def options_of(who, end_when, max_cycles):
     """Return an ``env_config`` with every entry written out."""
     players = {"seats": SEATS[who]} if who in SEATS else {"league": TABLES[who]}
     config = GameConfig(**SMALL, num_maps=MAPS[who], rewards={"land": 1.0, "placement": 1.0})
-    return {"config": config, "frames": 2, "end_when": end_when, "max_steps": max_steps, **players}
+    return {"config": config, "frames": 2, "end_when": end_when, "max_cycles": max_cycles, **players}
 
 
 def choose(mask, rng):
@@ -93,10 +93,10 @@ def add_outcomes(recording, env):
     recording.add("outcomes", [(game.players, game.places) for game in env.outcomes.take()])
 
 
-def single_case(who, end_when, max_steps, games=5):
+def single_case(who, end_when, max_cycles, games=5):
     """Play some games of the environment of RLlib's own runner, the last ones with another table."""
     recording, rng = Recording(), np.random.default_rng(1)
-    env = TerritorialMultiAgentEnv(options_of(who, end_when, max_steps))
+    env = TerritorialMultiAgentEnv(options_of(who, end_when, max_cycles))
     for i in range(games):
         if i == 2 and who in LATER:
             env.set_league(LATER[who])
@@ -166,10 +166,10 @@ def add_batch(recording, env):
     add_outcomes(recording, env)
 
 
-def batch_case(who, end_when, max_steps, steps=50):
+def batch_case(who, end_when, max_cycles, steps=50):
     """Play the games of the batched runner; in the middle another table, and all games anew."""
     recording, rng = Recording(), np.random.default_rng(2)
-    env = TerritorialBatchEnv(options_of(who, end_when, max_steps), GAMES, num_threads=1 + (who == "frozen"))
+    env = TerritorialBatchEnv(options_of(who, end_when, max_cycles), GAMES, num_threads=1 + (who == "frozen"))
     env.reset(seed=71)
     add_batch(recording, env)
     recording.end()
@@ -195,10 +195,10 @@ def cases():
     """Return functions by the names of the cases."""
     ways = itertools.product((*TABLES, *SEATS), ("no_agents", "game"), (None, 13))
     found = {}
-    for who, end_when, max_steps in ways:
-        name = f"{who} {end_when} {'never' if max_steps is None else max_steps}"
-        found[f"single {name}"] = partial(single_case, who, end_when, max_steps)
-        found[f"batch {name}"] = partial(batch_case, who, end_when, max_steps)
+    for who, end_when, max_cycles in ways:
+        name = f"{who} {end_when} {'never' if max_cycles is None else max_cycles}"
+        found[f"single {name}"] = partial(single_case, who, end_when, max_cycles)
+        found[f"batch {name}"] = partial(batch_case, who, end_when, max_cycles)
     return found
 
 

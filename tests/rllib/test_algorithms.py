@@ -42,7 +42,7 @@ def has_learned(before, after, name):
 @pytest.mark.parametrize("learners", [0, 1, 2])
 @pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
 def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, learners):
-    config = mixed_config(fill(tmp_path), config=algorithm(), env={"max_steps": 9})
+    config = mixed_config(fill(tmp_path), config=algorithm(), env={"max_cycles": 9})
     config.learners(num_learners=learners, num_cpus_per_learner=1)
     config.training(train_batch_size_per_learner=24 // max(1, learners))
     if algorithm is PPOConfig:
@@ -91,7 +91,7 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
         ]
     )
     config = configure(
-        algorithm(), env_config(league=table, max_steps=6), module=SmallModule, runner="batched"
+        algorithm(), env_config(league=table, max_cycles=6), module=SmallModule, runner="batched"
     )
     config.env_runners(num_env_runners=1, rollout_fragment_length=6, num_envs_per_env_runner=2)
     config.learners(num_learners=2, num_cpus_per_learner=1)

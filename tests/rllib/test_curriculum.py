@@ -18,7 +18,7 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
-from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa: E402
+from rllib_adapters.league.curriculum import Curriculum, changed, env_of, set_env  # noqa: E402
 from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
@@ -29,7 +29,7 @@ SEATS = ["agent", "agent", "metronome", "metronome"]
 HARDER = {
     "config": FIRST.replace(map="islands", decision_every=30, win_percent=60),
     "seats": ["agent", "banker", "banker", "banker"],
-    "max_steps": 7,
+    "max_cycles": 7,
 }
 LARGER = {
     "config": GameConfig(height=40, width=32, num_players=9, max_ticks=300),
@@ -88,7 +88,7 @@ def games_of(algorithm):
             and (
                 runner.env.game.config,
                 [[player.name for player in view.players] for view in runner.env.envs],
-                runner.env.options.max_steps,
+                runner.env.options.max_cycles,
             )
         )
     )
@@ -107,10 +107,10 @@ def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_doe
         for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
             np.testing.assert_array_equal(array, weights[name])
         result = algorithm.train()
-        ((config, players, max_steps),) = games_of(algorithm)
+        ((config, players, max_cycles),) = games_of(algorithm)
         assert config == HARDER["config"]
         assert players == [["main", "banker", "banker", "banker"]] * 2
-        assert max_steps == 7
+        assert max_cycles == 7
         assert result["env_runners"]["num_episodes"] >= 2  # none is longer than seven steps
         episodes = runner.sample()
         assert max(episode.env_t for episode in episodes) <= 7
@@ -254,6 +254,12 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(made_with, changes, m
         algorithm.train()
     finally:
         algorithm.stop()
+
+
+def test_changes_replace_entries_of_an_older_name():
+    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$"):
+        wanted = changed({"config": FIRST, "seats": SEATS, "max_steps": 7}, {"max_cycles": 9})
+    assert wanted == {"config": FIRST, "seats": SEATS, "max_cycles": 9}
 
 
 def test_a_league_with_snapshots_keeps_its_size(tmp_path):

@@ -18,7 +18,7 @@ ACTIONS = np.zeros((GAMES, 6, 2), np.int64)
 
 @pytest.fixture
 def batch():
-    env = TerritorialBatchEnv(env_config(max_steps=STEPS), GAMES)
+    env = TerritorialBatchEnv(env_config(end_when="no_agents", max_cycles=STEPS), GAMES)
     env.reset(seed=SEED)
     return env
 

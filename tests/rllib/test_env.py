@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
@@ -29,7 +30,7 @@ def random_actions(observations, rng):
 
 
 def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
-    env = TerritorialMultiAgentEnv(env_config())
+    env = TerritorialMultiAgentEnv(env_config(end_when="no_agents"))
     assert env.possible_agents == ["player_0", "player_1", "frozen_2", "frozen_3", "frozen_4"]
     drawn = set()
     for seed in range(12):
@@ -95,9 +96,10 @@ def test_it_plays_the_game_of_the_pettingzoo_environment():
     assert terminated["__all__"]
 
 
-def test_the_episode_ends_with_the_last_learning_agent_unless_it_is_to_go_on():
-    for end_when in ("no_agents", "game"):
-        env = TerritorialMultiAgentEnv(env_config(end_when=end_when, league=league("snapshot:first")))
+def test_the_episode_goes_on_without_learning_agents_unless_it_is_to_end():
+    for end_when in ("no_agents", "game", "by default"):
+        given = {} if end_when == "by default" else {"end_when": end_when}
+        env = TerritorialMultiAgentEnv(env_config(**given, league=league("snapshot:first")))
         env.reset(seed=2)
         # The two who learn lose everything: what they own is another's, and their peak was high.
         owner = env.game.state.owner[0, 1:-1, 1:-1].copy()
@@ -115,7 +117,7 @@ def test_the_episode_ends_with_the_last_learning_agent_unless_it_is_to_go_on():
 
 
 def test_steps_can_be_limited():
-    env = TerritorialMultiAgentEnv(env_config(max_steps=2))
+    env = TerritorialMultiAgentEnv(env_config(max_cycles=2))
     env.reset(seed=0)
     env.step(holding(env))
     _, _, terminated, truncated, infos = env.step(holding(env))
@@ -209,12 +211,30 @@ def test_names_that_do_not_fit_are_refused(name):
         ),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
-        ({"max_steps": 0}, "max_steps is 0; it must be a whole number from 1"),
+        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number from 1"),
     ],
 )
 def test_bad_options_are_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         TerritorialMultiAgentEnv(env_config(**changes))
+
+
+def test_an_entry_by_its_former_name_is_taken_and_told():
+    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$") as warned:
+        env = TerritorialMultiAgentEnv(env_config(max_steps=2))
+    assert len(warned) == 1
+    assert env.game.max_cycles == env.options.max_cycles == 2
+    assert "max_steps" not in env.options.to_dict()
+    with pytest.warns(DeprecationWarning, match="^max_steps of EnvConfig is now max_cycles$"):
+        assert EnvConfig(max_steps=3).max_steps == 3
+    with pytest.raises(TypeError, match="max_steps and max_cycles are both given to env_config"):
+        EnvConfig.from_config({"max_steps": 2, "max_cycles": 2})
+
+
+def test_an_older_pickle_of_an_env_config_is_loaded():
+    older = pickle.dumps(EnvConfig(max_cycles=7), 0).replace(b"Vmax_cycles\n", b"Vmax_steps\n")
+    assert b"max_cycles" not in older
+    assert pickle.loads(older) == EnvConfig(max_cycles=7)
 
 
 def test_unknown_options_and_actions_are_refused_by_name():

@@ -53,7 +53,7 @@ def test_snapshots_are_fetched_where_they_are_played(tmp_path):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store")
     policies = {"first": SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk})}
-    setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_steps=5)}
+    setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_cycles=5)}
     here = evaluate(policies, setting, 2, processes=1, progress=False)
     assert evaluate(policies, setting, 2, play=OnRay(1), progress=False).records == here.records
 

@@ -38,7 +38,7 @@ def make_runner(path, fragment=12, games=2, batch_mode="truncate_episodes", runn
 @pytest.mark.usefixtures("choices_without_chance")
 def test_complete_episodes_are_whole_games_of_both_runners(tmp_path):
     stock, batched = (
-        make_runner(tmp_path / kind, batch_mode="complete_episodes", runner=kind, max_steps=9)
+        make_runner(tmp_path / kind, batch_mode="complete_episodes", runner=kind, max_cycles=9)
         for kind in ("stock", "batched")
     )
     batched.module[MAIN].set_state(stock.module[MAIN].get_state())
@@ -54,8 +54,8 @@ def test_complete_episodes_are_whole_games_of_both_runners(tmp_path):
 
 @pytest.mark.usefixtures("choices_without_chance")
 def test_a_game_that_spans_samples_is_the_same_in_pieces_and_whole(tmp_path):
-    pieces = make_runner(tmp_path / "pieces", fragment=4, games=1, max_steps=30)
-    whole = make_runner(tmp_path / "whole", fragment=30, games=1, max_steps=30)
+    pieces = make_runner(tmp_path / "pieces", fragment=4, games=1, max_cycles=30)
+    whole = make_runner(tmp_path / "whole", fragment=30, games=1, max_cycles=30)
     whole.module[MAIN].set_state(pieces.module[MAIN].get_state())
     parts = []
     while not any(episode.is_done for episode in parts):
@@ -80,7 +80,7 @@ def test_a_game_that_spans_samples_is_the_same_in_pieces_and_whole(tmp_path):
 
 def test_only_an_end_is_worth_nothing_after_it(tmp_path):
     """By hand: with lambda 0 a target is the reward, and 0.9 times the value of what was seen next."""
-    runner = make_runner(tmp_path, fragment=17, games=3, max_steps=13)
+    runner = make_runner(tmp_path, fragment=17, games=3, max_cycles=13)
     learner = runner.config.build_learner(env=runner.env)
     state = learner.module[MAIN].get_state()
     learner.module[MAIN].set_state({**state, "policy.value_head.bias": np.array([5.0], np.float32)})
@@ -133,7 +133,7 @@ def running_ray():
 
 @pytest.mark.parametrize("explore", [False, True])
 def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, running_ray, explore):
-    config = small_config(fill(tmp_path), env={"max_steps": 15}, runner="batched")
+    config = small_config(fill(tmp_path), env={"max_cycles": 15}, runner="batched")
     config.evaluation(
         evaluation_num_env_runners=1,
         evaluation_duration=4,

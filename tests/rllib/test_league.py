@@ -78,8 +78,8 @@ def small_league(max_steps=1, own=()):
     return League(config, rated=RATED)
 
 
-def league_config(store, league, runner="batched", runners=0, games=2, max_steps=12):
-    env = {"config": CONFIG, "frames": 1, "max_steps": max_steps}
+def league_config(store, league, runner="batched", runners=0, games=2, max_cycles=12):
+    env = {"config": CONFIG, "frames": 1, "max_cycles": max_cycles}
     config = configure_league(PPOConfig(), env, league, store, module=SmallModule, runner=runner)
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length="auto")
     config.training(train_batch_size_per_learner=48, minibatch_size=64, num_epochs=1)  # of up to 96 rows
@@ -129,7 +129,7 @@ def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
 
 @pytest.mark.parametrize("runner", ["batched", "stock"])
 def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(tmp_path, runner):
-    config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_steps=None)
+    config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_cycles=None)
     config.env_runners(rollout_fragment_length=3)
     algorithm = config.build_algo()
 

@@ -70,7 +70,7 @@ def league(store, capacity=100):
 
 
 def test_a_row_of_bytes_is_the_observation_in_numpy_and_in_torch():
-    whole, legacy = TerritorialMultiAgentEnv(ENV | {"end_when": "game"}), LegacyEnv(ENV)
+    whole, legacy = TerritorialMultiAgentEnv(ENV), LegacyEnv(ENV)
     seen, rows = whole.reset(seed=3)[0], legacy.reset(seed=3)[0]
     stack = np.stack(list(rows.values()))
     arrays = legacy.record.arrays(stack)

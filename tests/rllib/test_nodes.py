@@ -157,7 +157,7 @@ def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tm
 
 def test_tournaments_and_evaluations_come_out_as_in_one_process():
     config, names = CONFIG.replace(max_ticks=100), ["turtle", "novice", "banker"]
-    settings = {"s": Setting(config=config, seats=["agent", "agent", *["novice"] * 4], max_steps=5)}
+    settings = {"s": Setting(config=config, seats=["agent", "agent", *["novice"] * 4], max_cycles=5)}
     options = {"progress": False, "play": OnRay(2)}, {"progress": False, "processes": 1}
     there, here = (tournament(names, config, 3, **one) for one in options)
     assert there.records == here.records

@@ -5,6 +5,7 @@ make them anew, at the root of a checkout of it: ``python -m tests.rllib.test_ol
 """
 
 import os
+import pickle
 import shutil
 import sys
 import tempfile
@@ -26,15 +27,27 @@ def test_an_older_checkpoint_trains_on(tmp_path):
     from ray.rllib.algorithms.algorithm import Algorithm
 
     shutil.unpack_archive(CHECKPOINT, tmp_path)
+    add_entries(tmp_path / "checkpoint", max_steps=30)
     start_ray()
     try:
         algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"), store=str(tmp_path / "store"))
         assert algorithm.iteration == 1
+        games = algorithm.env_runner.env.envs
+        assert {game.unwrapped.options.end_when for game in games} == {"no_agents"}, "the default of then"
+        assert {game.unwrapped.options.max_cycles for game in games} == {30}
         algorithm.train()
         assert algorithm.iteration == 2
         algorithm.stop()
     finally:
         ray.shutdown()
+
+
+def add_entries(checkpoint, **entries):
+    """Let the ``env_config`` of a checkpoint have further entries, as it might have had then."""
+    path = checkpoint / "class_and_ctor_args.pkl"
+    made_with = pickle.loads(path.read_bytes())
+    made_with["ctor_args_and_kwargs"][0][0]["env_config"].update(entries)
+    path.write_bytes(pickle.dumps(made_with))
 
 
 def main(archive: Path) -> None:

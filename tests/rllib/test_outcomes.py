@@ -19,7 +19,7 @@ SEED, GAMES = 5, 3
 
 def batched(**changes):
     """The first games of some seeds, everybody holding, in one batch; by game."""
-    env = TerritorialBatchEnv(env_config(**changes), GAMES)
+    env = TerritorialBatchEnv(env_config(end_when="no_agents", **changes), GAMES)
     env.reset(seed=SEED)
     found, seats = {}, np.zeros((GAMES, CONFIG.num_players, 2), np.int64)
     while len(found) < GAMES:
@@ -38,7 +38,7 @@ def one_by_one(**changes):
     """The same games, each in an environment of its own."""
     found = []
     for k in range(GAMES):
-        env = TerritorialMultiAgentEnv(env_config(**changes))
+        env = TerritorialMultiAgentEnv(env_config(end_when="no_agents", **changes))
         env.reset(seed=SEED + k)
         while env.agents:
             env.step({agent: np.zeros(2, np.int64) for agent in env.agents})
@@ -48,16 +48,16 @@ def one_by_one(**changes):
     return found
 
 
-@pytest.mark.parametrize("max_steps", [None, 5])
-def test_games_end_alike_in_a_batch_and_one_by_one(max_steps):
-    together, alone = batched(max_steps=max_steps), one_by_one(max_steps=max_steps)
+@pytest.mark.parametrize("max_cycles", [None, 5])
+def test_games_end_alike_in_a_batch_and_one_by_one(max_cycles):
+    together, alone = batched(max_cycles=max_cycles), one_by_one(max_cycles=max_cycles)
     for one, other in zip(together, alone, strict=True):
         assert one.players == other.players
         np.testing.assert_array_equal(one.places, other.places)  # NaN equals NaN here
         known = [place for place in one.places if not math.isnan(place)]
         is_placed = len(known) == CONFIG.num_players
         assert not is_placed or sum(known) == sum(range(1, CONFIG.num_players + 1))
-        assert is_placed or max_steps is None, "a game that was cut places all"
+        assert is_placed or max_cycles is None, "a game that was cut places all"
 
 
 def test_of_what_nobody_asks_for_the_newest_are_kept():

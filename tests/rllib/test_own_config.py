@@ -116,7 +116,7 @@ def test_an_environment_may_be_configured_by_a_file():
       groups:
         - {seats: 2, players: {"trainable:main": 1}}
         - {seats: 4, players: {"bot:patient-1": 2, "bot:novice": 1}}
-    max_steps: 12
+    max_cycles: 12
     """
     config = configure(PPOConfig(), yaml.safe_load(text), module=SmallModule)
     options = EnvConfig.from_config(config.env_config)
@@ -130,6 +130,21 @@ def test_an_environment_may_be_configured_by_a_file():
         "seats": ["agent", "patient-1"],
     }
     assert isinstance(EnvConfig.from_config(seats).seats[1], Patient)
+
+
+def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said():
+    config = configure(PPOConfig(), {"config": CONFIG}, module=SmallModule)
+    assert config.env_config == {"config": CONFIG, "end_when": "no_agents"}
+    whole = configure(PPOConfig(), {"config": CONFIG, "end_when": "game"}, module=SmallModule)
+    assert whole.env_config["end_when"] == EnvConfig().end_when == "game"
+
+
+def test_entries_have_the_names_of_today():
+    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$") as warned:
+        config = configure(PPOConfig(), {"config": CONFIG, "max_steps": 9}, module=SmallModule)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert "max_steps" not in config.env_config
+    assert config.env_config["max_cycles"] == 9
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def happened(episodes):
 @pytest.mark.parametrize("end_when", ["no_agents", "game"])
 def test_both_runners_play_the_same_episodes(tmp_path, end_when):
     # One frame: those before a position that was set are not those of RLlib's runner.
-    stock, batched = make_runners(tmp_path, max_steps=31, end_when=end_when, frames=1)
+    stock, batched = make_runners(tmp_path, max_cycles=31, end_when=end_when, frames=1)
     counts = np.zeros(3, int)
     for seats in ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], []):
         for runner in (stock, batched) if seats else ():
@@ -149,13 +149,13 @@ def test_both_runners_play_the_same_episodes(tmp_path, end_when):
 
 
 def test_stacks_of_frames_are_the_same_over_samples_and_games(tmp_path):
-    stock, batched = make_runners(tmp_path, max_steps=14, frames=4)
+    stock, batched = make_runners(tmp_path, max_cycles=14, frames=4)
     for kwargs in ({}, {}, {"num_timesteps": 3}, {}, {"num_episodes": 3}, {}):
         assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
 
 
 def test_advantages_and_losses_are_the_same(tmp_path):
-    stock, batched = make_runners(tmp_path, max_steps=17, frames=1)
+    stock, batched = make_runners(tmp_path, max_cycles=17, frames=1)
     learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
     weights = stock.module[MAIN].get_state()
     for _ in range(2):
@@ -214,7 +214,7 @@ def running_ray():
 
 def test_an_algorithm_learns_from_it_and_hears_of_the_games(tmp_path, running_ray):
     store = fill(tmp_path)
-    config = small_config(store, env={"max_steps": 9}, runner="batched")
+    config = small_config(store, env={"max_cycles": 9}, runner="batched")
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
     algorithm = config.build_algo()

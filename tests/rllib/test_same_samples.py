@@ -43,11 +43,11 @@ def without_opinions(module):
     return {name: np.zeros_like(array.numpy()) for name, array in weights.items()}
 
 
-def make_runner(path, kind, end_when, max_steps):
+def make_runner(path, kind, end_when, max_cycles):
     store, settings = SnapshotStore(path), settings_of(env_config(**PLAYERS))
     for name, module in (("first", SmallModule), ("second", BigModule)):
         store.add(name, without_opinions(module), module.manifest(settings))
-    env = {**PLAYERS, "end_when": end_when, "max_steps": max_steps}
+    env = {**PLAYERS, "end_when": end_when, "max_cycles": max_cycles}
     config = small_config(store, env=env, runner=kind)
     config.env_runners(num_envs_per_env_runner=3, rollout_fragment_length=12)
     config.debugging(seed=11)
@@ -152,10 +152,10 @@ def one_thread():
 
 @pytest.mark.usefixtures("choices_without_chance", "one_thread")
 @pytest.mark.parametrize("kind", ["batched", "stock"])
-@pytest.mark.parametrize(("end_when", "max_steps"), RECORDED)
-def test_samples_outcomes_and_metrics_are_those_that_were_recorded(tmp_path, kind, end_when, max_steps):
-    found, (dead, cut, ended, going_on) = play(make_runner(tmp_path, kind, end_when, max_steps))
-    *recorded, of_batched, of_stock = RECORDED[end_when, max_steps]
+@pytest.mark.parametrize(("end_when", "max_cycles"), RECORDED)
+def test_samples_outcomes_and_metrics_are_those_that_were_recorded(tmp_path, kind, end_when, max_cycles):
+    found, (dead, cut, ended, going_on) = play(make_runner(tmp_path, kind, end_when, max_cycles))
+    *recorded, of_batched, of_stock = RECORDED[end_when, max_cycles]
     assert found == [*recorded, of_batched if kind == "batched" else of_stock]
     assert min(dead, ended, going_on) > 0
-    assert (cut > 0) == (max_steps is not None)
+    assert (cut > 0) == (max_cycles is not None)

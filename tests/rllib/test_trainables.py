@@ -52,7 +52,7 @@ def make_runners(path, **changes):
 
 @pytest.mark.usefixtures("choices_without_chance")
 def test_both_runners_play_the_same_episodes_with_the_same_advantages_and_losses(tmp_path):
-    stock, batched = make_runners(tmp_path, max_steps=17)
+    stock, batched = make_runners(tmp_path, max_cycles=17)
     learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
     weights = {name: copy.deepcopy(stock.module[name].get_state()) for name in LEARNERS}
     counts, played = np.zeros(3, int), set()
@@ -153,7 +153,7 @@ def trained_rows(result):
 
 def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray):
     store, seen, batches = fill(tmp_path), [], []
-    config = mixed_config(store, env={"max_steps": 7})
+    config = mixed_config(store, env={"max_cycles": 7})
     config.callbacks(on_sample_end=lambda *, samples, **_: seen.append(rows_by_module(samples)))
     algorithm = config.build_algo()
     learner = algorithm.learner_group._learner

@@ -23,7 +23,7 @@ from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
 
 TRUNKS = {"mean": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
-SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_steps=60)}
+SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)}
 
 
 def add(store, name, what, seed):
@@ -55,7 +55,7 @@ def test_snapshots_do_as_their_weights_say_in_one_process_as_in_two(store):
 def test_one_network_serves_all_and_nothing_stays_open(store):
     policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
     against = {
-        "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_steps=9)
+        "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
     }
     evaluate(policies, against, 2, processes=1, progress=False)
     _, seated = players._tables[str(store.path)]
