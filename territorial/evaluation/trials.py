@@ -182,6 +182,8 @@ class _Trial:
 
     def _leave(self, game: VecGame, agents: Bools, steps: int) -> None:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
+        # The engine's end_when="no_agents" cannot: the policy may be a bot of the engine, and agents may be
+        # other policies.
         state, limit = game.state, self._setting.max_cycles
         is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
         is_late = limit is not None and steps >= limit
