@@ -38,6 +38,21 @@ def test_every_call_and_every_copy_of_a_step_is_counted_once():
     assert (walked.root.pieces, walked.root.num_bytes // 1000) == (1, 100)
 
 
+def test_the_step_of_rllibs_batched_runner_is_followed():
+    pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+    pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+    root = walk.follow_runner(GameConfig(height=24, width=24, num_players=4))
+    found = {(one.module, one.name): one for _, _, one in root.all()}
+    assert [name for _, name, _ in root.calls] == ["TerritorialEnvRunner._play"]
+    for name in (
+        ("rllib_adapters.envs.batch", "TerritorialBatchEnv.step"),
+        ("territorial.engine.checks", "copy_actions"),
+    ):
+        assert found[name].count == 1
+    above = [one for _, caller, one in root.all() if walk.direction(caller, one.module) == "UP"]
+    assert {one.name for one in above} <= {"step_games"}, "by way of threads, which call what they are given"
+
+
 @pytest.mark.parametrize(
     ("caller", "callee", "way"),
     [

@@ -55,19 +55,20 @@ class ModuleFrames:
         """
         if FRAME not in seen:
             return seen
-        if self.frames is None:
+        frames = self.frames
+        if frames is None:
             raise RuntimeError(
                 "the observations refer to frames that are missing from the batch; the connector "
                 "pipeline that made them must contain FramesOnce"
             )
         device = seen[FRAME].device
-        if isinstance(self.frames, FrameBank):
+        if isinstance(frames, FrameBank):
             numbers, frame = np.unique(seen[FRAME].flatten().cpu().numpy(), return_inverse=True)
-            taken = {**self.frames.take(numbers), FRAME: frame.reshape(-1, 1)}
+            taken = {**frames.take(numbers), FRAME: frame.reshape(-1, 1)}
             return {**seen, **{name: torch.from_numpy(part).to(device) for name, part in taken.items()}}
-        if not all(isinstance(part, Tensor) and part.device == device for part in self.frames.values()):
-            self.frames = {name: torch.as_tensor(part).to(device) for name, part in self.frames.items()}
-        return {**seen, **self.frames}
+        if not all(isinstance(part, Tensor) and part.device == device for part in frames.values()):
+            self.frames = frames = {name: torch.as_tensor(part).to(device) for name, part in frames.items()}
+        return {**seen, **frames}
 
 
 class FramesOnce(ConnectorV2):

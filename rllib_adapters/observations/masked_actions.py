@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +33,3 @@ def draw(
     weights = np.empty(logits.shape[1])
     draw_choices(logits, np.array(heads, np.int64), chances, weights, choices, logps)
     return choices, logps
-
-
-def heads_of(module: Any) -> Sequence[int] | None:
-    """Return ``module.action_heads``: None for modules whose distribution RLlib has to make."""
-    heads: Sequence[int] | None = getattr(module, "action_heads", None)
-    return heads

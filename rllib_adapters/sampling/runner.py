@@ -208,7 +208,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _act(self, actions: npt.NDArray[np.int64], explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
         shared, masks = self._log.now(self.env.game.observations)
-        frames = {name: _tensor(part).to(ray_private.device_of(self)) for name, part in shared.items()}
+        device = ray_private.device_of(self)
+        frames = {name: _tensor(part).to(device) for name, part in shared.items()}
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module = self.module[name]
@@ -231,7 +232,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             "action_mask": pair_masks(masks, games, i + 1),
             FRAME: games[:, None],
         }
-        return {name: torch.from_numpy(part).to(ray_private.device_of(self)) for name, part in rows.items()}
+        device = ray_private.device_of(self)
+        return {name: torch.from_numpy(part).to(device) for name, part in rows.items()}
 
     def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
@@ -250,7 +252,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
         if Columns.ACTIONS in outputs:
             return {}
-        logits, heads = outputs[Columns.ACTION_DIST_INPUTS], masked_actions.heads_of(module)
+        logits, heads = outputs[Columns.ACTION_DIST_INPUTS], getattr(module, "action_heads", None)
         if explore and heads is not None:
             actions, logp = map(
                 torch.from_numpy, masked_actions.draw(logits.cpu().numpy(), heads, self._random)
