@@ -1,6 +1,6 @@
-"""Bots: players that are compiled into the engine, and the base class of those in Python.
+"""Bots: players that are compiled into the engine, and custom ones, as data or in Python.
 
-``styles`` has them all as data, ``decide`` is how they choose, and docs/bots.md describes them.
+``styles`` has those of the library as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from territorial.bots.decide import decide
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
-from territorial.bots.style import Style
+from territorial.bots.style import FreeLand, Move, Style
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import HOLD_ALL
 from territorial.config.validation import hint
@@ -27,13 +27,17 @@ __all__ = [
     "INTERVAL",
     "NAMES",
     "Bot",
+    "FreeLand",
+    "Move",
     "PythonBot",
+    "Style",
     "View",
     "canonical",
     "decide",
     "first_wake",
     "make",
     "prepare",
+    "settle",
     "short",
 ]
 

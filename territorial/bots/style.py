@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from territorial.bots import settings as s
+from territorial.bots import targets as t
+from territorial.bots.style_checks import (
+    MOST_TICKS,
+    Range,
+    check_name,
+    check_part,
+    check_text,
+    normalize,
+)
 from territorial.bots.targets import BY_DENSITY
-
-Range = int | tuple[int, int]
-"""A number, or the lowest and the highest of those that a seat may draw."""
+from territorial.config.validation import hint, shown, whole_number, whole_or_none
+from territorial.files.strict_json import check_fields
 
 WHOLE_START = 512
 """All of the starting troops, in the unit of ``Style.start``."""
 ALL = 1000
 """A share of the balance: the whole of it."""
+MOST_A_CELL = 1_000_000
+"""Troops a cell, and what conditions compare with."""
+
+CONDITIONS: dict[str, int] = {
+    "not_yet": t.NOT_YET,
+    "killable": t.KILLABLE,
+    "weaker_attacker": t.WEAKER_ATTACKER,
+    "shrunk": t.SHRUNK,
+    "thin": t.THIN,
+    "swarmed": t.SWARMED,
+    "hated": t.HATED,
+    "weak_leader": t.WEAK_LEADER,
+    "no_hunter": t.NO_HUNTER,
+    "not_leader": t.NOT_LEADER,
+}
+"""What a target must be, by the names that files of styles have for it; ``Move.only`` is a sum of these."""
+
+MEASURES: dict[str, int] = {
+    "density": t.BY_DENSITY,
+    "force": t.BY_FORCE,
+    "distance": t.BY_DISTANCE,
+    "attack": t.BY_ATTACK,
+    "decline": t.BY_DECLINE,
+    "grudge": t.BY_GRUDGE,
+    "border": t.BY_BORDER,
+    "least_land": t.BY_LEAST_LAND,
+    "most_land": t.BY_MOST_LAND,
+}
+"""What the best target is, by the names that files of styles have for it: ``Move.by``."""
+
+AS_FREE = "as_free"
+"""What files of styles write for the share AS_FREE."""
 
 
 class SettingRange(NamedTuple):
@@ -25,9 +69,34 @@ class SettingRange(NamedTuple):
     high: int
 
 
+MOVES = ("first", "second", "third")
+"""The fields of a style that are moves, in the order in which they are tried."""
+_SHARE, _A_CELL = (0, ALL), (0, MOST_A_CELL)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FreeLand:
-    """How free land is taken; the numbers are those of the columns FREE... of territorial.bots.settings."""
+    """How free land is taken.
+
+    A number may be a pair, the lowest and the highest that a seat draws; every seat then draws its own.
+
+    Args:
+        send: thousandths of the balance that are sent, 0 to 1000.
+        later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
+        surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
+        tops_up: True: sends although a pool is there; default True.
+        waits: True: attacks no player while there is free land at the border; default False.
+        after_second: True: the second move goes before free land, too; default False.
+
+    Raises:
+        TypeError, ValueError: for a value that cannot be; the message names the field and its range.
+
+    Example:
+        >>> from territorial.bots import FreeLand
+        >>> FreeLand(send=(100, 200)).later is None
+        True
+
+    """
 
     send: Range
     later: Range | None = None
@@ -36,10 +105,45 @@ class FreeLand:
     waits: bool = False
     after_second: bool = False
 
+    def __post_init__(self) -> None:
+        ends = {"send": _SHARE, "surplus": _A_CELL}
+        normalize(self, ends | _if_given(self.later, later=_SHARE), ("tops_up", "waits", "after_second"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A way to attack players; its numbers are the columns of a move in territorial.bots.settings."""
+    """A way to attack players: whom, from when on, and with how much.
+
+    A number may be a pair, the lowest and the highest that a seat draws; those of ``by``, ``else_by``,
+    ``by_percent`` and ``only`` may not.
+
+    Args:
+        only: what a target must be, a sum of conditions of ``territorial.bots.targets``; default 0: anyone.
+        limit: the number that those conditions compare with; 0 to 1000000, default 0.
+        by: which target is best, a measure of ``territorial.bots.targets``; default ``BY_DENSITY``.
+        else_by: the measure that is used instead of ``by`` at some decisions; default ``BY_DENSITY``.
+        by_percent: per cent of the decisions at which ``by`` is used; 0 to 100, default 100.
+        from_: troops a cell from which the move is made; 0 to 1000000, default 0.
+        send: thousandths of the balance that are sent, 0 to 1000, or ``AS_FREE`` of
+            ``territorial.bots.settings``, those of free land; default 1000.
+        later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
+        surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
+        kill: per cent of what it takes to finish the target that are sent at most; 0 to 1000000, default 0:
+            no such rule.
+        spares: True: sends at most what kills a target that has less than an eighth of the own troops;
+            default False.
+        reserve: troops a cell that stay at home; 0 to 1000000, default 0.
+
+    Raises:
+        TypeError, ValueError: for a value that cannot be; the message names the field and its range.
+
+    Example:
+        >>> from territorial.bots import Move
+        >>> from territorial.bots.targets import BY_FORCE
+        >>> Move(by=BY_FORCE, send=400, reserve=60).from_
+        0
+
+    """
 
     only: int = 0
     limit: Range = 0
@@ -54,21 +158,83 @@ class Move:
     spares: bool = False
     reserve: Range = 0
 
+    def __post_init__(self) -> None:
+        ends = dict.fromkeys(("limit", "from_", "surplus", "kill", "reserve"), _A_CELL)
+        for name in ("send", "later"):
+            if _is_as_free(getattr(self, name)):
+                object.__setattr__(self, name, s.AS_FREE)
+            elif name == "send" or self.later is not None:
+                ends[name] = _SHARE
+        normalize(self, ends, ("spares",))
+        self._check_choice()
+
+    def _check_choice(self) -> None:
+        """Check what chooses the target, none of which may be a pair."""
+        known = sum(CONDITIONS.values())
+        where = "of territorial.bots.targets"
+        for name, most, what in (
+            ("only", known, f"a sum of conditions {where}: {', '.join(map(str.upper, CONDITIONS))}"),
+            ("by", max(MEASURES.values()), f"a measure {where}: {_measures()}"),
+            ("else_by", max(MEASURES.values()), f"a measure {where}: {_measures()}"),
+            ("by_percent", 100, "a percentage"),
+        ):
+            try:
+                number = whole_number(f"Move.{name}", getattr(self, name), 0, most)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{error}, {what}") from None
+            object.__setattr__(self, name, number)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """A bot: its name with a version, what it does, how it is beaten, and its settings.
+    """A bot as data: its name, its moves and its settings; the engine plays it in compiled code.
 
-    ``first`` is looked at before free land, ``second`` (unless free land has ``after_second``) and ``third``
-    after it. Every threshold and every share is drawn for a seat within ``jitter`` per cent of what stands
-    here, or from between the two numbers of a pair. ``start``: 512ths of the starting troops that the bot
-    has where handicaps are on.
+    It goes into ``seats`` like the name of a bot. Equal styles are one bot; in one batch, two different ones
+    must have different names. A number may be a pair, the lowest and the highest that a seat draws.
+
+    Args:
+        name: what the bot is called, with a version by custom: ``"patient-1"``; 1 to 64 characters, and not
+            the name of a bot of the library.
+        interval: ticks from one decision to the next; 1 to 10000000.
+        idea: what it does, for people to read; default "".
+        beaten_by: how to beat it, for people to read; default "".
+        opening: ticks after which shares are those of ``later``, and surpluses count; 0 to 10000000,
+            default 0.
+        fall: thousandths by which shares sink with every launch, from ``send`` to ``later``; 0 to 1000,
+            default 0: they change after the opening instead.
+        free: how free land is taken; default None: never.
+        first: a move that is tried before free land; default None: no such move.
+        second: a move that is tried after free land, or before it by ``FreeLand.after_second``; default
+            None: no such move.
+        third: a move that is tried last; default None: no such move.
+        leader_share: per cent of all land from which the largest player is a leader; 0 to 100, default 0.
+        forgives: one part in so many of every grudge is forgiven at a decision; 0 to 1000000, default 0: it
+            holds none.
+        at_random: True: any legal launch, holding nine times in ten, instead of moves; default False.
+        jitter: thresholds and shares that are no pairs are drawn within so many per cent; 0 to 100,
+            default 10.
+        start: 512ths of the starting troops that it has where handicaps are on; 0 to 512, default 512.
+
+    Raises:
+        TypeError, ValueError: for a value that cannot be; the message names the field and its range.
+
+    Example:
+        >>> import territorial
+        >>> from territorial.bots import FreeLand, Move, Style
+        >>> attack = Move(from_=100, send=300)
+        >>> mine = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=attack)
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
+        >>> game = territorial.VecGame(config, num_games=2, seats=[mine, "banker", mine, "novice"])
+        >>> observations = game.reset(seed=0)
+        >>> game.seats_of(0)
+        ('mine-1', 'banker-1', 'mine-1', 'novice-1')
+
     """
 
     name: str
-    idea: str
-    beaten_by: str
     interval: Range
+    idea: str = ""
+    beaten_by: str = ""
     opening: Range = 0
     fall: Range = 0
     free: FreeLand | None = None
@@ -80,6 +246,38 @@ class Style:
     at_random: bool = False
     jitter: int = 10
     start: int = WHOLE_START
+
+    def __post_init__(self) -> None:
+        check_name("a style", self.name)
+        for name in ("idea", "beaten_by"):
+            check_text(f"Style.{name}", getattr(self, name))
+        check_part("Style.free", self.free, FreeLand)
+        for name in MOVES:
+            check_part(f"Style.{name}", getattr(self, name), Move)
+        ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
+        normalize(self, ends | {"leader_share": (0, 100)}, ("at_random",))
+        for name, most in (("forgives", MOST_A_CELL), ("jitter", 100), ("start", WHOLE_START)):
+            object.__setattr__(self, name, whole_number(f"Style.{name}", getattr(self, name), 0, most))
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits that tell this style from all others."""
+        text = json.dumps(self.to_dict(), sort_keys=True).encode()
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the style as values that JSON has: conditions and measures by their names."""
+        values = dataclasses.asdict(self)
+        return values | {name: _named(values[name]) for name in MOVES if values[name] is not None}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Style:
+        """Return the style of :meth:`to_dict`; fields that have a default may be missing.
+
+        ValueError or TypeError names the field that cannot be, or that there is not.
+        """
+        parts: dict[str, Any] = {"free": partial(_made, FreeLand), **dict.fromkeys(MOVES, _move)}
+        return _made(cls, "a style", values, parts)
 
     def settings(self) -> tuple[SettingRange, ...]:
         """Return what a seat of this style draws each of its settings from, in the order of columns."""
@@ -101,7 +299,7 @@ class Style:
             yield s.FREE_TOPS_UP, _exactly(self.free.tops_up)
             yield s.FREE_WAITS, _exactly(self.free.waits)
             yield s.FREE_AFTER_SECOND, _exactly(self.free.after_second)
-        for number, move in enumerate((self.first, self.second, self.third)):
+        for number, move in enumerate(getattr(self, name) for name in MOVES):
             if move is not None:
                 for column, setting in self._move_columns(move):
                     yield s.MOVES + number * s.MOVE_SIZE + column, setting
@@ -129,6 +327,65 @@ class Style:
         if isinstance(value, tuple):
             return SettingRange(*value)
         return SettingRange(value - value * self.jitter // 100, value + value * self.jitter // 100)
+
+
+def _named(move: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a move, with conditions and measures by their names."""
+    measures = {number: name for name, number in MEASURES.items()}
+    shares = {name: AS_FREE for name in ("send", "later") if _is_as_free(move[name])}
+    only = [name for name, bit in CONDITIONS.items() if move["only"] & bit]
+    by = {name: measures[move[name]] for name in ("by", "else_by")}
+    return move | shares | by | {"only": only}
+
+
+def _move(what: str, values: Any) -> Move:
+    """Return the move that the fields of ``_named`` describe."""
+    if not isinstance(values, Mapping):
+        return _made(Move, what, values)
+    numbers = {name: s.AS_FREE for name in ("send", "later") if values.get(name) == AS_FREE}
+    for name in ("by", "else_by"):
+        if name in values:
+            numbers[name] = _number_of(f"{what}.{name}", values[name], MEASURES)
+    if "only" in values:
+        if not isinstance(values["only"], (list, tuple)):
+            raise TypeError(f"{what}.only is {shown(values['only'])}; it must be a list of conditions")
+        only = [_number_of(f"{what}.only", name, CONDITIONS) for name in values["only"]]
+        if len(set(only)) < len(only):
+            raise ValueError(f"{what}.only is {shown(values['only'])}; each must be there only once")
+        numbers["only"] = sum(only)
+    return _made(Move, what, {**values, **numbers})
+
+
+def _number_of(what: str, name: Any, known: Mapping[str, int]) -> int:
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"{what} has {shown(name)}{hint(name, known)}; it must be of {', '.join(known)}")
+    return known[name]
+
+
+def _made(kind: Any, what: str, values: Any, parts: Mapping[str, Any] | None = None) -> Any:
+    """Return the object with these fields, ``parts`` of which are made of fields of their own."""
+    specs = dataclasses.fields(kind)
+    needed = {spec.name for spec in specs if spec.default is dataclasses.MISSING}
+    check_fields(what, values, needed, {spec.name for spec in specs})
+    made = {
+        name: make(name, values[name]) for name, make in (parts or {}).items() if values.get(name) is not None
+    }
+    try:
+        return kind(**{**values, **made})
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+
+
+def _measures() -> str:
+    return ", ".join(f"BY_{name.upper()}" for name in MEASURES)
+
+
+def _is_as_free(share: Any) -> bool:
+    return whole_or_none(share) == s.AS_FREE
+
+
+def _if_given(value: object, **ends: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    return {} if value is None else ends
 
 
 def _or(value: Range | None, otherwise: Range) -> Range:

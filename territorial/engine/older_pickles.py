@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from territorial.engine.custom_bots import CustomBots
 from territorial.engine.step import allocate_results, allocate_slots
 
 
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     """Return what ``VecGame.__setstate__`` takes for what ``__getstate__`` gave.
 
-    Earlier revisions did not count the steps of games, and knew no limit for them.
+    Earlier revisions did not count the steps of games, and knew no limit for them. They had no custom bots
+    but those in Python.
     """
+    state = {"_custom": CustomBots(), **state}
     if "_slots" in state:
         return state
     games, config = state["num_games"], state["config"]

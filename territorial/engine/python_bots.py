@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
 from territorial.config.validation import holds_whole_numbers
 from territorial.constants import FRACTION_UNIT
-from territorial.engine.seats import SEAT_NAMES, check_guest
+from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, check_custom
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
 
@@ -36,17 +36,21 @@ class Guests:
         copied._bots = self._bots.copy()
         return copied
 
-    def welcome(self, seats: Any) -> None:
-        """Give every bot in Python among ``seats`` a code; errors say what is wrong with one."""
+    def welcome(self, seats: Any, others: Collection[str] = ()) -> None:
+        """Give every bot in Python among ``seats`` a code; errors say what is wrong with one.
+
+        ``others``: names that other bots of the batch have.
+        """
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, PythonBot) and not any(seat is bot for bot in self._bots):
-                check_guest(seat, self.names)
+                check_custom(seat, (*self.names, *others))
                 self._bots.append(seat)
 
     def intervals(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return how often the bots in Python with these seat codes decide; 0 for other seats."""
         table = np.array([0] * len(SEAT_NAMES) + [bot.interval for bot in self._bots], np.int64)
-        return table[codes]
+        is_compiled = codes >= FIRST_CUSTOM_CODE
+        return np.where(is_compiled, 0, table[np.where(is_compiled, 0, codes)])
 
     def write_launches(self, blocks: State, config: GameConfig, stands: Bools, actions: Ints) -> None:
         """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2).

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import true_or_false, whole_number
-from territorial.engine.seats import SEAT_NAMES
+from territorial.bots.style import Style
+from territorial.config.validation import checked_list, true_or_false, whole_number
+from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES
 from territorial.game.state import SEATING, State, check_blocks, view
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
@@ -25,6 +26,7 @@ class SavedGame(NamedTuple):
         guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
         num_cycles: environment steps that the game had taken; default 0.
         stands: True: its episode was over, so that it takes no step; default False.
+        custom: the other custom bots of the batch, in the order of their seat codes; default ().
 
     """
 
@@ -34,6 +36,7 @@ class SavedGame(NamedTuple):
     guests: tuple[str, ...] = ()
     num_cycles: int = 0
     stands: bool = False
+    custom: tuple[Style, ...] = ()
 
 
 def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str, ...]) -> None:
@@ -50,6 +53,7 @@ def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str,
         )
     whole_number("num_cycles of the saved game", saved.num_cycles, 0)
     true_or_false("stands of the saved game", saved.stands)
+    checked_list("custom of the saved game", saved.custom, Style)
     check_blocks(state, saved.blocks)
     _check_seats(saved, guests)
     older = saved.older_frames
@@ -71,7 +75,13 @@ def write_game(saved: SavedGame, state: State, k: int) -> None:
 def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
     """Raise ValueError unless the seat codes of a saved game mean the same here."""
     seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
-    lowest, highest = int(seats.min()), int(seats.max())
+    others = seats[seats < FIRST_CUSTOM_CODE]
+    lowest, highest = int(others.min(initial=0)), int(others.max(initial=0))
+    if int(seats.max()) >= FIRST_CUSTOM_CODE + len(saved.custom):
+        raise ValueError(
+            f"the seats of the saved game hold the code {seats.max()}; "
+            f"it has {len(saved.custom)} custom bots, from {FIRST_CUSTOM_CODE} on"
+        )
     if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"

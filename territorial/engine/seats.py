@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.bots.python import PythonBot
-from territorial.bots.style import WHOLE_START
+from territorial.bots.style import WHOLE_START, Style
+from territorial.bots.style_checks import MOST_TICKS, check_name
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
 from territorial.constants import AGENT_CODE
@@ -21,14 +22,17 @@ AGENT = "agent"
 EXTERNAL = "external"
 """A seat driven by actions but not reported as an agent."""
 
-MOST_TICKS = 10_000_000
-"""From one decision of a bot in Python to the next."""
+CustomBot = PythonBot | Style
+"""A bot that is not of the library: in Python, or as data that the engine plays."""
 
-Seat = str | PythonBot
-"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a bot in Python."""
+Seat = str | CustomBot
+"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a custom bot."""
 
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
+
+FIRST_CUSTOM_CODE = 1 << 16
+"""The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
 
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
@@ -98,31 +102,43 @@ def is_seat_name(name: str) -> bool:
 
 
 def name_of(seat: Any) -> Any:
-    """Return the name of a seat: that of a bot in Python is its own, all others are names themselves."""
-    return seat.name if isinstance(seat, PythonBot) else seat
+    """Return the name of a seat: that of a custom bot is its own, all others are names themselves."""
+    return seat.name if isinstance(seat, CustomBot) else seat
 
 
-def guests_of(seats: Any) -> list[str]:
-    """Return the names of the bots in Python among ``seats``, which need not have been checked."""
+def check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
+    """Raise TypeError or ValueError unless a batch of ``num_players`` seats can have ``seats``."""
     are_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
-    return [seat.name for seat in seats if isinstance(seat, PythonBot)] if are_listed else []
+    custom = [seat.name for seat in seats or () if isinstance(seat, CustomBot)] if are_listed else []
+    seat_codes(seats, num_players, custom=custom)
+
+
+def is_built_in(style: Style) -> bool:
+    """Return whether ``style`` is, in all that it says, a bot of the library."""
+    return style.name in bots.NAMES and bots.make(style.name).style == style
+
+
+def is_same_bot(one: CustomBot, other: CustomBot) -> bool:
+    """Return whether two custom bots are one: styles that are equal, bots in Python that are one object."""
+    return one is other or (isinstance(one, Style) and one == other)
 
 
 def seat_codes(
-    seats: Sequence[Seat] | None, num_players: int, guests: Sequence[str] = ()
+    seats: Sequence[Seat] | None, num_players: int, guests: Sequence[str] = (), custom: Sequence[str] = ()
 ) -> npt.NDArray[np.int64]:
     """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent.
 
     A sequence is a list, a tuple or the like, or a 1-D array of strings; ``guests`` are the names of the bots
-    in Python that there are. Raises TypeError for what is no sequence or holds other things than strings
-    and such bots, and ValueError for a wrong number or unknown names.
+    in Python that there are, ``custom`` those of other custom bots. Raises TypeError for what is no sequence
+    or holds other things than strings and such bots, and ValueError for a wrong number or unknown names.
     """
     if seats is None:
         return np.full(num_players, AGENT_CODE, np.int64)
     _check_is_sequence(seats)
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    codes = _CODES | {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))}
+    codes = {name: code for code, name in enumerate(custom, start=FIRST_CUSTOM_CODE)}
+    codes |= {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))} | _CODES
     names = [name_of(seat) for seat in seats]
     for i, name in enumerate(names):
         if not isinstance(name, str):
@@ -137,13 +153,18 @@ def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np
 
     Names that are unknown here, as they may be in a file from elsewhere, start with all.
     """
-    names = [name_of(seat) for seat in seats]
-    parts = dict.fromkeys(names, WHOLE_START)
-    if config.handicap:
-        parts |= {
-            name: bots.make(name).style.start for name in parts if name in _CODES and name not in _DRIVEN
-        }
-    return np.array([max(1, config.starting_troops * parts[name] // WHOLE_START) for name in names], np.int64)
+    by_name = {name_of(seat): seat for seat in seats}
+    parts = {name: _start(seat) if config.handicap else WHOLE_START for name, seat in by_name.items()}
+    shares = [parts[name_of(seat)] for seat in seats]
+    return np.array([max(1, config.starting_troops * share // WHOLE_START) for share in shares], np.int64)
+
+
+def _start(seat: Seat) -> int:
+    """Return what a seat starts with where handicaps are on, in 512ths."""
+    if isinstance(seat, Style):
+        return seat.start
+    is_bot = isinstance(seat, str) and seat in _CODES and seat not in _DRIVEN
+    return bots.make(str(seat)).style.start if is_bot else WHOLE_START
 
 
 def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
@@ -152,15 +173,22 @@ def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
     return tuple(f"player_{i}" if name == AGENT else bots.short(name) for i, name in enumerate(names))
 
 
-def check_guest(bot: PythonBot, others: Sequence[str] = ()) -> None:
-    """Raise ValueError for a bot in Python whose name or interval cannot be; ``others``: names in use."""
-    name = getattr(bot, "name", None)
-    what = f"the bot {type(bot).__name__}"
-    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= 64:
-        raise ValueError(f"{what} has the name {name!r}; it must be a string of 1 to 64 characters")
+def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
+    """Raise ValueError for a custom bot whose name or interval cannot be; ``others``: names in use."""
+    if isinstance(bot, Style):
+        if is_built_in(bot):
+            return
+        what, name = "a style", bot.name
+    else:
+        what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
+    check_name(what, name)
     if is_seat_name(name) or name in others:
-        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
-    whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
+        differs = "; bots that differ need names that differ" if isinstance(bot, Style) else ""
+        raise ValueError(
+            f"{what} has the name {name!r}, which another seat of this batch has already{differs}"
+        )
+    if isinstance(bot, PythonBot):
+        whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _check_is_sequence(seats: Any) -> None:

@@ -24,7 +24,9 @@ from territorial.constants import (
     NUM_FRACTIONS,
     STREAM_EPISODE,
 )
+from territorial.engine.custom_bots import CustomTable
 from territorial.engine.launch_log import Tape, keep_position, log_launches
+from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.fronts import count_fronts
 from territorial.game.launches import LAUNCH_TICK, LaunchList, write_launch
@@ -63,7 +65,7 @@ from territorial.observation.tables import Buffers, copy_observation, observe_an
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
-"""The first seat code of a bot in Python."""
+"""The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 AUTORESETS = ("same_step", "next_step", "disabled")
 """When the next game takes the place of one whose episode is over; the kernels know them by their numbers."""
 SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
@@ -113,6 +115,7 @@ class Batch(NamedTuple):
     params: Params
     work: Work
     bank: MapBank
+    custom: CustomTable
     seed: npt.NDArray[np.uint64]  # (1,) the batch's
     actions: npt.NDArray[np.int64]  # (E, P, 2)
     buffers: Buffers
@@ -152,7 +155,7 @@ UNKNOWN_LENGTHS: dict[str, int] = {
 """Of the arrays of a batch how many axes, from the first on, a kernel for one size of board does not know.
 
 All other lengths follow from the size of the board and the number of players. Arrays not named here, of the
-map bank and the launch log, are left as they are.
+map bank, the launch log and the custom bots, are left as they are.
 """
 
 
@@ -266,7 +269,7 @@ def begin_next(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 @njit
 def begin_anew(batch: Batch, game: Game, seating: Seating, seed: Any, k: int) -> None:
     """Begin a game in slot ``k`` with ``seed``, and observe it."""
-    start(game, batch.params, batch.work, batch.bank, seating, seed, k)
+    start(game, batch, seating, seed, k)
     batch.slots.num_cycles[k] = 0
     batch.slots.stands[k] = batch.slots.has_next_seed[k] = False
     if batch.options.is_observed != 0:
@@ -358,7 +361,7 @@ def place_position(held: Held[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     batch = arguments_of(held)
     game, params = game_of(batch.state, k), batch.params
-    prepare_bots(game, seating_of(batch.state, k))
+    prepare_bots(game, seating_of(batch.state, k), batch.custom)
     for code in range(game.planes.shape[0]):
         clear_cells(cells_of(game, code))
         game.land[code] = 0
@@ -403,7 +406,7 @@ def decide_bot(game: Game, params: Params, seating: Seating, actions: Any, p: in
     target, fraction = NO_TARGET, 0
     now = game.clock[TICK]
     if game.alive[p] != 0 and now >= seating.wake[p]:
-        if seating.seats[p] < FIRST_GUEST_CODE:
+        if is_compiled_bot(seating.seats[p]):
             target, fraction = bots.decide(game, params, p, seating.memory[p])
         else:
             target, fraction = actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
@@ -478,30 +481,39 @@ def keep_final(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def start(game: Game, params: Params, work: Work, bank: MapBank, seating: Seating, seed: Any, k: int) -> None:
+def start(game: Game, batch: Batch, seating: Seating, seed: Any, k: int) -> None:
     """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
-    begin_game(game, params, bank, work.anchors, k)
+    begin_game(game, batch.params, batch.bank, batch.work.anchors, k)
     count_fronts(game)
     for p in range(1, len(game.alive)):
         seating.seats[p] = seating.next_seats[p]
         game.troops[p] = seating.next_troops[p]
         seating.memory[p, bots.INTERVAL] = seating.next_interval[p]
-    prepare_bots(game, seating)
+    prepare_bots(game, seating, batch.custom)
     for p in range(1, len(game.alive)):
         if seating.seats[p] >= FIRST_BOT_CODE:
             seating.wake[p] = bots.first_wake(seating.memory[p], seed, p)
 
 
 @njit
-def prepare_bots(game: Game, seating: Seating) -> None:
+def is_compiled_bot(code: int) -> bool:
+    """Return whether the bot with this seat code is compiled: of the library, or a custom one."""
+    return code < FIRST_GUEST_CODE or code >= FIRST_CUSTOM_CODE
+
+
+@njit
+def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
     """Every bot knows its settings, forgets all else, and decides at the next decision point."""
     for p in range(1, len(game.alive)):
         memory = seating.memory[p]
         seating.wake[p] = game.clock[TICK]
-        style = seating.seats[p] - FIRST_BOT_CODE
-        if 0 <= style < bots.COUNT:
-            bots.prepare(style, game.seed[0], p, memory)
+        code = seating.seats[p]
+        if code >= FIRST_CUSTOM_CODE:
+            row = code - FIRST_CUSTOM_CODE
+            bots.settle(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
+        elif FIRST_BOT_CODE <= code < FIRST_GUEST_CODE:
+            bots.prepare(code - FIRST_BOT_CODE, game.seed[0], p, memory)
         else:
             interval = memory[bots.INTERVAL]
             fill(memory, 0)

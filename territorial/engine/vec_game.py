@@ -35,13 +35,14 @@ from territorial.engine.checks import (
     copy_actions,
 )
 from territorial.engine.compiled_calls import CompiledCalls
+from territorial.engine.custom_bots import CustomBots
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.older_pickles import upgraded
 from territorial.engine.positions import checked_position, fronts_of, write_numbers, write_peaks
 from territorial.engine.python_bots import Guests
 from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
-from territorial.engine.seats import AGENT, SEAT_NAMES, Seat, seat_codes, starting_troops
+from territorial.engine.seats import AGENT, FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.engine.step import (
     NO_LIMIT,
     Batch,
@@ -215,9 +216,9 @@ class VecGame:
         seed: seed of the batch; game k plays its episode e with seed H(seed, 2, k, e); 0 to 2**64 - 1,
             default 0.
         num_threads: threads that share the games; results do not depend on it; 1 to 1024, default 1.
-        seats: one entry per seat, for all games: "agent", "external", the name of a bot, or a bot in Python
-            (``territorial.bots.PythonBot``). "external" acts like an agent, and ``end_when`` does not count
-            it. Default None: all seats are agents.
+        seats: one entry per seat, for all games: "agent", "external", the name of a bot, or a custom bot
+            (``territorial.bots.Style``, ``territorial.bots.PythonBot``). "external" acts like an agent, and
+            ``end_when`` does not count it. Default None: all seats are agents.
         autoreset: when the next game takes the place of one whose episode is over. "same_step": at once,
             within the same step. "next_step": in the next step, which ignores the actions for that game.
             "disabled": the game stands still until it is reset. Default "same_step".
@@ -280,7 +281,8 @@ class VecGame:
         self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
         self._observes = true_or_false("observe", observe)
         self._specialize = None if specialize is None else true_or_false("specialize", specialize)
-        self._guests = Guests()
+        self._guests, self._custom = Guests(), CustomBots()
+        self._calls: CompiledCalls | None = None
         codes = self._codes_of(seats)
 
         self._atlas = Atlas(config, self.num_games, assigned)
@@ -333,7 +335,7 @@ class VecGame:
         """
         config = self.config
         self._tape = make_tape(recorded, config.num_players, config.height, config.width)
-        self._calls: CompiledCalls | None = None
+        self._calls = None
 
     def _make_views(self) -> None:
         """Make what ``step`` returns, views of memory that stays where it is."""
@@ -513,7 +515,7 @@ class VecGame:
             self._watcher.after_play(k, rows)
 
     def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
-        """Let ``seats``, one name or bot in Python per seat, play game ``k`` from its next reset on.
+        """Let ``seats``, one name or custom bot per seat, play game ``k`` from its next reset on.
 
         ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
         """
@@ -529,7 +531,7 @@ class VecGame:
     ) -> None:
         """Say how slot ``k`` goes on when its next game begins, at its reset or by ``autoreset``.
 
-        ``seats``: who plays from then on, one name or bot in Python per seat; None: those who were to.
+        ``seats``: who plays from then on, one name or custom bot per seat; None: those who were to.
         ``seed``: that of the next game alone; None: the one that it would have had. ``troops_of``: whose
         starting troops ``seats`` get if handicaps are on, as many names; None: their own.
         """
@@ -544,8 +546,9 @@ class VecGame:
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
         k = self._check_game(k)
-        names = SEAT_NAMES + self._guests.names
-        return tuple(names[code] for code in view(self.blocks, "seats")[k, 1:])
+        names = dict(enumerate(SEAT_NAMES + self._guests.names))
+        names |= dict(enumerate(self._custom.names, start=FIRST_CUSTOM_CODE))
+        return tuple(names[code] for code in view(self.blocks, "seats")[k, 1:].tolist())
 
     @_exclusive
     def set_position(
@@ -719,7 +722,8 @@ class VecGame:
         blocks = tuple(block[k].copy() for block in self.blocks)
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
         cycles, stands = int(self._slots.num_cycles[k]), bool(self._slots.stands[k])
-        return SavedGame(self._config_digest, blocks, boards[1:].copy(), self._guests.names, cycles, stands)
+        older, names = boards[1:].copy(), self._guests.names
+        return SavedGame(self._config_digest, blocks, older, names, cycles, stands, self._custom.bots)
 
     @_exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
@@ -733,7 +737,10 @@ class VecGame:
         k = self._check_game(k)
         check_saved(saved, self._config_digest, self.blocks, self._guests.names)
         self._need_reset()
+        self._welcome(saved.custom)
         write_game(saved, self.blocks, k)
+        codes = view(self.blocks, "seats")
+        codes[k] = self._custom.codes_here(codes[k], saved.custom)
         self._slots.num_cycles[k], self._slots.stands[k] = saved.num_cycles, saved.stands
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
@@ -844,6 +851,7 @@ class VecGame:
             params=self._params,
             work=self._works[thread],
             bank=self._atlas.bank,
+            custom=self._custom.table,
             seed=self._seed,
             actions=self.actions,
             buffers=self._buffers,
@@ -901,11 +909,17 @@ class VecGame:
         return checked_game(k, self.num_games)
 
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
-        """Return the codes of ``seats``, whose bots in Python have one from now on."""
-        self._guests.welcome(seats)
-        codes = seat_codes(seats, self.config.num_players, self._guests.names)
+        """Return the codes of ``seats``, whose custom bots have one from now on."""
+        self._welcome(seats)
+        self._guests.welcome(seats, self._custom.names)
+        codes = seat_codes(seats, self.config.num_players, self._guests.names, self._custom.names)
         self._check_agents(codes)
         return codes
+
+    def _welcome(self, bots: Any) -> None:
+        """Let the kernels know the compiled custom bots among ``bots``."""
+        if self._custom.welcome(bots, self._guests.names):
+            self._calls = None  # the next call unboxes the table where it is now
 
     def _seat(self, games: Any, codes: npt.NDArray[np.int64], troops: npt.NDArray[np.int64]) -> None:
         """Write who plays ``games``, and what they start with, from the next reset on."""
@@ -917,7 +931,7 @@ class VecGame:
         names: Sequence[Seat] = [AGENT] * players if seats is None else seats
         if len(names) != players:
             raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
-        return starting_troops(names, self.config)
+        return starting_troops(self._custom.named(names), self.config)
 
     def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
         if self.end_when == "no_agents" and AGENT_CODE not in codes:

@@ -14,7 +14,7 @@ from territorial.actions.formats import FORMATS
 from territorial.config import FIELD_NAMES, GameConfig
 from territorial.config.validation import check_keywords, hint, true_or_false, whole_number
 from territorial.constants import MAX_SIDE
-from territorial.engine.seats import AGENT, EXTERNAL, Seat, guests_of, seat_codes
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, checked_function
 from territorial.envs.observation_modes import MODES, Mode
@@ -188,7 +188,7 @@ def config_from(
 
 def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[np.int64]:
     """Return int64 (A,): the seats, 1..P, whose players are agents; at least one."""
-    seat_codes(seats, num_players, guests_of(seats))
+    check_seats(seats, num_players)
     if seats is None:
         return np.arange(1, num_players + 1)
     if EXTERNAL in seats:

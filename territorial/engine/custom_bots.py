@@ -1,0 +1,92 @@
+"""The custom bots of one batch that compiled code plays: their seat codes, and the table that kernels read.
+
+The table grows while the batch lives, and no kernel is compiled again for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.bots.settings import NUM_SETTINGS
+from territorial.bots.style import Style
+from territorial.engine.seats import FIRST_CUSTOM_CODE, check_custom, is_built_in
+
+ROOM = 16
+"""Rows of the smallest table; it doubles when it is full."""
+
+
+class CustomTable(NamedTuple):
+    """What kernels know of the custom bots of a batch: row i is the seat code FIRST_CUSTOM_CODE + i."""
+
+    lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
+    highs: npt.NDArray[np.int64]  # (N, S) the most
+
+
+class CustomBots:
+    """The compiled custom bots of one batch, in the order in which they came."""
+
+    def __init__(self, bots: Iterable[Style] = ()) -> None:
+        self._bots: dict[str, Style] = {}
+        self.table = _table(ROOM)
+        self.welcome(tuple(bots))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called, in the order of their codes."""
+        return tuple(self._bots)
+
+    @property
+    def bots(self) -> tuple[Style, ...]:
+        """All of them, in the order of their codes."""
+        return tuple(self._bots.values())
+
+    def __reduce__(self) -> Any:
+        return CustomBots, (self.bots,)
+
+    def named(self, seats: Sequence[Any]) -> list[Any]:
+        """Return ``seats`` with the bots themselves instead of their names."""
+        return [self._bots.get(seat, seat) if isinstance(seat, str) else seat for seat in seats]
+
+    def welcome(self, seats: Any, others: Collection[str] = ()) -> bool:
+        """Give every custom bot among ``seats`` a code and a row; return whether the table has moved.
+
+        Equal ones are one. ``others``: names that other bots of the batch have. ValueError for a name that
+        another bot has; then nothing has changed.
+        """
+        known = dict(self._bots)
+        for seat in seats if isinstance(seats, Iterable) else ():
+            if isinstance(seat, Style) and not is_built_in(seat) and known.get(seat.name) != seat:
+                check_custom(seat, (*known, *others))
+                known[seat.name] = seat
+        newcomers = [bot for name, bot in known.items() if name not in self._bots]
+        first, self._bots, old = len(self._bots), known, self.table
+        if len(known) > len(old.lows):
+            self.table = _table(_room_for(len(known)))
+            for grown, full in zip(self.table, old, strict=True):
+                grown[: len(full)] = full
+        for row, bot in enumerate(newcomers, start=first):
+            self.table.lows[row] = [setting.low for setting in bot.settings()]
+            self.table.highs[row] = [setting.high for setting in bot.settings()]
+        return self.table is not old
+
+    def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[Style]) -> npt.NDArray[np.int64]:
+        """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
+        names = self.names
+        numbers = np.array([names.index(bot.name) for bot in bots], np.int64)
+        is_custom = codes >= FIRST_CUSTOM_CODE
+        translated = codes.copy()
+        translated[is_custom] = FIRST_CUSTOM_CODE + numbers[codes[is_custom] - FIRST_CUSTOM_CODE]
+        return translated
+
+
+def _room_for(count: int) -> int:
+    """Return the rows of a table for ``count`` bots."""
+    return max(ROOM, 1 << (count - 1).bit_length())
+
+
+def _table(rows: int) -> CustomTable:
+    return CustomTable(*(np.zeros((rows, NUM_SETTINGS), np.int64) for _ in CustomTable._fields))

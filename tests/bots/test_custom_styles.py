@@ -1,0 +1,321 @@
+"""Styles as seats: they play as bots of the library do, and are refused where they cannot be."""
+
+import copy
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame, bots
+from territorial.bots import FreeLand, Move, PythonBot, Style
+from territorial.bots.settings import AS_FREE
+from territorial.bots.styles import STYLES
+from territorial.bots.targets import BY_FORCE, KILLABLE, THIN
+from territorial.engine import custom_bots
+from territorial.engine.seats import FIRST_CUSTOM_CODE
+from tests.engine.support import digests, state_equal
+
+CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
+SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
+BANKER = bots.make("banker").style
+MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=100, send=(200, 400)))
+
+
+def renamed(style, name=None):
+    return dataclasses.replace(style, name=name or f"copy of {style.name}")
+
+
+def mutants(count):
+    """Return styles that differ in how much they send."""
+    return [
+        Style(name=f"mutant-{i}", interval=40 + i, free=FreeLand(send=100 + i), second=Move(send=200 + i))
+        for i in range(count)
+    ]
+
+
+def played(seats, steps=100, config=CONFIG, num_games=2, **options):
+    game = VecGame(config, num_games, seats=seats, observe=False, **options)
+    game.reset(seed=5)
+    for _ in range(steps):
+        game.step()
+    return game
+
+
+class Sleeper(PythonBot):
+    name = "sleeper-1"
+    interval = 10
+
+    def decide(self, view):
+        return np.where(view.legal[:, 0], 0, -1), 100
+
+
+# ---- playing --------------------------------------------------------------------------------------
+
+
+def test_a_copy_under_another_name_plays_the_games_of_the_bot_it_is_a_copy_of():
+    built_in, copies = played(bots.NAMES, 250), played([renamed(style) for style in STYLES], 250)
+    assert copies.seats_of(1) == tuple(f"copy of {name}" for name in bots.NAMES)
+    assert digests(copies) == digests(built_in)
+
+
+@pytest.mark.parametrize("options", [{"num_threads": 2}, {"num_games": 3}, {"autoreset": "disabled"}])
+def test_a_game_of_styles_is_the_same_in_any_batch(options):
+    seats = mutants(len(STYLES))
+    assert digests(played(seats, **options))[:2] == digests(played(seats))
+
+
+def test_a_style_that_says_what_a_bot_of_the_library_says_is_that_bot():
+    game = VecGame(SMALL, 1, seats=[BANKER, "banker", "turtle", MINE])
+    game.reset(seed=0)
+    codes = game.state.seats[0, 1:]
+    assert codes[0] == codes[1]
+    assert game.seats_of(0) == ("banker-1", "banker-1", "turtle-1", "mine-1")
+
+
+def test_equal_styles_are_one_and_have_one_row():
+    game = VecGame(SMALL, 1, seats=[MINE, copy.deepcopy(MINE), "turtle", "mine-1"])
+    game.reset(seed=0)
+    assert game.state.seats[0, 1:].tolist()[:2] == [FIRST_CUSTOM_CODE] * 2
+    assert game.seats_of(0)[3] == "mine-1"
+    assert game._custom.names == ("mine-1",)
+
+
+def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on():
+    """More than there was room for: the table moves, and nothing is compiled for that."""
+    game = played([MINE, "banker", "turtle", "novice"], 3, SMALL)
+    signatures = compiled_signatures()
+    population = mutants(3 * custom_bots.ROOM)
+    for first in range(0, len(population), 4):
+        game.set_next(0, seats=population[first : first + 4], seed=first)
+        game.reset_game(0)
+        game.step()
+        assert game.seats_of(0) == tuple(style.name for style in population[first : first + 4])
+    alone = played(population[-4:], 0, SMALL, num_games=1)
+    alone.reset(seeds=[len(population) - 4])
+    for _ in range(30):
+        alone.step()
+        game.step()
+    game.reset_game(0, seed=len(population) - 4)
+    for _ in range(30):
+        game.step()
+    assert game.digest(0) == alone.digest(0)
+    assert compiled_signatures() == signatures
+
+
+def compiled_signatures():
+    from territorial.engine import step
+
+    return [list(getattr(kernel, "signatures", ())) for kernel in (step.step_games, step.reset_games)]
+
+
+def test_handicaps_are_those_of_the_style():
+    weak, strong = dataclasses.replace(MINE, start=128), renamed(MINE, "strong-1")
+    config = SMALL.replace(handicap=True, starting_troops=400)
+    game = VecGame(config, 1, seats=[weak, strong, "mine-1", "turtle"])
+    game.reset(seed=0)
+    assert game.state.troops[0, 1:].tolist() == [100, 400, 100, 400]
+
+
+# ---- copies ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game, 5))])
+def test_copies_of_a_batch_play_on_identically(copied):
+    game = played([MINE, *mutants(2), Sleeper()], 20, SMALL)
+    other = copied(game)
+    for _ in range(400):  # beyond the ends of games, so that next ones begin
+        game.step()
+        other.step()
+    state_equal(game, other)
+    assert other.seats_of(1) == game.seats_of(1)
+
+
+def test_a_saved_game_is_resumed_by_a_batch_that_knows_other_styles():
+    game = played([MINE, *mutants(2), "banker"], 20, SMALL)
+    saved = pickle.loads(pickle.dumps(game.save(1)))
+    other = played([renamed(MINE, "other-1"), *mutants(2)[::-1], "turtle"], 7, SMALL)
+    other.restore(0, saved)
+    assert other.seats_of(0) == game.seats_of(1)
+    for _ in range(50):
+        game.step()
+        other.step()
+    assert other.digest(0) == game.digest(1)
+    other.reset_game(0)
+    assert other.seats_of(0) == ("other-1", "mutant-1", "mutant-0", "turtle-1")
+
+
+def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
+    saved = played([MINE, "banker", "turtle", "novice"], 5, SMALL).save(0)
+    other = played([dataclasses.replace(MINE, interval=60), "banker", "turtle", "novice"], 5, SMALL)
+    before = other.digest(0)
+    with pytest.raises(ValueError, match="'mine-1', which another seat of this batch has already; bots that"):
+        other.restore(0, saved)
+    assert other.digest(0) == before
+    with pytest.raises(ValueError, match="hold the code 65536; it has 0 custom bots"):
+        other.restore(0, saved._replace(custom=()))
+    with pytest.raises(TypeError, match=r"custom of the saved game\[0\] is 'mine-1'; it must be of the type"):
+        other.restore(0, saved._replace(custom=("mine-1",)))
+
+
+# ---- what cannot be -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seats", "message"),
+    [
+        ([MINE, dataclasses.replace(MINE, interval=51)], "a style has the name 'mine-1', which another seat"),
+        (
+            [renamed(MINE, "banker-1")],
+            "a style has the name 'banker-1', which another seat of this batch has",
+        ),
+        ([renamed(MINE, "banker")], "a style has the name 'banker'"),
+        ([renamed(MINE, "agent")], "a style has the name 'agent'"),
+        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another seat"),
+        ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
+    ],
+)
+def test_names_tell_bots_apart(seats, message):
+    with pytest.raises(ValueError, match=message):
+        VecGame(SMALL, 1, seats=[*seats, *["turtle"] * (4 - len(seats))])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: Move(reserve=(90, 60)),
+            ValueError,
+            r"Move.reserve is \(90, 60\); the lowest must come first: \(60",
+        ),
+        (
+            lambda: Move(reserve=2**31),
+            ValueError,
+            "Move.reserve is 2147483648; it must be a whole number from 0 to 10",
+        ),
+        (lambda: Move(send=1001), ValueError, "Move.send is 1001; it must be a whole number from 0 to 1000"),
+        (
+            lambda: Move(send=(AS_FREE, 3)),
+            ValueError,
+            r"Move.send\[0\] is -1; it must be a whole number from 0",
+        ),
+        (
+            lambda: Move(limit=1.5),
+            TypeError,
+            "Move.limit is 1.5; it must be a whole number from 0 to 1000000, or a",
+        ),
+        (lambda: Move(limit=(1, 2, 3)), ValueError, r"Move.limit is \(1, 2, 3\); it must be a whole number"),
+        (lambda: Move(kill=None), TypeError, "Move.kill is None; it must be a whole number"),
+        (
+            lambda: Move(only=1024),
+            ValueError,
+            "Move.only is 1024; .* a sum of conditions .*NOT_YET, KILLABLE",
+        ),
+        (lambda: Move(only="thin"), TypeError, "Move.only is 'thin'; it must be .* a sum of conditions"),
+        (
+            lambda: Move(by=9),
+            ValueError,
+            "Move.by is 9; it must be a whole number from 0 to 8, a measure of .*BY_F",
+        ),
+        (lambda: Move(by=(0, 1)), TypeError, r"Move.by is \(0, 1\); it must be a whole number"),
+        (lambda: Move(by_percent=101), ValueError, "Move.by_percent is 101"),
+        (lambda: Move(spares=1), TypeError, "Move.spares is 1; it must be True or False"),
+        (
+            lambda: FreeLand(send=-1),
+            ValueError,
+            "FreeLand.send is -1; it must be a whole number from 0 to 1000",
+        ),
+        (lambda: FreeLand(send=True), TypeError, "FreeLand.send is True"),
+        (
+            lambda: Style(name="", interval=1),
+            ValueError,
+            "a style has the name ''; it must be a string of 1 to 64",
+        ),
+        (lambda: Style(name="a\n", interval=1), ValueError, r"a style has the name 'a\\n'"),
+        (
+            lambda: Style(name="a", interval=0),
+            ValueError,
+            "Style.interval is 0; it must be a whole number from 1",
+        ),
+        (lambda: Style(name="a", interval=1, jitter=101), ValueError, "Style.jitter is 101"),
+        (lambda: Style(name="a", interval=1, start=513), ValueError, "Style.start is 513; .* from 0 to 512"),
+        (lambda: Style(name="a", interval=1, idea=1), TypeError, "Style.idea is 1; it must be a string"),
+        (
+            lambda: Style(name="a", interval=1, first=FreeLand(send=1)),
+            TypeError,
+            r"Style.first is FreeLand\(.*; it must be a territorial.bots.Move, or None",
+        ),
+    ],
+)
+def test_errors_name_the_field_its_value_and_what_it_must_be(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_the_ends_of_all_ranges_are_allowed_and_stay_whole_numbers():
+    style = Style(
+        name="e" * 64,
+        interval=np.int64(10_000_000),
+        opening=(np.int32(0), 10_000_000),
+        free=FreeLand(send=1000, surplus=1_000_000),
+        second=Move(only=np.int64(1023), by=8, send=np.int64(AS_FREE), kill=[0, 1_000_000]),
+        jitter=100,
+    )
+    for setting in style.settings():
+        assert -1 <= setting.low <= setting.high < 2**31
+    assert style.second.kill == (0, 1_000_000)
+    assert json.loads(json.dumps(style.to_dict()))["second"]["send"] == "as_free"
+
+
+# ---- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", [*STYLES, MINE], ids=lambda style: style.name)
+def test_a_style_is_itself_after_a_way_through_json(style):
+    assert Style.from_dict(json.loads(json.dumps(style.to_dict()))) == style
+
+
+def test_a_style_is_written_in_words():
+    move = Move(only=THIN | KILLABLE, by=BY_FORCE, send=300)
+    written = Style(name="a", interval=(10, 20), second=move).to_dict()
+    assert (written["second"]["only"], written["second"]["by"]) == (["killable", "thin"], "force")
+    assert Style.from_dict({"name": "a", "interval": [10, 20]}) == Style(name="a", interval=(10, 20))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ([], TypeError, "a style is"),
+        ({"name": "a"}, ValueError, "interval"),
+        ({"name": "a", "interval": 1, "speed": 3}, ValueError, "speed"),
+        ({"name": "a", "interval": 0}, ValueError, "a style: Style.interval is 0"),
+        ({"name": "a", "interval": 1, "free": {}}, ValueError, "free.*send"),
+        ({"name": "a", "interval": 1, "free": 3}, TypeError, "free is"),
+        (
+            {"name": "a", "interval": 1, "second": {"by": "forse"}},
+            ValueError,
+            "second.by has 'forse' .did you mean 'f",
+        ),
+        (
+            {"name": "a", "interval": 1, "second": {"by": 1}},
+            ValueError,
+            "second.by has 1; it must be of density, ",
+        ),
+        ({"name": "a", "interval": 1, "second": {"only": ["fat"]}}, ValueError, "second.only has 'fat'"),
+        (
+            {"name": "a", "interval": 1, "second": {"only": "thin"}},
+            TypeError,
+            "second.only is 'thin'; it must be a l",
+        ),
+        (
+            {"name": "a", "interval": 1, "second": {"only": ["thin"] * 2}},
+            ValueError,
+            "each must be there only once",
+        ),
+        ({"name": "a", "interval": 1, "third": {"limit": [2, 1]}}, ValueError, "third: Move.limit is"),
+    ],
+)
+def test_files_of_styles_are_read_strictly(values, error, message):
+    with pytest.raises(error, match=message):
+        Style.from_dict(values)
