@@ -37,6 +37,10 @@ class Recording(Protocol):
         """P names, one per seat: "agent", "external" or a bot."""
 
     @property
+    def starting_troops(self) -> tuple[int, ...] | None:
+        """What each seat started with; None: as its name says."""
+
+    @property
     def num_ticks(self) -> int:
         """Ticks played."""
 
@@ -62,6 +66,8 @@ def begin(replay: Recording) -> VecGame:
     except ValueError as error:  # such as a map that has no room for all spawns
         raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
     game.set_seats(0, [EXTERNAL] * replay.config.num_players, troops_of=replay.seats)
+    if replay.starting_troops is not None:
+        game.state.next_troops[0, 1:] = replay.starting_troops
     game.reset(seeds=[replay.seed])
     return game
 

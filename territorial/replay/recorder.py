@@ -17,7 +17,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.launch_log import LOG_STEPS, last_position
-from territorial.engine.seats import shown_names
+from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.files.writable import check_folder
 from territorial.game.launches import LAUNCH_SEAT, LAUNCH_TICK
@@ -43,6 +43,7 @@ class _Reel:
     episode: int
     seats: tuple[str, ...]
     names: tuple[str, ...]
+    starting_troops: tuple[int, ...] | None
     land: LandMask
     terrain: Terrain
     next_checkpoint: int
@@ -220,6 +221,7 @@ class Recorder:
                 episode=int(self._episodes[k]),
                 seats=seats,
                 names=names,
+                starting_troops=self._starting_troops(k, seats),
                 land=self._game.land(k),
                 terrain=self._game.terrain_name(k),
                 next_checkpoint=self._every,
@@ -235,6 +237,13 @@ class Recorder:
         if callable(self._names):
             return seats, checked_names("names", self._names(k), len(seats))
         return seats, self._names or names
+
+    def _starting_troops(self, k: int, seats: tuple[str, ...]) -> tuple[int, ...] | None:
+        """Return what the seats of game ``k``, at its first tick, start with; None: as their names say."""
+        if not self._game.config.handicap:
+            return None
+        found = view(self._game.blocks, "troops")[k, 1:].tolist()
+        return None if found == starting_troops(seats, self._game.config).tolist() else tuple(found)
 
     def _tick(self, k: int) -> int:
         return int(self._ticks[k])
@@ -317,6 +326,7 @@ class Recorder:
             seed=reel.seed,
             seats=reel.seats,
             names=reel.names,
+            starting_troops=reel.starting_troops,
             launches=np.concatenate([np.zeros((0, 4), np.int32), *reel.pieces]),
             checkpoints=(*on_the_way, Checkpoint(tick, last)),
             num_ticks=tick,

@@ -17,7 +17,7 @@ from territorial._version import __version__
 from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import true_or_false, whole_number
+from territorial.config.validation import checked_list, true_or_false, whole_number
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
@@ -66,6 +66,7 @@ class Replay:
         terrain: what blocked cells are: "water" or "mountains"; default "water".
         library_version: the release that recorded the game; default: this one.
         obs_version: the version of observations that its agents had; default: the present one.
+        starting_troops: what each seat started with, 1 to 1000000; default None: as its name says.
 
     Raises:
         TypeError: for a value of a wrong type.
@@ -99,6 +100,7 @@ class Replay:
     terrain: Terrain = "water"
     library_version: str = __version__
     obs_version: int = OBS_VERSION
+    starting_troops: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_is_mask("the map of a replay", self.config.map)
@@ -111,6 +113,9 @@ class Replay:
         for name in ("library_version", "map_kind"):
             if getattr(self, name) is not None and not _is_name(getattr(self, name)):
                 _refuse_name(name, getattr(self, name))
+        if self.starting_troops is not None:
+            checked = _checked_troops(self.starting_troops, self.config.num_players)
+            object.__setattr__(self, "starting_troops", checked)
         if self.terrain not in get_args(Terrain):
             raise ValueError(f"terrain is {self.terrain!r}; it must be one of {', '.join(get_args(Terrain))}")
         object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
@@ -162,6 +167,8 @@ class Replay:
             "ticks": self.num_ticks,
             "over": self.is_over,
         }
+        if self.starting_troops is not None:
+            header["starting_troops"] = self.starting_troops
         launches = pack_launches(self.launches, config.num_players, config.decision_every)
         return pack(Sections(header, self.land.bits, launches, pack_checkpoints(self.checkpoints)))
 
@@ -280,6 +287,7 @@ def _fields_of(sections: Sections) -> dict[str, Any]:
         "terrain": header["terrain"],
         "library_version": header["library"],
         "obs_version": header["observations"],
+        "starting_troops": header.get("starting_troops"),
     }
 
 
@@ -335,6 +343,16 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
         if not _is_name(name):
             _refuse_name(f"{what}[{i}]", name)
     return tuple(names)
+
+
+def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...]:
+    """Return ``troops`` as a tuple; TypeError or ValueError unless they are one number per seat."""
+    listed = checked_list("starting_troops", troops)
+    if len(listed) != num_players:
+        raise ValueError(
+            f"starting_troops has {len(listed)} entries; it must have {num_players}, one per seat"
+        )
+    return tuple(whole_number(f"starting_troops[{i}]", one, 1, 1_000_000) for i, one in enumerate(listed))
 
 
 def _is_name(name: Any) -> bool:
