@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial._moved import renamed, renamed_fields, with_new_names
-from territorial.bots import PythonBot
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
-from territorial.engine.seats import AGENT, Seat, name_of
-from territorial.evaluation.players import python_bot
+from territorial.engine.seats import AGENT, CustomBot, Seat, name_of
+from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 
@@ -35,7 +34,7 @@ class EnvConfig:
     config: GameConfig = field(default_factory=GameConfig)
     league: LeagueTable | None = None
     seats: Sequence[Seat] | None = None
-    bots: Sequence[PythonBot] = ()
+    bots: Sequence[CustomBot] = ()
     frames: int = 4
     end_when: str = "game"
     max_cycles: int | None = None
@@ -67,7 +66,7 @@ class EnvConfig:
             object.__setattr__(self, "seats", seats)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries as values that JSON has; bots in Python are named alone."""
+        """Return the entries as values that JSON has; custom bots are named alone."""
         entries: dict[str, Any] = {"config": _fields(self.config), "frames": self.frames}
         if self.league is not None:
             entries["league"] = self.league.to_dict()
@@ -112,12 +111,13 @@ def current_entries(env_config: Mapping[str, Any] | None) -> dict[str, Any]:
     return with_new_names("env_config", env_config or {}, FORMER_NAMES, stacklevel=4)
 
 
-def _bot(given: Any) -> PythonBot:
-    """Return a bot in Python, made if its class is named."""
-    bot = python_bot(given) if isinstance(given, str) else given
-    if not isinstance(bot, PythonBot):
+def _bot(given: Any) -> CustomBot:
+    """Return a custom bot, made if its class or its file is named."""
+    bot = custom_bot(given) if isinstance(given, str) else given
+    if not isinstance(bot, CustomBot):
         raise TypeError(
-            f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot, or 'module:Class'"
+            f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot or 'module:Class', or a "
+            "territorial.bots.Style or 'style:FILE'"
         )
     return bot
 
@@ -131,7 +131,7 @@ def _fields(config: GameConfig) -> dict[str, Any]:
 
 def _player(seat: Seat) -> Any:
     """Return who plays a seat, as a table has it."""
-    if isinstance(seat, PythonBot):
+    if isinstance(seat, CustomBot):
         return seat
     return f"trainable:{MAIN}" if seat == AGENT else f"bot:{seat}"
 
@@ -142,11 +142,11 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     for i, seat in enumerate(seats):
-        if not isinstance(seat, PythonBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
+        if not isinstance(seat, CustomBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
             names = (AGENT, *bots.ALIASES)
             raise ValueError(
                 f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
-                "or a bot in Python"
+                "or a custom bot"
             )
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")

@@ -67,8 +67,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
         league: a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns.
         seats: instead of a league, one entry per seat: "agent" or a bot; None: all agents.
-        bots: bots in Python (``territorial.bots.PythonBot``) that ``seats`` and the dict of a league may
-            name; or texts ``module:Class`` for those that can be made without arguments.
+        bots: custom bots (``territorial.bots.PythonBot``, ``territorial.bots.Style``) that ``seats`` and the
+            dict of a league may name; or texts: ``module:Class`` for a class that can be made without
+            arguments, ``style:FILE`` for a style.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "game": the episode goes on while an agent or a frozen seat lives; "no_agents": it ends with
             the last learning agent; default "game". ``configure`` sets "no_agents".

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,9 @@ from territorial.bots.style_checks import (
 )
 from territorial.bots.targets import BY_DENSITY
 from territorial.config.validation import hint, shown, whole_number, whole_or_none
-from territorial.files.strict_json import check_fields
+from territorial.files.atomic import write_file
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 
 WHOLE_START = 512
 """All of the starting troops, in the unit of ``Style.start``."""
@@ -57,6 +60,9 @@ MEASURES: dict[str, int] = {
     "most_land": t.BY_MOST_LAND,
 }
 """What the best target is, by the names that files of styles have for it: ``Move.by``."""
+
+BOUNDS = Bounds(nbytes=2**16, values=2**10)
+"""Of the file of a style."""
 
 AS_FREE = "as_free"
 """What files of styles write for the share AS_FREE."""
@@ -278,6 +284,18 @@ class Style:
         """
         parts: dict[str, Any] = {"free": partial(_made, FreeLand), **dict.fromkeys(MOVES, _move)}
         return _made(cls, "a style", values, parts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`to_dict` to a file as JSON, wholly or not at all; commands call it ``style:FILE``."""
+        write_file(path, f"{json.dumps(self.to_dict(), indent=2)}\n".encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Style:
+        """Return the style in a file; ValueError names the file if there is none in it."""
+        try:
+            return cls.from_dict(parse_object(read_file(path, BOUNDS.nbytes), BOUNDS))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"there is no style in {os.fspath(path)!r}: {error}") from None
 
     def settings(self) -> tuple[SettingRange, ...]:
         """Return what a seat of this style draws each of its settings from, in the order of columns."""

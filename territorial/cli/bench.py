@@ -48,6 +48,7 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
@@ -156,7 +157,7 @@ class BenchSetting:
     """What is played for a measurement."""
 
     config: GameConfig
-    seats: tuple[str, ...]
+    seats: tuple[Seat, ...]
     num_games: int
     num_threads: int
     seed: int
@@ -216,7 +217,7 @@ def measure(setting: BenchSetting, seconds: float, *, is_cold: bool = False) -> 
         "config": options.config_values(setting.config),
         "config_digest": setting.config.hexdigest,
         "line_up": options.lineup_name(setting.seats),
-        "seats": list(setting.seats),
+        "seats": [name_of(seat) for seat in setting.seats],
         "seed": setting.seed,
         "num_games": setting.num_games,
         "num_threads": setting.num_threads,

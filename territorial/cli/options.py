@@ -25,7 +25,8 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import MAX_SIDE
-from territorial.engine.seats import LINEUPS
+from territorial.engine.seats import LINEUPS, Seat
+from territorial.evaluation.players import STYLE, custom_bot
 from territorial.files import writable
 from territorial.files.atomic import write_file
 from territorial.files.cores import usable_cores
@@ -283,7 +284,7 @@ def add_seats_option(parser: argparse.ArgumentParser) -> None:
         type=_seat_names,
         default=DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=seats_help("bots", DEFAULT_LINEUP),
+        help=seats_help("bots, or style:FILE for a style", DEFAULT_LINEUP),
     )
 
 
@@ -297,19 +298,23 @@ def seats_help(who: str, default: str) -> str:
     )
 
 
-def _seat_names(text: str) -> tuple[str, ...]:
+def _seat_names(text: str) -> tuple[Seat, ...]:
     """Return the bots that ``text`` lists, or those of the line-up that it names."""
     if text in LINEUPS:
         return LINEUPS[text].seats
     try:
-        return tuple(bots.canonical(name.strip()) for name in text.split(","))
+        return tuple(_bot(name.strip()) for name in text.split(","))
     except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{error}, and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
-        ) from None
+        others = "" if STYLE in text else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        raise argparse.ArgumentTypeError(f"{error}{others}") from None
 
 
-def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:
+def _bot(name: str) -> Seat:
+    """Return the bot of this name, or the style in the file that it names."""
+    return custom_bot(name) if name.startswith(STYLE) else bots.canonical(name)
+
+
+def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:
     """Return one bot for every seat of ``config``; fewer seats than a line-up has get a fair mix of it."""
     bots_given, num_players = parsed.seats, config.num_players
     if len(bots_given) <= num_players:
@@ -321,7 +326,7 @@ def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[str, ...]:
     return tuple(bots_given[len(bots_given) * i // num_players] for i in range(num_players))
 
 
-def lineup_name(seats: tuple[str, ...]) -> str | None:
+def lineup_name(seats: tuple[Seat, ...]) -> str | None:
     """Return the name of the line-up that ``seats`` are, exactly, or None."""
     return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
 

@@ -17,7 +17,7 @@ from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
 from territorial.cli.standings import SeatStanding, standings_of, standings_table
 from territorial.config import GameConfig
-from territorial.engine.seats import shown_names
+from territorial.engine.seats import Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
 from territorial.render.figures import percent
@@ -178,7 +178,7 @@ class Match:
     standings: list[SeatStanding]
 
 
-def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: bool = False) -> VecGame:
+def begin(config: GameConfig, seats: Sequence[Seat], seed: int, *, is_recorded: bool = False) -> VecGame:
     """Return a game at its first tick, with everything compiled that playing, or recording, it needs."""
     try:
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
@@ -199,7 +199,7 @@ def begin(config: GameConfig, seats: Sequence[str], seed: int, *, is_recorded: b
     return game
 
 
-def _play(game: VecGame, seats: Sequence[str], album: Album, stream: TextIO) -> Match:
+def _play(game: VecGame, seats: Sequence[Seat], album: Album, stream: TextIO) -> Match:
     """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
     progress = GameProgress(game, seats, stream)
     alive = game.state.alive[0]  # a view: always current
@@ -225,7 +225,7 @@ class GameProgress:
     A few lines at fixed ticks stay, so that even a game of a few milliseconds leaves its story.
     """
 
-    def __init__(self, game: VecGame, seats: Sequence[str], stream: TextIO) -> None:
+    def __init__(self, game: VecGame, seats: Sequence[Seat], stream: TextIO) -> None:
         self._game, self._names, self._stream = game, shown_names(seats), stream
         self._is_terminal = stream.isatty()
         self._period = 0.1 if self._is_terminal else 3.0

@@ -57,20 +57,29 @@ class CustomBots:
         Equal ones are one. ``others``: names that other bots of the batch have. ValueError for a name that
         another bot has; then nothing has changed.
         """
-        known = dict(self._bots)
+        newcomers: dict[str, Style] = {}
         for seat in seats if isinstance(seats, Iterable) else ():
-            if isinstance(seat, Style) and not is_built_in(seat) and known.get(seat.name) != seat:
-                check_custom(seat, (*known, *others))
-                known[seat.name] = seat
-        newcomers = [bot for name, bot in known.items() if name not in self._bots]
-        first, self._bots, old = len(self._bots), known, self.table
-        if len(known) > len(old.lows):
-            self.table = _table(_room_for(len(known)))
+            if isinstance(seat, Style) and not self._knows(seat) and newcomers.get(seat.name) != seat:
+                check_custom(seat, (*self.names, *newcomers, *others))
+                newcomers[seat.name] = seat
+        return self._append(newcomers)
+
+    def _knows(self, style: Style) -> bool:
+        """Return whether ``style`` has a code already, here or in the library."""
+        return self._bots.get(style.name) == style or is_built_in(style)
+
+    def _append(self, newcomers: dict[str, Style]) -> bool:
+        """Give bots with new names the next rows; return whether the table has moved."""
+        first, old = len(self._bots), self.table
+        self._bots |= newcomers
+        if len(self._bots) > len(old.lows):
+            self.table = _table(_room_for(len(self._bots)))
             for grown, full in zip(self.table, old, strict=True):
                 grown[: len(full)] = full
-        for row, bot in enumerate(newcomers, start=first):
-            self.table.lows[row] = [setting.low for setting in bot.settings()]
-            self.table.highs[row] = [setting.high for setting in bot.settings()]
+        for row, bot in enumerate(newcomers.values(), start=first):
+            settings = bot.settings()
+            self.table.lows[row] = [setting.low for setting in settings]
+            self.table.highs[row] = [setting.high for setting in settings]
         return self.table is not old
 
     def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[Style]) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Players that are compared: bots of the engine, bots in Python, and policies that act on observations."""
+"""Players that are compared: bots of the engine, custom bots, and policies that act on observations."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial._moved import renamed
-from territorial.bots import PythonBot
+from territorial.bots import PythonBot, Style
 from territorial.config import GameConfig
-from territorial.engine.seats import AGENT, Seat
+from territorial.engine.seats import AGENT, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Ints
 
 SNAPSHOT = "snapshot:"
 """What the names of snapshots begin with on the command line, as in a league table: ``snapshot:main-12``."""
+
+STYLE = "style:"
+"""What a style is called that stands in a file: ``style:mine.json``."""
 
 Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
@@ -48,8 +51,8 @@ class Acting(Protocol):
         """Release what takes memory, until the next start."""
 
 
-Player = str | PythonBot | Acting
-"""A bot by its name or as ``module:Class``, a bot in Python, or a policy that acts on observations."""
+Player = str | CustomBot | Acting
+"""A bot by name, ``module:Class`` or ``style:FILE``, a custom bot, or a policy that acts on observations."""
 
 
 class Cast:
@@ -65,12 +68,12 @@ class Cast:
     def seat(self, name: str) -> Seat:
         """Return what a ``VecGame`` takes for a player."""
         player = self._players.get(name, name)
-        if isinstance(player, PythonBot):
+        if isinstance(player, CustomBot):
             return player
         if not isinstance(player, str):
             return AGENT
         if player not in self._made:
-            self._made[player] = python_bot(player) if ":" in player else bots.canonical(player)
+            self._made[player] = custom_bot(player) if ":" in player else bots.canonical(player)
         return self._made[player]
 
     def policies(self, names: Iterable[str]) -> dict[str, Acting]:
@@ -83,8 +86,8 @@ class Entrants:
     """The players of a contest by the names that records call them, which are checked.
 
     Args:
-        asked: bots by name (``banker``, ``banker-1``) or as ``module:Class``, bots in Python, names of
-            ``policies``, and policies that have a ``player_name`` or a ``name``. A class is a
+        asked: bots by name (``banker``, ``banker-1``), as ``module:Class`` or as ``style:FILE``, custom bots,
+            names of ``policies``, and policies that have a ``player_name`` or a ``name``. A class is a
             ``territorial.bots.PythonBot`` that can be made without arguments; modules are looked for in the
             current folder too.
         policies: players by names of your choice.
@@ -102,7 +105,7 @@ class Entrants:
         """By the names of those that are not the library's, what tells their code or weights from others."""
         self._policies = dict(policies or {})
         check_players(self._policies)
-        self._bots: dict[str, PythonBot] = {}
+        self._bots: dict[str, CustomBot] = {}
         self.names = tuple(self._welcome(i, player) for i, player in enumerate(asked))
         """The names of the players in the order in which they were asked for."""
 
@@ -111,11 +114,15 @@ class Entrants:
             return self._enter(asked, self._policies[asked], asked)
         if isinstance(asked, str) and asked.startswith(SNAPSHOT):
             raise ValueError(f"the player {asked!r} is in a store of snapshots; it must be a SnapshotPolicy")
+        if isinstance(asked, str) and asked.startswith(STYLE):
+            asked = self._bot(asked)
+        if isinstance(asked, Style) and is_built_in(asked):
+            asked = asked.name
         if isinstance(asked, str):
             name = self._bot(asked).name if ":" in asked else bots.canonical(asked)
             return self._enter(name, asked if ":" in asked else name, asked)
         own = getattr(asked, "player_name", None) or getattr(asked, "name", None)
-        if not isinstance(own, str) or not (isinstance(asked, PythonBot) or is_acting(asked)):
+        if not isinstance(own, str) or not (isinstance(asked, CustomBot) or is_acting(asked)):
             raise TypeError(
                 f"player {i} is {asked!r}; it must be a bot, a policy with a name, or a name of policies"
             )
@@ -133,20 +140,22 @@ class Entrants:
     def _code(self, player: Player) -> str | None:
         if is_acting(player):
             return player.identity()
+        if isinstance(player, Style):
+            return player.digest
         if isinstance(player, str):
             return code_digest(player, type(self._bot(player))) if ":" in player else None
         kind = type(player)
         return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
 
-    def _bot(self, text: str) -> PythonBot:
+    def _bot(self, text: str) -> CustomBot:
         if text not in self._bots:
-            self._bots[text] = python_bot(text)
+            self._bots[text] = custom_bot(text)
         return self._bots[text]
 
 
 def is_acting(player: Any) -> TypeGuard[Acting]:
     """Return whether a player acts on observations: it is no bot and has what ``Acting`` has."""
-    return not isinstance(player, (str, PythonBot)) and isinstance(player, Acting)
+    return not isinstance(player, (str, CustomBot)) and isinstance(player, Acting)
 
 
 def check_players(players: Mapping[str, Player]) -> None:
@@ -155,10 +164,10 @@ def check_players(players: Mapping[str, Player]) -> None:
         if not isinstance(name, str) or not name or name == AGENT:
             raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
         if isinstance(player, str):
-            _ = python_bot(player) if ":" in player else bots.canonical(player)
+            _ = custom_bot(player) if ":" in player else bots.canonical(player)
             if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(player):
                 raise ValueError(f"the policy {name!r} is {player!r}; its name belongs to another bot")
-        elif not isinstance(player, (PythonBot, Acting)):
+        elif not isinstance(player, (CustomBot, Acting)):
             raise TypeError(
                 f"the policy {name!r} is {player!r}; it must be a bot or have frames, identity, start, stop"
             )
@@ -168,6 +177,8 @@ def identity_of(player: Player) -> str:
     """Return what tells a player from all others of its name."""
     if isinstance(player, str):
         return player if ":" in player else bots.canonical(player)
+    if isinstance(player, Style):
+        return f"{player.name}@{player.digest}"
     return player.name if isinstance(player, PythonBot) else player.identity()
 
 
@@ -200,6 +211,16 @@ def code_digest(text: str, loaded: Any) -> str:
         file = getattr(sys.modules.get(name), "__file__", None)
         digest.update(b"" if file is None else Path(file).read_bytes())
     return digest.hexdigest()
+
+
+def custom_bot(text: str) -> CustomBot:
+    """Return the bot that ``module:Class`` or ``style:FILE`` names; ValueError if there is none."""
+    if not text.startswith(STYLE):
+        return python_bot(text)
+    try:
+        return Style.load(text.removeprefix(STYLE))
+    except OSError as error:
+        raise ValueError(f"the player {text!r} cannot be read: {error.strerror}") from None
 
 
 def python_bot(text: str) -> PythonBot:

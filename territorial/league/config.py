@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from territorial import bots
-from territorial.bots import PythonBot
 from territorial.config.validation import checked_list, finite_number, hint, shown, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import check_guest, name_of
+from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of
 from territorial.files.strict_json import check_fields
 from territorial.league.matchmaking import Opponents, checked_pools
 
@@ -106,8 +105,9 @@ class LeagueConfig:
     Args:
         num_players: seats of a game; 2 to 250.
         learners: who learns; at least one has the role "main".
-        bots: bots that take part: names, and bots in Python (``territorial.bots.PythonBot``); default ().
-        python_bots: further bots in Python; after the check it has all of them, and ``bots`` all names;
+        bots: bots that take part: names, and custom bots (``territorial.bots.Style``,
+            ``territorial.bots.PythonBot``); default ().
+        python_bots: further custom bots; after the check it has all of them, and ``bots`` all names;
             default ().
         games: "own": every game is one learner's, and its seats are those of that learner alone. "shared":
             all learners and all their opponents sit in every game. Default "own".
@@ -124,7 +124,7 @@ class LeagueConfig:
     num_players: int
     learners: tuple[Learner, ...]
     bots: tuple[str, ...] = ()
-    python_bots: tuple[PythonBot, ...] = ()
+    python_bots: tuple[CustomBot, ...] = ()
     games: Games = "own"
     capacity: int = 1000
     eviction: str = "similar"
@@ -148,21 +148,21 @@ class LeagueConfig:
             raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
 
     def _take_bots(self) -> None:
-        """Sort the bots into names and those in Python."""
-        given = (*checked_list("bots", self.bots), *checked_list("python_bots", self.python_bots, PythonBot))
-        own: dict[str, PythonBot] = {}
+        """Sort the bots into names and custom ones."""
+        given = (*checked_list("bots", self.bots), *checked_list("python_bots", self.python_bots, CustomBot))
+        own: dict[str, CustomBot] = {}
         for i, bot in enumerate(given):
-            if not isinstance(bot, (str, PythonBot)):
-                raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a bot in Python")
-            if isinstance(bot, PythonBot):
-                check_guest(bot)
-                if own.setdefault(bot.name, bot) is not bot:
-                    raise ValueError(f"two bots in Python are called {bot.name!r}; names tell them apart")
+            if not isinstance(bot, (str, CustomBot)):
+                raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a custom bot")
+            if isinstance(bot, CustomBot):
+                check_custom(bot)
+                if not is_same_bot(own.setdefault(bot.name, bot), bot):
+                    raise ValueError(f"two custom bots are called {bot.name!r}; names tell them apart")
         names = tuple(dict.fromkeys(map(name_of, given)))
         if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
             raise ValueError(
                 f"bots has {shown(unknown[0])}{hint(unknown[0], bots.ALIASES)}; bots are "
-                f"{', '.join(bots.ALIASES)}, and bots in Python, which are given as objects"
+                f"{', '.join(bots.ALIASES)}, and custom bots, which are given as objects"
             )
         object.__setattr__(self, "bots", names)
         object.__setattr__(self, "python_bots", tuple(own.values()))
@@ -187,16 +187,16 @@ class LeagueConfig:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as values that JSON has, see :meth:`from_dict`; bots in Python are named."""
+        """Return the rules as values that JSON has, see :meth:`from_dict`; custom bots are named."""
         values = dataclasses.asdict(dataclasses.replace(self, bots=(), python_bots=()))
         del values["python_bots"]
         return {**values, "bots": self.bots}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> LeagueConfig:
+    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[CustomBot] = ()) -> LeagueConfig:
         """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be.
 
-        ``python_bots``: those in Python that may be among its ``bots``.
+        ``python_bots``: the custom ones that may be among its ``bots``.
         """
         check_fields("config", values, {"learners"}, _names(cls) - {"python_bots"})
         learners = enumerate(checked_list("learners", values["learners"]))

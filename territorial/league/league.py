@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 from territorial import bots
-from territorial.bots import PythonBot
 from territorial.config.validation import whole_number, whole_number_in
+from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
 from territorial.files.atomic import write_file
@@ -331,7 +331,7 @@ class League:
         return pack(text, self.payoff.to_arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes, python_bots: Sequence[PythonBot] = ()) -> League:
+    def from_bytes(cls, data: bytes, python_bots: Sequence[CustomBot] = ()) -> League:
         """Return the league of ``to_bytes``; ValueError says what is wrong if it is none.
 
         All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: those
@@ -340,7 +340,7 @@ class League:
         return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO, python_bots: Sequence[PythonBot] = ()) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot] = ()) -> League:
         try:
             found = LeagueFile(file)
             saved = SavedLeague.from_dict(found.about(), python_bots)
@@ -356,7 +356,7 @@ class League:
         write_file(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[PythonBot] = ()) -> League:
+    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[CustomBot] = ()) -> League:
         """Return the league in a file; ValueError names the file if there is none in it."""
         try:
             with open_file(path) as file:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from territorial.bots import PythonBot
 from territorial.config.validation import finite_number, shown, whole_number, whole_number_in
+from territorial.engine.seats import CustomBot
 from territorial.evaluation.ratings import Rating
 from territorial.files.strict_json import check_fields
 from territorial.league.config import LeagueConfig
@@ -60,7 +60,7 @@ class SavedLeague:
         }
 
     @classmethod
-    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[PythonBot] = ()) -> SavedLeague:
+    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[CustomBot] = ()) -> SavedLeague:
         """Return what ``to_dict`` returned; ValueError and TypeError for whatever cannot be."""
         if about.get("format") != FORMAT:
             raise ValueError(f"it has the format {shown(about.get('format'))}; this release reads {FORMAT!r}")
@@ -138,7 +138,7 @@ def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str])
 
 
 def _player(what: str, text: Any, learners: set[str], snapshots: set[str], own: set[str]) -> str:
-    """Return the text of a player of the league, of whom ``own`` are bots in Python."""
+    """Return the text of a player of the league, of whom ``own`` are custom bots."""
     if isinstance(text, str) and text in own:
         return text
     try:

@@ -11,10 +11,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from territorial import bots
-from territorial.bots import PythonBot
 from territorial.config.validation import hint, shown, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_guest
+from territorial.engine.seats import AGENT, EXTERNAL, CustomBot, Seat, check_custom, is_same_bot
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 
 Kind = Literal["trainable", "bot", "snapshot"]
@@ -29,13 +28,13 @@ class Player(NamedTuple):
     Args:
         kind: "trainable", "bot" or "snapshot".
         name: name of the learner, the bot or the snapshot.
-        bot: the bot in Python that plays the seat; default None: a bot of the engine, or no bot.
+        bot: the custom bot that plays the seat; default None: a bot of the library, or no bot.
 
     """
 
     kind: Kind
     name: str
-    bot: PythonBot | None = None
+    bot: CustomBot | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
@@ -60,7 +59,7 @@ class Player(NamedTuple):
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
             raise ValueError(
                 f"a player is {shown(text)}{hint(name, bots.ALIASES)}; bots are {', '.join(bots.ALIASES)}, "
-                "and bots in Python, which are given as objects"
+                "and custom bots, which are given as objects"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 
@@ -72,7 +71,7 @@ class Group:
     Args:
         seats: how many; 1 to 250.
         players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
-            Players may be given as text, and bots in Python as such.
+            Players may be given as text, and custom bots as such.
 
     """
 
@@ -98,7 +97,7 @@ class LeagueTable:
         shuffle: True: seats are assigned again at every draw. The seats are then random, with the same
             number of seats for every group; default False.
 
-    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Bots in Python are
+    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Custom bots are
     written by their names, and reading takes the bots themselves. Errors name what is wrong, its value and
     what it must be.
 
@@ -118,11 +117,11 @@ class LeagueTable:
                 f"the groups have {self.num_players} seats together; there must be "
                 f"{MIN_PLAYERS} to {MAX_PLAYERS}"
             )
-        known: dict[str, PythonBot] = {}
+        known: dict[str, CustomBot] = {}
         for bot in (player.bot for group in groups for player in group.players if player.bot is not None):
-            if known.setdefault(bot.name, bot) is not bot:
+            if not is_same_bot(known.setdefault(bot.name, bot), bot):
                 raise ValueError(
-                    f"two bots in Python are called {bot.name!r}; make one, and give it to all groups"
+                    f"two custom bots are called {bot.name!r}; make one, and give it to all groups"
                 )
 
     @property
@@ -164,10 +163,10 @@ class LeagueTable:
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[PythonBot] = ()) -> LeagueTable:
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot] = ()) -> LeagueTable:
         """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields.
 
-        ``bots``: those in Python that may be among the players.
+        ``bots``: the custom ones that may be among the players.
         """
         check_fields("a league table", values, {"groups"}, {"shuffle"})
         if not isinstance(values["groups"], (list, tuple)):
@@ -186,7 +185,7 @@ class LeagueTable:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, bots: Sequence[PythonBot] = ()) -> LeagueTable:
+    def from_json(cls, text: str, bots: Sequence[CustomBot] = ()) -> LeagueTable:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
@@ -194,8 +193,8 @@ class LeagueTable:
             raise ValueError(str(error)) from None
 
 
-def _with_bots(players: Any, known: Mapping[str, PythonBot]) -> Any:
-    """Return players with bots in Python instead of their names."""
+def _with_bots(players: Any, known: Mapping[str, CustomBot]) -> Any:
+    """Return players with custom bots instead of their names."""
     if not isinstance(players, Mapping):
         return players
     return {known.get(name, name): weight for name, weight in players.items()}
@@ -213,8 +212,8 @@ def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
 
 def _player(given: Any) -> Player:
     bot = given.bot if isinstance(given, Player) else given
-    if isinstance(bot, PythonBot):
-        check_guest(bot)
+    if isinstance(bot, CustomBot):
+        check_custom(bot)
         return Player("bot", bot.name, bot)
     return Player.parse(str(given) if isinstance(given, Player) else given)
 

@@ -20,7 +20,7 @@ from tests.engine.support import digests, state_equal
 
 CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
 SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
-BANKER = bots.make("banker").style
+BANKER, HARD = bots.make("banker").style, bots.make("hard").style
 MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=100, send=(200, 400)))
 
 
@@ -323,6 +323,20 @@ def test_files_of_styles_are_read_strictly(values, error, message):
         Style.from_dict(values)
 
 
+def test_a_file_of_a_style_is_written_and_read(tmp_path):
+    MINE.save(tmp_path / "mine.json")
+    assert Style.load(tmp_path / "mine.json") == MINE
+    for text, message in (
+        ("[1]", "it must be a JSON object"),
+        ('{"name": "a", "name": "b", "interval": 1}', "name"),
+        ('{"name": "a", "interval": 1' + " " * 2**16 + "}", "more than 65,536 bytes"),
+        ('{"name": "a", "interval": 1e400}', "interval|finite|1e400"),
+    ):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ValueError, match=f"there is no style in .*bad.json.*({message})"):
+            Style.load(tmp_path / "bad.json")
+
+
 # ---- replays --------------------------------------------------------------------------------------
 
 
@@ -338,7 +352,7 @@ def test_replays_name_the_style_and_verify_without_it(handicap):
     recorded = recorder.replay()
     replay = Replay.from_bytes(recorded.to_bytes())
     assert replay.seats == ("mine-1", "mutant-0", "mutant-1", "hard-1")
-    assert replay.starting_troops == ((200, 512, 512, 320) if handicap else None)
+    assert replay.starting_troops == ((200, 512, 512, HARD.start) if handicap else None)
     replay.verify()
     assert len(replay.launches) > 30
 

@@ -403,5 +403,5 @@ def test_bots_in_python_take_part_and_are_given_again_when_a_league_is_read(tmp_
     assert pickle.loads(pickle.dumps(league)).table().to_dict() == league.table().to_dict()
     with pytest.raises(ValueError, match=r"bots has 'patient-1'; .* given as objects"):
         League.load(tmp_path / "league.npz")
-    with pytest.raises(ValueError, match="two bots in Python are called 'patient-1'"):
+    with pytest.raises(ValueError, match="two custom bots are called 'patient-1'"):
         LeagueConfig(num_players=4, learners=(main,), bots=(bot, Patient()))

@@ -204,7 +204,7 @@ def test_a_table_with_bots_in_python_is_plain_data_and_takes_them_again():
 @pytest.mark.parametrize(
     ("bots", "message"),
     [
-        ([Patient(), Patient()], "two bots in Python are called 'patient-1'; make one"),
+        ([Patient(), Patient()], "two custom bots are called 'patient-1'; make one"),
         (
             [Patient("banker")],
             "the bot Patient has the name 'banker', which another seat of this batch has already",
