@@ -2,7 +2,6 @@
 
 import re
 
-from pygments.lexers.python import PythonLexer
 from sphinx.application import Sphinx
 
 from territorial import __version__
@@ -29,8 +28,7 @@ napoleon_numpy_docstring = False
 
 
 def setup(app: Sphinx) -> None:
-    """Let pages name a block of Python ``style`` that is an entry of a list, and no program."""
-    app.add_lexer("style", PythonLexer)
+    """Let links to pages outside this folder be text alone."""
     app.connect("source-read", unlink)
 
 

@@ -34,7 +34,6 @@ def mutant(name: str, rng: np.random.Generator) -> Style:
     def near(value: int, low: int, high: int) -> int:
         return int(np.clip(round(value * np.exp(rng.normal(0, 0.3))), low, high))
 
-    assert PARENT.free is not None and PARENT.second is not None
     free, attack = PARENT.free, PARENT.second
     return replace(
         PARENT,
@@ -67,7 +66,7 @@ def evaluate(population: list[Style], config: territorial.GameConfig, rounds: in
 
 def main() -> None:
     """Evaluate a population, and print those that did best."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description="Evaluate a population of mutated styles.")
     parser.add_argument("--styles", type=int, default=64, help="a multiple of 8 (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=16, help="games of every style (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default %(default)s)")
@@ -79,7 +78,7 @@ def main() -> None:
     places = evaluate(population, config, parsed.rounds, parsed.seed)
     for i in np.argsort(places, kind="stable")[:8]:
         style = population[i]
-        print(f"{style.name:12} place {places[i]:4.2f}  every {style.interval} ticks, {style.free}, {style.second}")
+        print(f"{style.name:12} place {places[i]:4.2f}  every {style.interval} ticks, {style.second}")
 
 
 if __name__ == "__main__":

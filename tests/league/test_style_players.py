@@ -15,6 +15,7 @@ from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
 MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=60, send=(200, 400)))
+OTHER = dataclasses.replace(MINE, interval=51)
 COPY = dataclasses.replace(bots.make("banker").style, name="copy-1")
 QUIET = {"processes": 1, "progress": False}
 
@@ -37,9 +38,9 @@ def test_a_style_of_a_file_is_the_style(tmp_path):
     )
     assert Cast({}).seat(named[0]) == MINE
     (tmp_path / "mine.json").write_text("{}")
-    with pytest.raises(ValueError, match="there is no style in .*mine.json"):
+    with pytest.raises(ValueError, match=r"there is no style in .*mine\.json"):
         match(named, SMALL, 1, **QUIET)
-    with pytest.raises(ValueError, match="the player 'style:nowhere.json' cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"the player 'style:nowhere\.json' cannot be read: No such file"):
         match(["style:nowhere.json"], SMALL, 1, **QUIET)
 
 
@@ -63,13 +64,13 @@ def test_entrants_tell_styles_apart_by_name():
 def test_styles_are_evaluated_as_policies(tmp_path):
     setting = {"small": Setting(config=SMALL)}
     styles = {"copy": COPY, "mine": MINE}
-    found = evaluate(styles | {"bot": "banker"}, setting, games=2, **QUIET)
+    found = evaluate(styles | {"bot": "banker"}, setting, episodes=2, **QUIET)
     places = {name: [one.places for one in found.records if one.policy == name] for name in ("copy", "bot")}
     assert places["copy"] == places["bot"]
     out = tmp_path / "trials.jsonl"
-    evaluate(styles, setting, games=1, out=out, **QUIET)
+    evaluate(styles, setting, episodes=1, out=out, **QUIET)
     with pytest.raises(ValueError, match="mine"):
-        evaluate(styles | {"mine": dataclasses.replace(MINE, interval=51)}, setting, games=1, out=out, **QUIET)
+        evaluate(styles | {"mine": OTHER}, setting, episodes=1, out=out, **QUIET)
 
 
 def test_a_table_draws_styles_and_is_read_with_them():
@@ -99,7 +100,8 @@ def test_styles_are_bots_of_a_league(tmp_path):
 @pytest.mark.parametrize("make", ["env", "parallel_env", "make_vec", "SeatEnv"])
 def test_environments_take_styles(make):
     seats = ["agent", MINE, MINE, "mine-1"]
-    env = getattr(territorial, make)(config=SMALL, seats=seats)
+    many = {"num_envs": 2} if make == "make_vec" else {}
+    env = getattr(territorial, make)(**many, config=SMALL, seats=seats)
     env.reset(seed=0)
     env.close()
 
@@ -137,7 +139,10 @@ def test_commands_play_a_style_of_a_file(tmp_path, capsys, monkeypatch):
 def test_commands_say_what_is_wrong_with_a_style(tmp_path, capsys, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.json").write_text(json.dumps(MINE.to_dict() | {"interval": 0}))
-    for name, message in (("bad", "Style.interval is 0; it must be"), ("gone", "cannot be read: No such file")):
+    for name, message in (
+        ("bad", "Style.interval is 0; it must be"),
+        ("gone", "cannot be read: No such"),
+    ):
         with pytest.raises(SystemExit) as stopped:
             raise SystemExit(cli.main([verb, "--seats", f"style:{name}.json,turtle", *SIZES]))
         assert stopped.value.code == 2

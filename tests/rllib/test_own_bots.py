@@ -10,7 +10,7 @@ from ray import cloudpickle  # noqa: E402 - only where ray is there
 
 from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
+from territorial.bots import FreeLand, PythonBot, Style  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.support import CONFIG, Patient  # noqa: E402
 
@@ -24,6 +24,9 @@ class Settler(PythonBot):
 
     def decide(self, view):
         return np.where(view.legal[:, 0], 0, -1), 64
+
+
+STYLE = Style(name="style-of-mine", interval=20, free=FreeLand(send=60))
 
 
 def table(*players, shuffle=True):
@@ -47,12 +50,16 @@ def batched_land(env):
 
 @pytest.mark.parametrize(
     "players",
-    [{"seats": ["agent", Settler(), "novice", Settler.name, "agent", "novice"], "bots": [Settler()]}, None],
-    ids=["seats", "league"],
+    [
+        {"seats": ["agent", Settler(), "novice", Settler.name, "agent", "novice"], "bots": [Settler()]},
+        {"seats": ["agent", STYLE, "novice", STYLE.name, "agent", "novice"], "bots": [STYLE]},
+        None,
+    ],
+    ids=["seats", "style", "league"],
 )
-def test_both_runners_play_the_same_games_with_bots_in_python(players):
+def test_both_runners_play_the_same_games_with_custom_bots(players):
     options = {"config": CONFIG, "frames": 1, "end_when": "game"}
-    options |= players or {"league": table(Settler(), Patient(), "bot:novice")}
+    options |= players or {"league": table(Settler(), Patient(), STYLE, "bot:novice")}
     if players:  # one bot for the name
         options["seats"][1] = options["bots"][0]
     stock, batched = TerritorialMultiAgentEnv(options), TerritorialBatchEnv(options, 1)
