@@ -176,19 +176,25 @@ def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
 def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
     """Raise ValueError for a custom bot whose name or interval cannot be; ``others``: names in use."""
     if isinstance(bot, Style):
-        if is_built_in(bot):
-            return
-        what, name = "a style", bot.name
-    else:
-        what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
+        _check_style(bot, others)
+        return
+    what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
     check_name(what, name)
-    if is_seat_name(name) or name in others:
-        differs = "; bots that differ need names that differ" if isinstance(bot, Style) else ""
+    if is_seat_name(str(name)) or name in others:
+        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
+    whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
+
+
+def _check_style(style: Style, others: Collection[str]) -> None:
+    """Raise ValueError for a style that differs from a bot of its name; its fields have been checked."""
+    if is_built_in(style):
+        return
+    whose = "the library" if is_seat_name(style.name) else "another bot of this batch"
+    if is_seat_name(style.name) or style.name in others:
         raise ValueError(
-            f"{what} has the name {name!r}, which another seat of this batch has already{differs}"
+            f"a style has the name {style.name!r}, which {whose} has already; bots that differ "
+            "need names that differ"
         )
-    if isinstance(bot, PythonBot):
-        whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _check_is_sequence(seats: Any) -> None:

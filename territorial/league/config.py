@@ -149,7 +149,11 @@ class LeagueConfig:
 
     def _take_bots(self) -> None:
         """Sort the bots into names and custom ones."""
-        given = (*checked_list("bots", self.bots), *checked_list("python_bots", self.python_bots, CustomBot))
+        named, objects = checked_list("bots", self.bots), checked_list("python_bots", self.python_bots)
+        for i, bot in enumerate(objects):
+            if not isinstance(bot, CustomBot):
+                raise TypeError(f"python_bots[{i}] is {shown(bot)}; it must be a custom bot")
+        given = (*named, *objects)
         own: dict[str, CustomBot] = {}
         for i, bot in enumerate(given):
             if not isinstance(bot, (str, CustomBot)):

@@ -83,7 +83,7 @@ def test_a_table_draws_styles_and_is_read_with_them():
     assert LeagueTable(twice).names("bot") == ["mine-1"]
     with pytest.raises(ValueError, match="two custom bots are called 'mine-1'"):
         LeagueTable([twice[0], Group(2, {dataclasses.replace(MINE, interval=51): 1})])
-    with pytest.raises(ValueError, match="a style has the name 'banker-1', which another"):
+    with pytest.raises(ValueError, match="a style has the name 'banker-1', which the library has"):
         LeagueTable([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
 
 
@@ -93,6 +93,8 @@ def test_styles_are_bots_of_a_league(tmp_path):
     league = League(config, rated=False)
     assert league.table().names("bot") == ["mine-1", "novice"]
     league.save(tmp_path / "league.npz")
+    with pytest.raises(TypeError, match=r"python_bots\[0\] is 'novice'; it must be a custom bot"):
+        dataclasses.replace(config, python_bots=("novice",))
     again = League.load(tmp_path / "league.npz", [dataclasses.replace(MINE)])
     assert again.table() == league.table()
 
