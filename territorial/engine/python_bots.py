@@ -30,6 +30,9 @@ class Guests:
         """What they are called, in the order of their codes."""
         return tuple(bot.name for bot in self._bots)
 
+    def __len__(self) -> int:
+        return len(self._bots)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Guests:
         """Return the Python bots of a copied batch: the same objects, as their memory is in the games."""
         copied = Guests()
@@ -57,8 +60,6 @@ class Guests:
 
         ``stands``: (E,) games that take no step.
         """
-        if not self._bots:
-            return
         is_turn = _whose_turn(blocks, config) & ~stands[:, None]
         for code, bot in enumerate(self._bots, start=len(SEAT_NAMES)):
             games, seats = np.nonzero(is_turn & (view(blocks, "seats") == code))

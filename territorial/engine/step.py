@@ -28,9 +28,10 @@ from territorial.engine.custom_bots import CustomTable
 from territorial.engine.launch_log import Tape, keep_position, log_launches
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
+from territorial.game.change_log import forget_changes
 from territorial.game.fronts import count_fronts
 from territorial.game.launches import LAUNCH_TICK, LaunchList, write_launch
-from territorial.game.rewards import ALIVE_BEFORE, is_finished, remember, write_rewards
+from territorial.game.rewards import ALIVE_BEFORE, add_rewards, is_finished, remember
 from territorial.game.rng import draw
 from territorial.game.rules import (
     add_to_set,
@@ -61,7 +62,13 @@ from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import int64, kernel, njit
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
-from territorial.observation.tables import Buffers, copy_observation, observe_anew, observe_step
+from territorial.observation.tables import (
+    Buffers,
+    copy_observation,
+    observe_anew,
+    observe_by_comparison,
+    observe_step,
+)
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
@@ -71,12 +78,16 @@ AUTORESETS = ("same_step", "next_step", "disabled")
 SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
 NO_LIMIT = 2**62
 """``Slots.max_cycles`` of episodes that are never cut off."""
+DECISIONS, SHOWS = range(2)
+"""``Call.numbers``: how many decisions are played, and how games are observed after them."""
+WHOLE, ONLY_ENDS, CATCH_UP = range(3)
+"""``SHOWS``: all games as they stand; only those whose episode is over; those that were left out so far."""
 
 
 class StepResults(NamedTuple):
     """What a step of E games gives back, beside observations; P seats in seat order."""
 
-    rewards: npt.NDArray[np.float32]  # (E, P)
+    rewards: npt.NDArray[np.float32]  # (E, P) of several decisions their sum, decision after decision
     reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
     terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
     truncated: npt.NDArray[np.bool_]  # (E, P)
@@ -108,6 +119,13 @@ class Slots(NamedTuple):
     has_next_seed: npt.NDArray[np.bool_]  # (E,)
 
 
+class Call(NamedTuple):
+    """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
+
+    numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
+    waits: npt.NDArray[np.bool_]  # (E,) nothing more happens to the game in this call
+
+
 class Batch(NamedTuple):
     """All that a thread has to know to step the games of a batch; it stays where it is from step to step."""
 
@@ -123,6 +141,7 @@ class Batch(NamedTuple):
     results: StepResults
     slots: Slots
     tape: Tape
+    call: Call
     options: Options
     thread: int  # which one it is
     queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool
@@ -189,6 +208,11 @@ def allocate_slots(num_games: int) -> Slots:
     )
 
 
+def allocate_call(num_games: int) -> Call:
+    """Return a call of one decision for ``num_games`` games."""
+    return Call(numbers=np.array([1, WHOLE]), waits=np.zeros(num_games, np.bool_))
+
+
 # ---- calls from Python ----------------------------------------------------------------------------
 
 
@@ -200,7 +224,7 @@ def hold_batch(batch: Batch, memory: Any) -> None:
 
 @kernel
 def step_games(held: Held[Batch]) -> None:
-    """Play one environment step of all games, or of those that other threads leave."""
+    """Play the decisions of a call in all games, or in those that other threads leave."""
     batch = arguments_of(held)
     while begins(batch.post):
         k = take(batch.queues, batch.thread)
@@ -211,35 +235,86 @@ def step_games(held: Held[Batch]) -> None:
 
 @njit
 def step_game(batch: Batch, k: int) -> None:
-    """Play one environment step of game ``k``, and what follows from it."""
+    """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
+
+    Agents act in the first decision, and hold in the others.
+    """
     game, seating = game_of(batch.state, k), seating_of(batch.state, k)
-    params, work, tape = batch.params, batch.work, batch.tape
-    buffers, results, options = batch.buffers, batch.results, batch.options
-    results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
-    if game.clock[OVER] != 0 or batch.slots.stands[k]:
-        stand_still(results, k)
-        if options.autoreset == NEXT_STEP:
-            begin_next(batch, game, seating, k)
-        elif options.is_observed != 0:
-            observe_step(game, params, work, buffers, k)
+    results, numbers = batch.results, batch.call.numbers
+    clear_results(results, k)
+    if batch.call.waits[k]:
         return
+    if game.clock[OVER] != 0 or batch.slots.stands[k]:
+        pass_over(batch, game, seating, k)
+        return
+    for i in range(numbers[DECISIONS]):
+        if i == 1:
+            fill(batch.actions[k], 0)
+        play_decision(batch, game, seating, k)
+        if results.is_over[k]:
+            break
+    observe(batch, game, k)
+    if results.is_over[k]:
+        finish(batch, game, seating, k)
+
+
+@njit
+def clear_results(results: StepResults, k: int) -> None:
+    """Begin with nothing: decisions add to it."""
+    results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
+    fill(results.rewards[k], 0.0)
+    fill(results.reward_parts[k], 0.0)
+    for p in range(results.terminated.shape[1]):
+        results.terminated[k, p] = results.truncated[k, p] = False
+
+
+@njit
+def pass_over(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Do what a call does with game ``k``, which is over: it takes no step, or the next one begins."""
+    if batch.options.autoreset == NEXT_STEP:
+        begin_next(batch, game, seating, k)
+    elif batch.options.is_observed != 0:
+        observe_step(game, batch.params, batch.work, batch.buffers, k)
+    batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
+
+
+@njit
+def play_decision(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Play game ``k`` up to the next decision; add what it gives to the results."""
+    params, work, results = batch.params, batch.work, batch.results
     remember(game, work)
     launches = decide_launches(game, params, work, seating, batch.actions[k])
-    log_launches(tape, k, launches)
+    log_launches(batch.tape, k, launches)
     play(game, params, work, launches)
     report(game, work, results, k)
     end_episode(batch, game, seating, k)
-    if results.is_over[k]:
-        keep_final(batch, game, seating, k)
-        keep_position(tape, k, game)
-    if options.is_observed != 0:
-        observe_step(game, params, work, buffers, k)
-    if results.is_over[k]:
-        batch.slots.stands[k] = True
-        if options.autoreset == SAME_STEP:
-            if options.is_observed != 0:
-                copy_observation(buffers, batch.final_buffers, k)
-            begin_next(batch, game, seating, k)
+
+
+@njit
+def observe(batch: Batch, game: Game, k: int) -> None:
+    """Observe game ``k`` after the decisions of a call, where it is to be seen by now."""
+    if batch.options.is_observed == 0:
+        return
+    shows = batch.call.numbers[SHOWS]
+    if shows == WHOLE:
+        observe_step(game, batch.params, batch.work, batch.buffers, k)
+    elif shows == CATCH_UP or batch.results.is_over[k]:
+        observe_by_comparison(game, batch.params, batch.work, batch.buffers, k)
+    else:
+        forget_changes(batch.work)
+
+
+@njit
+def finish(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+    """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
+    keep_final(batch, game, seating, k)
+    keep_position(batch.tape, k, game)
+    batch.slots.stands[k] = True
+    batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
+    if batch.options.autoreset == SAME_STEP:
+        if batch.options.is_observed != 0:
+            copy_observation(batch.buffers, batch.final_buffers, k)
+        begin_next(batch, game, seating, k)
 
 
 @njit
@@ -252,8 +327,9 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     slots.num_cycles[k] += 1
     is_over = results.ended[k] or (options.ends_without_agents != 0 and not has_living_agent(game, seating))
     is_cut = not is_over and slots.num_cycles[k] >= slots.max_cycles[k]
-    for p in range(1, len(game.alive)):
-        results.truncated[k, p - 1] = is_cut and game.alive[p] != 0
+    if is_cut:
+        for p in range(1, len(game.alive)):
+            results.truncated[k, p - 1] = game.alive[p] != 0
     results.is_over[k], results.is_cut[k] = is_over or is_cut, is_cut
 
 
@@ -425,11 +501,11 @@ def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
 
 @njit
 def report(game: Game, work: Work, results: StepResults, k: int) -> None:
-    """Write rewards and ends of game ``k`` for the step just played."""
+    """Add rewards and ends of game ``k`` in the decision just played."""
     for p in range(1, len(game.alive)):
         was_alive = work.before[ALIVE_BEFORE, p] != 0
-        results.terminated[k, p - 1] = was_alive and is_finished(game, p)
-    write_rewards(game, work, results.rewards[k], results.reward_parts[k])
+        results.terminated[k, p - 1] |= was_alive & is_finished(game, p)
+    add_rewards(game, work, results.rewards[k], results.reward_parts[k])
     results.ended[k] = game.clock[OVER] != 0
 
 
@@ -447,15 +523,6 @@ def derive(game: Game) -> None:
         set_due(game, p)
     game.clock[NEXT_DUE] = earliest_step(game)
     game.clock[LAND_CHANGED] = 1
-
-
-@njit
-def stand_still(results: StepResults, k: int) -> None:
-    """A game that is over takes no step."""
-    for p in range(results.rewards.shape[1]):
-        results.rewards[k, p] = 0.0
-        results.terminated[k, p] = results.truncated[k, p] = False
-    fill(results.reward_parts[k], 0.0)
 
 
 @njit

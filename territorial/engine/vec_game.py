@@ -36,6 +36,7 @@ from territorial.engine.checks import (
 )
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.custom_bots import CustomBots
+from territorial.engine.decisions import Listener, Together
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.older_pickles import upgraded
@@ -44,11 +45,16 @@ from territorial.engine.python_bots import Guests
 from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
 from territorial.engine.seats import AGENT, FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, seat_codes, starting_troops
 from territorial.engine.step import (
+    CATCH_UP,
+    FIRST_GUEST_CODE,
     NO_LIMIT,
+    ONLY_ENDS,
+    WHOLE,
     Batch,
     Options,
     Slots,
     StepResults,
+    allocate_call,
     allocate_results,
     allocate_slots,
 )
@@ -224,8 +230,8 @@ class VecGame:
             "disabled": the game stands still until it is reset. Default "same_step".
         end_when: when an episode is over. "game": when the game has ended; "no_agents": also when no seat
             called "agent" is alive; default "game".
-        max_cycles: environment steps after which an episode is over, too, and all who live are truncated; at
-            least 1; default None: never.
+        max_cycles: decisions after which an episode is over, too, and all who live are truncated; at least 1;
+            default None: never.
         observe: False: observations are not kept up to date, for play without policies; default True.
         frames: F, boards in an observation: the newest and those of the steps before it. 0 leaves out boards
             and deltas; 0 to 16, default 1.
@@ -326,6 +332,8 @@ class VecGame:
         threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
         self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
         self._crew = Crew(self.num_games, threads)
+        self._call = allocate_call(self.num_games)
+        self._is_behind = False
         self._lock = threading.RLock()  # what a watcher calls may look at the batch
 
     def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
@@ -415,7 +423,7 @@ class VecGame:
 
     @_exclusive
     def step(
-        self, actions: npt.ArrayLike | None = None
+        self, actions: npt.ArrayLike | None = None, repeat: int = 1
     ) -> tuple[
         Observations,
         npt.NDArray[np.float32],
@@ -423,12 +431,19 @@ class VecGame:
         npt.NDArray[np.bool_],
         dict[str, Any],
     ]:
-        """Play one environment step of all games.
+        """Play one environment step of all games, ``repeat`` decisions long.
 
         ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
         territorial.actions.encoding); those of bots must be in range too, but do nothing. None: all hold.
         A game that ``tick`` or ``set_position`` left between two decisions takes no actions: step it
         with None, which plays the ticks up to its next decision.
+
+        ``repeat``, at least 1: agents make ``actions`` in the first of so many decisions, and hold in the
+        others, while bots decide when they always do. Rewards and their parts are summed, in float32 and
+        decision after decision. A game whose episode is over stops there; the next one begins in this call
+        or the next, as ``autoreset`` says, and takes no step in this one. Observations are those after the
+        last decision: a stack of frames has the boards of calls, the delta what changed since the last call.
+        ``max_cycles`` counts decisions.
 
         Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
         info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
@@ -445,7 +460,7 @@ class VecGame:
             copy_actions(actions, self.actions)
             if self._may_be_off_grid:
                 check_on_grid(self.blocks, self.config.decision_every)
-        results = self._play()
+        results = self._play(_checked_repeat(repeat), None)
         return (
             self._observations,
             results.rewards,
@@ -455,27 +470,86 @@ class VecGame:
         )
 
     @_exclusive
-    def step_unchecked(self) -> StepResults:
+    def step_unchecked(self, repeat: int = 1, listener: Listener | None = None) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
-        ``actions``, int64 (E, P, 2), must be in range. Returns arrays that the next step overwrites.
+        ``actions``, int64 (E, P, 2), must be in range; with ``repeat``, see ``step``, they are zero
+        afterwards. ``listener`` is notified of every decision. Returns arrays that the next step overwrites.
         ValueError for a game that stands between two decisions, as ``step`` says.
         """
         self._need_reset()
         if self._may_be_off_grid:
             check_on_grid(self.blocks, self.config.decision_every)
-        return self._play()
+        return self._play(_checked_repeat(repeat), listener)
 
-    def _play(self) -> StepResults:
-        """Play one environment step of all games with ``actions``, which are in range."""
-        self._guests.write_launches(self.blocks, self.config, self._slots.stands, self.actions)
+    def _play(self, repeat: int, listener: Listener | None) -> StepResults:
+        """Play ``repeat`` decisions of all games with ``actions``, which are in range."""
+        if self._is_behind:  # a call was interrupted twice
+            self._catch_up()
+        if repeat > 1 and (listener is not None or self._watcher is not None or self._has_guests()):
+            self._play_one_by_one(repeat, listener)
+        else:
+            self._call.numbers[step.DECISIONS] = repeat
+            self._ask(listener)
+            self._step_all()
+            self._tell(listener)
+        return self._results
+
+    def _play_one_by_one(self, repeat: int, listener: Listener | None) -> None:
+        """Play what one compiled call of ``repeat`` decisions would, with Python taking part between them.
+
+        Where Python fails, what was played stays played: observations and results are those up to there.
+        """
+        together = Together(self._results)
+        self._call.numbers[:] = 1, ONLY_ENDS
+        try:
+            for i in range(repeat):
+                if i > 0:
+                    self.actions.fill(0)
+                self._ask(listener)
+                self._is_behind = True
+                self._step_all()
+                together.add()
+                self._tell(listener)
+                if self._call.waits.all():
+                    break
+        finally:
+            if self._is_behind:
+                self._catch_up()
+                together.give_back()
+            self._call.numbers[:] = 1, WHOLE
+
+    def _catch_up(self) -> None:
+        """Observe the games that decisions were played of since they were observed last."""
+        if self.observes:
+            self._call.numbers[:] = 0, CATCH_UP
+            self._step_all()
+        self._call.numbers[:], self._call.waits[:] = (1, WHOLE), False
+        self._is_behind = False
+
+    def _ask(self, listener: Listener | None) -> None:
+        """Have all ready that a compiled call needs: launches of bots in Python, and maps."""
+        if listener is not None:
+            listener.before_decision()
+        if self._guests:
+            self._guests.write_launches(self.blocks, self.config, self.stands, self.actions)
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps and self.autoreset != "disabled":
             self._provide_next_maps()
-        self._step_all()
+
+    def _tell(self, listener: Listener | None) -> None:
+        """Notify observers of what a compiled call has played."""
         if self._watcher is not None:
             self._watcher.after_step()
-        return self._results
+        if listener is not None:
+            listener.after_decision()
+
+    def _has_guests(self) -> bool:
+        """Whether a bot in Python plays any seat."""
+        if not self._guests:
+            return False
+        codes = view(self.blocks, "seats")
+        return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
 
     @_exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -593,7 +667,7 @@ class VecGame:
 
     @property
     def max_cycles(self) -> int | None:
-        """Environment steps after which an episode is over, see the class; it can be set at any time."""
+        """Decisions after which an episode is over, see the class; it can be set at any time."""
         limit = int(self._slots.max_cycles[0])
         return None if limit == NO_LIMIT else limit
 
@@ -604,14 +678,17 @@ class VecGame:
 
     @property
     def num_cycles(self) -> npt.NDArray[np.int64]:
-        """Environment steps that each game has taken, int64 (E,): a view."""
+        """Decisions that each game has taken, int64 (E,): a view."""
         return self._slots.num_cycles
 
     @property
     def stands(self) -> npt.NDArray[np.bool_]:
-        """Which games take no step, as they or their episodes are over: new bool (E,)."""
+        """Which games take no step, as they or their episodes are over: new bool (E,).
+
+        Between two decisions of one call, these are also games that have just begun.
+        """
         stands: npt.NDArray[np.bool_] = self._slots.stands | (view(self.blocks, "over") != 0)
-        return stands
+        return stands | self._call.waits
 
     @property
     def info(self) -> dict[str, Any]:
@@ -704,6 +781,7 @@ class VecGame:
             self._results,
             self._slots,
             self._tape,
+            self._call,
         )
         arrays: list[npt.NDArray[Any]] = [self.actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
@@ -765,7 +843,7 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
         state = self.__dict__.copy()
-        for name in ("state", "_works", "_crew", "_lock", *MADE_ANEW):
+        for name in ("state", "_works", "_crew", "_lock", "_call", "_is_behind", *MADE_ANEW):
             state.pop(name, None)
         state["_final_buffers"] = None if self._final_buffers is self._buffers else self._final_buffers
         state |= {name: copy.deepcopy(state[name]) for name in COPIED}
@@ -859,6 +937,7 @@ class VecGame:
             results=self._results,
             slots=self._slots,
             tape=self._tape,
+            call=self._call,
             options=Options(
                 autoreset=step.AUTORESETS.index(self.autoreset),
                 ends_without_agents=int(self.end_when == "no_agents"),
@@ -936,6 +1015,11 @@ class VecGame:
     def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
         if self.end_when == "no_agents" and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
+
+
+def _checked_repeat(repeat: int) -> int:
+    is_usual = type(repeat) is int and repeat == 1  # asked in every step
+    return 1 if is_usual else whole_number("repeat", repeat, 1, NO_LIMIT)
 
 
 def _assign(

@@ -66,6 +66,18 @@ def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
 
 
 @njit
+def note_plane(work: Work, entry: int, b: int, cells: Any) -> None:
+    """Turn over bit ``b`` of ``cells``, eight rows, without a word on who takes them."""
+    bit = ONE << np.uint64(b)
+    if work.log_bits[entry] & bit == ZERO:
+        work.log_bits[entry] |= bit
+        work.log_planes[b, work.log_counts[b]] = entry
+        work.log_counts[b] += 1
+    place = place_in_log(entry, b)
+    put(work.log_changes, place, eight(work.log_changes, place) ^ cells)
+
+
+@njit
 def place_in_log(entry: int, b: int) -> int:
     """Return where in ``log_changes`` the eight rows of an entry are for bit ``b``."""
     return (CODE_BITS * entry + b) * EIGHT

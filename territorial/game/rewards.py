@@ -1,11 +1,13 @@
 """What a step was worth: parts by name (territorial.config.rewards), each for all players, and their sum.
 
-A part is one small kernel that fills a row, ``out`` (P+1,), for the environment step just played.
+A part is one small kernel that fills a row, ``out`` (P+1,), for the decision just played.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from territorial.config.rewards import BASE_NAMES
 from territorial.game.scratch import Work
@@ -23,7 +25,7 @@ KIND, IS_ZERO_SUM = 0, 1
 
 @njit
 def remember(game: Game, work: Work) -> None:
-    """Keep how the game stands as an environment step begins, as far as its rewards need it."""
+    """Keep how the game stands as a decision begins, as far as its rewards need it."""
     work.before[TICK_BEFORE, 0] = game.clock[TICK]
     for p in range(1, len(game.alive)):
         work.before[LAND_BEFORE, p] = game.land[p]
@@ -34,12 +36,12 @@ def remember(game: Game, work: Work) -> None:
 
 
 @njit
-def write_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
-    """Write the rewards of all seats, float32 (P,), and their parts without weights, (K, P).
+def add_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
+    """Add the rewards of all seats to ``rewards``, float32 (P,), their parts without weights to (K, P).
 
-    Who was dead as the step began gets nothing.
+    What is added is float32: the sum is the one that who adds up the rewards of single decisions has. Who was
+    dead as the decision began gets nothing.
     """
-    fill(rewards, 0.0)
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
         write_part(game, work, work.reward_kinds[i, KIND], out)
@@ -49,18 +51,18 @@ def write_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
         if work.reward_kinds[i, IS_ZERO_SUM] != 0:
             take_off_mean(work.before[ALIVE_BEFORE], out)
         for p in range(1, len(game.alive)):
-            parts[i, p - 1] = out[p]
+            parts[i, p - 1] += np.float32(out[p])
     add_up(work, rewards)
 
 
 @njit
 def add_up(work: Work, rewards: Any) -> None:
-    """Write the sum of all parts times their weights for every seat; rounded once, at the end."""
+    """Add the sum of all parts times their weights for every seat; rounded once, at the end."""
     for q in range(len(rewards)):
         total = 0.0
         for i in range(len(work.reward_weights)):
             total += work.reward_weights[i] * work.reward_parts[i, q + 1]
-        rewards[q] = total
+        rewards[q] += np.float32(total)
 
 
 @njit

@@ -18,7 +18,14 @@ import numpy.typing as npt
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.board import STRIP_BITS, block_of, first_row
-from territorial.game.change_log import forget_entries, forget_plane, place_in_log
+from territorial.game.change_log import (
+    entry_of_block,
+    forget_entries,
+    forget_plane,
+    note_block,
+    note_plane,
+    place_in_log,
+)
 from territorial.game.scratch import LOG_BLOCK, LOG_STRIP, Work
 from territorial.game.state import Game
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit, popcount
@@ -104,6 +111,35 @@ def pack_changes(game: Game, params: Params, work: Work, frames: PackedFrames, c
         age(frames, b)
         apply_changes(work, frames, b)
     return count if count <= len(changed.cells) else NOT_LISTED
+
+
+@njit
+def note_differences(game: Game, work: Work, board: Any) -> None:
+    """Note in the log, which is empty, all that is not as on ``board``, uint64 (B, rows, S)."""
+    groups = game.occupied.shape[2]
+    for s in range(board.shape[2]):
+        for group in range(groups):
+            blocks = work.all_blocks[group]
+            while blocks != ZERO:
+                entry = entry_of_block(work, STRIP_BITS * (s * groups + group) + lowest_bit(blocks))
+                note_block_again(game, work, board, entry)
+                blocks &= blocks - ONE
+
+
+@njit
+def note_block_again(game: Game, work: Work, board: Any, entry: int) -> None:
+    """Note how the codes of a block differ from those on ``board``: what is now, less what was then."""
+    s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
+    place, owned = s * game.planes.shape[2] + first_row(block), no_cells()
+    for owner in range(len(game.planes)):
+        if (game.occupied[owner, s, block >> 6] >> np.uint64(block & 63)) & ONE != ZERO:
+            cells = eight(game.planes[owner], place)
+            note_block(work, entry, cells, NEUTRAL, owner)
+            owned |= cells
+    for b in range(len(board)):
+        for row in range(EIGHT):
+            work.rows[row] = board[b, EIGHT * block + row, s]
+        note_plane(work, entry, b, eight(work.rows, 0) & owned)
 
 
 @njit

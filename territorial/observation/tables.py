@@ -36,7 +36,13 @@ from territorial.observation.layout import (
     ObsLayout,
     index,
 )
-from territorial.observation.packing import ChangedCells, PackedFrames, pack_board, pack_changes
+from territorial.observation.packing import (
+    ChangedCells,
+    PackedFrames,
+    note_differences,
+    pack_board,
+    pack_changes,
+)
 
 BYTES_A_WORD = 8
 LOW_BYTE = np.uint64(0xFF)
@@ -173,6 +179,18 @@ def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: in
         changed = ChangedCells(buffers.delta_index[k], buffers.delta_code[k])
         buffers.delta_count[k] = pack_changes(game, params, work, frames_of(buffers, k), changed)
     observe_tables(game, params, work, buffers, k)
+
+
+@njit
+def observe_by_comparison(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Bring entry ``k`` up to date as ``observe_step`` does, where the log of changes does not hold them all.
+
+    The cells that changed may be listed in another order.
+    """
+    forget_changes(work)
+    if buffers.boards.shape[1] > 0:
+        note_differences(game, work, buffers.boards[k, 0])
+    observe_step(game, params, work, buffers, k)
 
 
 @njit

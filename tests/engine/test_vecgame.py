@@ -527,6 +527,26 @@ BAD_CALLS = {
         ValueError,
         r"actions has shape \(3, 4\); it must be \(3, 4, 2\)",
     ),
+    "a step of no decision": (
+        lambda game: game.step(repeat=0),
+        ValueError,
+        "repeat is 0; it must be a whole number from 1 to",
+    ),
+    "a step of half a decision": (
+        lambda game: game.step(repeat=1.5),
+        TypeError,
+        "repeat is 1.5; it must be a whole number",
+    ),
+    "a step of True decisions": (
+        lambda game: game.step(repeat=True),
+        TypeError,
+        "repeat is True; it must be a whole number",
+    ),
+    "an unchecked step of no decision": (
+        lambda game: game.step_unchecked(0),
+        ValueError,
+        "repeat is 0; it must be a whole number",
+    ),
     "actions of one game only": (
         lambda game: game.step(np.zeros((1, 4, 2), int)),
         ValueError,
