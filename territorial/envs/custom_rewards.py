@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.rewards import Weights, part_names
-from territorial.engine.step import StepResults
 from territorial.engine.vec_game import GameArrays, VecGame
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools
@@ -77,28 +76,36 @@ class Rewarding:
         self._parts, self._function = part_names(weights), function
         self.names = (*self._parts, *(() if function is None else (OWN,)))
         """The names of infos: one a part, without its weight, and ``reward_own``."""
-        self._previous: PreviousState | None = None
 
-    def remember(self, game: VecGame) -> None:
-        """Keep what the function has to know of the games before a step."""
-        if self._function is not None:
-            self._previous, self._stood = PreviousState(game.blocks), game.stands
+    def listener(self, game: VecGame) -> OwnRewards | None:
+        """Return what listens to the next step of ``game``, if there is a function."""
+        return None if self._function is None else OwnRewards(self._function, game)
 
-    def collect(
-        self, game: VecGame, results: StepResults
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return the rewards of a step that the engine has played, (E, P), and their parts, (E, K, P).
 
-        The K parts are in the order of ``names``.
-        """
-        rewards, parts = results.rewards, results.reward_parts
-        if self._function is None or self._previous is None:
-            return rewards, parts
-        told = game.info | {"rewards": rewards, "terminated": results.terminated}
-        plays = (self._previous.alive[:, 1:] != 0) & ~self._stood[:, None]
-        own = own_rewards(self._function, self._previous, game, told, plays)
-        self._previous = None
-        return rewards + own, np.concatenate([parts, own[:, None]], axis=1)
+class OwnRewards:
+    """A listener of one step that adds what a function gives to the rewards of every decision."""
+
+    def __init__(self, function: RewardFunction, game: VecGame) -> None:
+        self._function, self._game = function, game
+        self._sums: list[npt.NDArray[np.float32]] = []
+
+    def before_decision(self) -> None:
+        """Keep what the function has to know of the games before."""
+        self._previous, self._stood = PreviousState(self._game.blocks), self._game.stands
+
+    def after_decision(self) -> None:
+        """Ask the function, and add up."""
+        game, previous, results = self._game, self._previous, self._game.results
+        told = game.info | {"rewards": results.rewards, "terminated": results.terminated}
+        plays = (previous.alive[:, 1:] != 0) & ~self._stood[:, None]
+        own = own_rewards(self._function, previous, game, told, plays)
+        given = [results.rewards + own, np.concatenate([results.reward_parts, own[:, None]], axis=1)]
+        self._sums = list(map(np.add, self._sums, given)) if self._sums else given
+
+    def given(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return the rewards of the step, (E, P), and their parts, (E, K, P), in the order of ``names``."""
+        rewards, parts = self._sums
+        return rewards, parts
 
 
 def own_rewards(

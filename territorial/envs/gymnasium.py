@@ -28,8 +28,9 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
     """One seat of a game among bots, as a ``gymnasium.Env``.
 
     The episode of the agent is over, ``terminated``, when it dies or the game ends, and ``truncated`` after
-    ``max_cycles`` steps. Observations, actions and rewards are those of :class:`~territorial.TerritorialEnv`;
-    masks are flat arrays in both formats of actions, and ``action_masks()`` is where sb3-contrib looks.
+    ``max_cycles`` decisions. Observations, actions and rewards are those of
+    :class:`~territorial.TerritorialEnv`; masks are flat arrays in both formats of actions, and
+    ``action_masks()`` is where sb3-contrib looks.
 
     Args:
         seats: one name per seat, "agent" once and else bots; default None: the agent on the first seat and

@@ -54,11 +54,13 @@ class EnvOptions:
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             default "discrete".
-        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
+        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
+            summed; at least 1; default 1.
 
     """
 
@@ -93,9 +95,7 @@ class EnvOptions:
     action_format: str = _option(
         "discrete", '"discrete": one number for target and amount; "multi_discrete": one number for each'
     )
-    max_cycles: int | None = _option(
-        None, "environment steps after which agents are truncated", low=1, none="never"
-    )
+    max_cycles: int | None = _option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = _option(
         "game", '"game": a game is played to its end; "no_agents": it also ends when no agent is alive'
     )
@@ -106,6 +106,11 @@ class EnvOptions:
             "are added to those of the config. See docs/rewards.md",
             "none": "no others",
         },
+    )
+    repeat: int = _option(
+        1,
+        "decisions that a step plays: agents act in the first and hold in the others, and rewards are summed",
+        low=1,
     )
 
     def __post_init__(self) -> None:

@@ -110,10 +110,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
     whichever is first; it is then no longer in ``agents``. With ``agent_death="keep"`` all agents stay to the
     end of the game and are terminated together. Agents that were eliminated still observe, may only hold,
-    and get no rewards after that of their last step. After ``max_cycles`` steps all agents
-    left are ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises
-    ``RuntimeError``, and returns empty dicts for no actions; the game may continue among bots, without
-    agents.
+    and get no rewards after that of their last step. After ``max_cycles`` decisions all agents left are
+    ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises ``RuntimeError``,
+    and returns empty dicts for no actions; the game may continue among bots, without agents.
+
+    **Decisions.** With ``repeat=n`` a step is n decisions long: agents make their action in the first, and
+    hold in the others. ``max_cycles`` counts decisions.
 
     **Infos.** The same keys for every agent at every time, with numbers: ``alive`` 0 or 1, ``land`` in cells,
     ``troops`` at home, ``place`` (0.0 until it is known) and ``tick``. ``illegal``, ``raised`` and
@@ -144,11 +146,13 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             default "discrete".
-        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
+        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
+            summed; at least 1; default 1.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
             in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
@@ -195,6 +199,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         max_cycles: int | None = None,
         end_when: str = "game",
         reward_fn: RewardFunction | None = None,
+        repeat: int = 1,
         render_mode: str | None = None,
     ) -> None:
         options = EnvOptions(
@@ -208,6 +213,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             max_cycles=max_cycles,
             end_when=end_when,
             reward_fn=reward_fn,
+            repeat=repeat,
         )
         line_ups = None if seats is None else [seats]
         self.vec = TerritorialVec(
@@ -244,7 +250,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     @property
     def max_cycles(self) -> int | None:
-        """Environment steps after which agents are truncated, None: never; PettingZoo's tests set it."""
+        """Decisions after which agents are truncated, None: never; PettingZoo's tests set it."""
         return self.game.max_cycles
 
     @max_cycles.setter
@@ -491,6 +497,7 @@ def parallel_env(
     zero_copy: bool = False,
     end_when: str = "game",
     reward_fn: RewardFunction | None = None,
+    repeat: int = 1,
     config: GameConfig | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
@@ -513,7 +520,7 @@ def parallel_env(
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             default "discrete".
-        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
             in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
@@ -527,6 +534,8 @@ def parallel_env(
             default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
+        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
+            summed; at least 1; default 1.
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
             fields that are given change those of ``config``.
@@ -565,6 +574,7 @@ def parallel_env(
         max_cycles=max_cycles,
         end_when=end_when,
         reward_fn=reward_fn,
+        repeat=repeat,
         render_mode=render_mode,
     )
 

@@ -95,11 +95,15 @@ class TerritorialVec(WritableArrays):
     next game is padding (``info["alive"]`` 0); with "keep" all agents are terminated when their game ends.
 
     **Ends.** A game ends when it is over; with ``end_when="no_agents"`` also when no agent lives; after
-    ``max_cycles`` steps it is truncated. ``autoreset`` says what then happens:
+    ``max_cycles`` decisions it is truncated. ``autoreset`` says what then happens:
 
     - "same_step": the next game takes its place at once; its first observation is shown.
     - "next_step": the last observation is shown; the next step ignores the actions and shows the next game.
     - "disabled": the game stands still, without rewards, until ``reset_game``.
+
+    **Decisions.** With ``repeat=n`` a step is n decisions long: agents make their action in the first, and
+    hold in the others. A game that ends in between stops there, and its next one takes no step in that call.
+    ``max_cycles`` counts decisions.
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
@@ -254,9 +258,9 @@ class TerritorialVec(WritableArrays):
 
     def play(self) -> Played:
         """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range; observe nothing."""
-        self._rewarding.remember(self.game)
-        results = self.game.step_unchecked()
-        rewards, parts = self._rewarding.collect(self.game, results)
+        listener = self._rewarding.listener(self.game)
+        results = self.game.step_unchecked(self.options.repeat, listener)
+        rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
         ended, was_reset = results.is_over.copy(), results.was_reset.copy()
         terminated, truncated = self._flags(results)
         played = Played(
@@ -563,11 +567,13 @@ def make_vec(
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             default "discrete".
-        max_cycles: environment steps after which agents are truncated; at least 1; default None: never.
+        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
             default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
+        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
+            summed; at least 1; default 1.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.

@@ -262,7 +262,7 @@ def test_info_tells_versions_bots_and_defaults(capsys):
     assert set(result["bots"]) == set(territorial.bots.NAMES)
     assert len(result["line_ups"]["mixed-1"]) == 32
     assert result["env_options"]["agent_death"] == "remove"
-    assert "environment steps after which agents are truncated; at least 1; None: never" in out
+    assert "decisions after which agents are truncated; at least 1; None: never" in out
 
 
 def test_info_tells_the_config_that_options_give(capsys):

@@ -1,0 +1,161 @@
+"""The option ``repeat``: steps of every environment equal as many steps that hold after the first."""
+
+from itertools import product
+
+import gymnasium
+import numpy as np
+import pytest
+
+import territorial
+from tests.env.support import random_actions
+
+SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "obs": "features", "frames": 1}
+SEATS = ["agent", "random", "agent", "opportunist"]
+REPEAT = 3
+
+
+def troops_gained(previous, state, info):
+    """What a decision gave in troops, with its rewards and ends, so that these are looked at as well."""
+    gained = (state.troops - previous.troops)[:, 1:] / 1000
+    return gained + info["rewards"] / 3 + info["terminated"] / 7 + info["ended"][:, None] / 5
+
+
+def by_hand(env, actions):
+    """Step ``env``, of one game, as one step of REPEAT decisions would."""
+    total = ()
+    for i in range(REPEAT):
+        shown, *given, info = env.step(actions if i == 0 else np.zeros_like(actions))
+        parts = [info[name] for name in env.reward_names]
+        if total:
+            given = [total[0] + given[0], total[1] | given[1], total[2] | given[2]]
+            parts = list(map(np.add, total[3], parts))
+        total = *given, parts
+        if info["ended"][0] or info["was_reset"][0]:
+            break
+    return shown, *total[:3], info | dict(zip(env.reward_names, total[3], strict=True))
+
+
+def legal_actions(shown, rng):
+    masks = shown["action_mask"]
+    return np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
+
+
+def assert_equal(one, other, where=""):
+    """Compare what may hold arrays, to the last bit."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_equal(one[key], other[key], f"{where}.{key}")
+    else:
+        np.testing.assert_array_equal(one, other, err_msg=where)
+
+
+@pytest.mark.parametrize(
+    ("autoreset", "agent_death", "reward_fn"),
+    [*product(("same_step", "next_step", "disabled"), ("remove", "keep"), (None, troops_gained))],
+)
+@pytest.mark.parametrize("ends", [{"max_cycles": 14}, {"end_when": "no_agents"}])
+def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
+    autoreset, agent_death, reward_fn, ends
+):
+    options = SMALL | ends | {"agent_death": agent_death, "reward_fn": reward_fn, "autoreset": autoreset}
+    env, alone = (territorial.make_vec(1, seats=SEATS, repeat=n, **options) for n in (REPEAT, 1))
+    shown, _ = env.reset(seed=5)
+    assert_equal(shown, alone.reset(seed=5)[0])
+    rng, ended, rewarded = np.random.default_rng(1), 0, 0
+    for _ in range(30):
+        actions = legal_actions(shown, rng)
+        steps = env.step(actions)
+        for i, (one, other) in enumerate(zip(steps, by_hand(alone, actions), strict=True)):
+            assert_equal(one, other, f"{i}")
+        shown, rewards, _, _, info = steps
+        ended, rewarded = ended + int(info["ended"].sum()), rewarded + np.count_nonzero(rewards)
+        if info["ended"][0] and autoreset == "disabled":
+            for one in (env, alone):
+                one.reset_game(0)
+    assert ended >= 2
+    assert rewarded >= 10
+
+
+def test_games_of_a_batch_do_not_wait_for_each_other():
+    env = territorial.make_vec(4, seats=SEATS, repeat=5, max_cycles=7, num_threads=2, **SMALL)
+    env.reset(seed=1)
+    env.game.num_cycles[:] = [0, 1, 2, 3]
+    _, _, _, truncated, info = env.step(np.zeros((4, 2), int))
+    assert info["ended"].tolist() == [False, False, True, True]
+    assert truncated.any(1).tolist() == [False, False, True, True]
+    assert info["final_info"]["tick"][:, 0].tolist() == [50, 40]
+    assert env.game.num_cycles.tolist() == [5, 6, 0, 0]
+    assert env.game.state.tick.tolist() == [50, 50, 0, 0]
+
+
+@pytest.mark.parametrize("reward_fn", [None, troops_gained])
+@pytest.mark.parametrize("agent_death", ["remove", "keep"])
+def test_a_step_of_the_parallel_form_equals_as_many_steps_that_hold(agent_death, reward_fn):
+    options = SMALL | {"agent_death": agent_death, "max_cycles": 35, "reward_fn": reward_fn}
+    env, alone = (territorial.parallel_env(seats=SEATS, repeat=n, **options) for n in (REPEAT, 1))
+    seen, rng, died = env.reset(seed=3)[0], np.random.default_rng(2), 0
+    alone.reset(seed=3)
+    while env.agents:
+        listed = env.agents
+        actions = random_actions(seen, listed, rng)
+        seen, rewards, ends, cuts, infos = env.step(actions)
+        given = {agent: np.float32(0) for agent in listed}
+        over = {agent: [False, False] for agent in listed}
+        for i in range(REPEAT):
+            playing = alone.agents
+            found, *single = alone.step(actions if i == 0 else dict.fromkeys(playing, 0))
+            for agent in playing:
+                given[agent] += np.float32(single[0][agent])
+                over[agent] = [single[1][agent], single[2][agent]]
+            if not alone.agents:
+                break
+        assert rewards == {agent: float(reward) for agent, reward in given.items()}
+        assert over == {agent: [ends[agent], cuts[agent]] for agent in listed}
+        assert env.agents == alone.agents
+        died += len(env.agents) == 1 and len(listed) == 2
+        for agent in env.agents:
+            assert_equal(seen[agent], found[agent])
+            assert infos[agent]["tick"] == single[3][agent]["tick"]
+    assert env.game.num_cycles == alone.game.num_cycles
+
+
+def test_all_forms_of_environments_have_the_option():
+    fields = {key: SMALL[key] for key in ("height", "width", "num_players", "obs")}
+    turns = territorial.env(repeat=4, **fields)
+    turns.reset(seed=0)
+    for _ in range(4):
+        turns.step(0)
+    assert turns.last()[4]["tick"] == 40
+    one = gymnasium.make("territorial/Territorial-v0", repeat=4, **fields)
+    one.reset(seed=0)
+    assert one.step(0)[4]["tick"] == 40
+    many = gymnasium.make_vec("territorial/Territorial-v0", 4, repeat=4, **fields)
+    many.reset(seed=0)
+    assert many.step(np.zeros(4, int))[4]["tick"].tolist() == [40] * 4
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)]
+)
+def test_a_bad_number_of_decisions_is_refused(bad, error):
+    for make in (territorial.parallel_env, lambda **options: territorial.make_vec(1, **options)):
+        with pytest.raises(error, match=r"repeat is .*; it must be a whole number of at least 1"):
+            make(repeat=bad)
+
+
+def test_a_reward_function_that_fails_inside_leaves_the_decisions_played():
+    calls = []
+
+    def fails(previous, state, info):
+        calls.append(int(state.tick[0]))
+        return np.full((1, 4), np.nan if len(calls) == 2 else 0.0)
+
+    env = territorial.make_vec(1, seats=SEATS, repeat=5, reward_fn=fails, **SMALL)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="it must be finite"):
+        env.step(np.zeros((1, 2), int))
+    assert calls == [10, 20]
+    assert env.game.state.tick[0] == 20
+    assert env.game.observations.globals[0, 0] == 20
+    assert env.step(np.zeros((1, 2), int))[4]["tick"][0, 0] == 70
