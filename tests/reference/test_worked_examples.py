@@ -1,7 +1,4 @@
-"""The worked examples of docs/rules.md, played by the twin on boards drawn in text.
-
-A drawing has one line a row: digits are seats, ``.`` is neutral land, ``#`` is blocked.
-"""
+"""The worked examples of docs/rules.md, played by the twin on boards drawn in text (``drawings.py``)."""
 
 import struct
 from hashlib import blake2b
@@ -10,30 +7,11 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.reference import H, ReferenceGame, mix, place_spawns
+from territorial.reference import H, mix, place_spawns
 from territorial.reference.formulas import cadence, interest_gain, interest_rate
+from tests.reference.drawings import game_on, rows_of
 
 NEVER = 10**6
-
-
-def game_on(drawing, troops=(), **fields):
-    """Return a game at tick 0 on this board, all peaks at the land owned and no pool open."""
-    rows = [line.strip() for line in drawing.split()]
-    width, height = max(16, len(rows[0])), max(16, len(rows))
-    rows = [row.ljust(width, "#") for row in rows] + ["#" * width] * (height - len(rows))
-    land = LandMask.from_text("\n".join(rows))
-    num_players = max(int(char) for row in rows for char in row if char.isdigit())
-    config = GameConfig.for_map(land, num_players=num_players, **fields)
-    cells = [(r, c) for r in range(height) for c in range(width) if rows[r][c] != "#"]
-    game = ReferenceGame(config, land, 0, [cells[12 * k : 12 * k + 12] for k in range(num_players)])
-    for r, c in cells:
-        game.owner[r][c] = 0 if rows[r][c] == "." else int(rows[r][c])
-    for code in range(num_players + 1):
-        game.land[code] = sum(row.count(code) for row in game.owner)
-    game.peak = [0, *game.land[1:]]
-    for p, balance in enumerate(troops, start=1):
-        game.troops[p] = balance
-    return game
 
 
 def board_of(game):
@@ -41,10 +19,6 @@ def board_of(game):
     codes = {0: ".", 255: "#"}
     rows = ["".join(codes.get(code, str(code)) for code in row).rstrip("#") for row in game.owner]
     return "\n".join(row for row in rows if row)
-
-
-def rows_of(*rows):
-    return "\n".join(rows)
 
 
 # ---------------------------------------------------------------------------- interest and income

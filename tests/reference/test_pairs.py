@@ -1,0 +1,600 @@
+"""The observation form "pairs" of the reference implementation: examples by hand, and properties."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from territorial.constants import BLOCKED, FRACTIONS
+from territorial.reference.pairs import (
+    OWN_COLUMNS,
+    PAIR_COLUMNS,
+    PairsObservation,
+    Quantities,
+    candidates,
+    choice,
+    choice_of_parts,
+    log,
+    observe,
+    observe_all,
+    part,
+    ratio,
+)
+from tests.reference.drawings import game_of, game_on, rows_of
+
+NEUTRAL_COLUMNS = {*PAIR_COLUMNS[:8], "price"}
+
+
+def own_of(game, p):
+    return dict(zip(OWN_COLUMNS, observe(game, p).own, strict=True))
+
+
+def pair_of(game, p, q):
+    """Return the row of candidate q, by name."""
+    seen = observe(game, p)
+    what = 1 if q == 0 else (q - p) % game.config.num_players + 2
+    return dict(zip(PAIR_COLUMNS, seen.pairs[seen.targets.index(what)], strict=True))
+
+
+def eliminate(game, d):
+    """Make d eliminated; it has no land on the drawing."""
+    assert game.land[d] == 0
+    game.alive[d], game.troops[d], game.death_tick[d] = False, 0, 0
+
+
+# ---------------------------------------------------------------------------- log, ratio, part
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (0, 0),
+        (1, 256),
+        (2, 384),
+        (3, 512),
+        (4, 576),
+        (511, 2304),
+        (1000, 2548),
+        (2**48, 12288),
+        (2**60, 12288),
+    ],
+)
+def test_log_is_log2_of_1_plus_x_in_256ths_and_straight_between_powers_of_two(x, expected):
+    assert log(x) == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [(1, 1, 4096), (3, 2, 6144), (2, 3, 2730), (0, 0, 0), (1, 0, 4096), (9, 0, 16384), (2**60, 2**48, 4096)],
+)
+def test_a_ratio_is_in_4096ths_and_ends_at_4(a, b, expected):
+    assert ratio(a, b) == expected
+
+
+@pytest.mark.parametrize(("x", "y", "expected"), [(0, 0, 0), (1, 0, 2048), (1, 1, 1365), (2**60, 0, 4095)])
+def test_a_part_stays_below_1(x, y, expected):
+    assert part(x, y) == expected
+
+
+# ---------------------------------------------------------------------------- whole rows by hand
+
+STRIP = rows_of(*["1..2"] * 16)
+
+
+def test_all_numbers_of_a_seat_beside_neutral_land_at_the_start():
+    game = game_on(STRIP, troops=(1000, 500))
+    assert own_of(game, 1) == {
+        "land": 1040,  # log(16) = 4 * 256 + 256 * 1 // 16
+        "crowding": 1288 - 1540,  # log(32) - log(64)
+        "land_share": 1024,
+        "density": 1706,  # 4096 * 1000 // 2400
+        "over_soft_cap": 0,
+        "troops": 2548,  # 9 * 256 + 256 * 489 // 512
+        "time": 0,
+        "time_left": 3384,  # 13 * 256 + 256 * 1809 // 8192
+        "opening": 4096,
+        "interest": 2867,  # 7 %, 4096 * 700 // 1000
+        "alive_share": 4096,
+        "players": 384,
+        "neutral_share": 2048,
+        "rank_by_land": 0,
+        "rank_by_troops": 0,
+        "peak_share": 4096,
+        "pools_out": 0,
+        "pools_in": 0,
+        "leader_share": 1024,
+        "leader_land": 0,
+        "leader_density": 1706,  # seat 1 itself: as much land, more troops
+        "mean_density": 1280,  # 4096 * 1500 // 4800
+        "density_to_mean": (2548 - 1040) - (2679 - 1288),
+        "neighbours": 0,
+        "border_neutral": 4096,
+        "border": 1040,
+        "pool_on_neutral": 0,
+        "thinnest_neighbour": 4096,
+        "richest_neighbour": 0,
+        "living": 384,
+        "force_to_mean": 2548 - 2423,  # log(750)
+        "income_phase": 0,
+        "first": 4096,
+        "top": 4096,
+    }
+    row = pair_of(game, 1, 0)
+    assert {name: row[name] for name in row if row[name] != 0} == {
+        "there": 4096,
+        "neutral": 4096,
+        "legal": 4096,
+        "front": 1040,
+        "border_share": 4096,
+        "need": 204,  # 4096 * 50 // 1000
+        "price": 131,  # 4096 * 2 * 16 // 1000
+    }
+    assert observe(game, 1).targets == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def at_war():
+    """Seat 1 lies between neutral land and seat 2, whom it fights; seat 3 lies apart."""
+    game = game_on(rows_of(*["3#.122"] * 16), troops=(1000, 800, 0))
+    game.pools[1][2], game.pools[1][0] = 100, 20
+    game.pools[2][1] = 300
+    game.pools[3][2], game.pools[3][0] = 60, 40
+    game.peak[2] = 64
+    game.taken[2][1], game.taken[1][2] = 5, 11
+    game.tick = 2050
+    return game
+
+
+def test_all_numbers_of_a_candidate_at_war():
+    assert pair_of(at_war(), 1, 2) == {
+        "there": 4096,
+        "neutral": 0,
+        "legal": 4096,
+        "front": 1040,
+        "border_share": 2048,
+        "need": 4,  # the pool of 100 is more than 50, so 1 is needed
+        "pool": 372,  # 4096 * 100 // 1101
+        "pool_per_cell": 1684 - 1040,  # log(100) - log(16)
+        "attack": 944,  # 4096 * 300 // 1301
+        "density": 2448 - 1288,  # log(800) - log(32)
+        "troops_ratio": 2448 - 2548,
+        "land_ratio": 1288 - 1040,
+        "density_ratio": 1160 - 1508,
+        "attacked": 285,  # by seat 3: 4096 * 60 // 861
+        "sent": 1116,  # 4096 * 300 // 1101
+        "peak_share": 2048,
+        "land_share": 1638,  # 4096 * 32 // 80
+        "to_leader": 4096,
+        "border_neutral": 0,
+        "border_ours": 4096,
+        "price": 6348,  # def = 16 * 800 // 21 = 609; 32 + 2 * 609 + 300 = 1550
+        "kill": 2751 - 2548,  # (14400 + 480) // 10 + 300 = 1788
+        "lost": 930,  # 4096 * 5 // 22
+        "taken": 1609,  # 4096 * 11 // 28
+        "neighbours": 512,
+        "force": 2579 - 2584,  # log(1100) - log(1120)
+    }
+
+
+def test_the_own_numbers_of_a_seat_at_war():
+    own = own_of(at_war(), 1)
+    expected = {
+        "over_soft_cap": 0,
+        "time": 839,  # 4096 * 2050 // 10000
+        "opening": 0,
+        "interest": 700,  # r = 100 + isqrt(25600 * 102 // 508) = 171
+        "alive_share": 4096,
+        "players": 512,
+        "rank_by_land": 1365,  # one of three has more land
+        "rank_by_troops": 0,
+        "pools_out": 438,  # 4096 * 120 // 1121
+        "pools_in": 944,
+        "leader_land": 1288 - 1040,
+        "leader_density": 682,  # 4096 * 800 // 4800
+        "neighbours": 512,
+        "border_neutral": 2048,
+        "border": 2 * 1288 - 1040,
+        "pool_on_neutral": 80,  # 4096 * 20 // 1021
+        "thinnest_neighbour": 682,
+        "richest_neighbour": 1819,  # 4096 * 800 // 1801
+        "force_to_mean": 2584 - 2435,  # log(1120) - log(773); 773 = (1800 + 520) // 3
+        "income_phase": 2048,
+        "first": 0,
+        "top": 2048,
+    }
+    assert {name: own[name] for name in expected} == expected
+
+
+def test_both_see_each_other_from_their_own_side():
+    game = at_war()
+    assert observe(game, 1).targets[:3] == [1, 3, 0]
+    assert observe(game, 2).targets[:2] == [4, 0], "from seat 2, seat 3 is the next and seat 1 the one after"
+    assert observe(game, 3).targets == [0] * 8, "all of its border is blocked"
+    row = pair_of(game, 2, 1)
+    assert (row["lost"], row["taken"]) == (4096 * 11 // 44, 4096 * 5 // 38)
+    assert (row["pool"], row["attack"]) == (4096 * 300 // 1101, 4096 * 100 // 901)
+    assert row["price"] == 15564, "16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800"
+
+
+# ---------------------------------------------------------------------------- edges
+
+
+def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
+    game = game_on(rows_of(*["1..24"] * 16), troops=(1000, 500, 0, 700))
+    before = own_of(game, 1)
+    eliminate(game, 3)
+    game.taken[3][1] = 50
+    seen = observe(game, 3)
+    assert seen == PairsObservation([0] * 34, [[0] * 26] * 8, [0] * 8)
+    assert seen.mask == [1] + [0] * 80
+    assert seen.masks_of_parts == ([1] + [0] * 8, [1] * 10)
+    after = own_of(game, 1)
+    assert {name for name in after if after[name] != before[name]} == {
+        "alive_share",
+        "living",
+        "force_to_mean",
+    }
+    assert after["alive_share"] == 3072
+
+
+def test_without_troops_shares_of_the_balance_are_at_their_ends():
+    game = game_on(STRIP, troops=(0, 500))
+    own, row = own_of(game, 1), pair_of(game, 1, 0)
+    assert (own["troops"], own["density"], own["pools_out"]) == (0, 0, 0)
+    assert own["density_to_mean"] == (0 - 1040) - (2293 - 1288), "log(500) - log(32) is the mean"
+    assert (row["need"], row["price"], row["legal"]) == (16384, 16384, 0)
+    game.pools[1][0] = 100
+    assert own_of(game, 1)["pools_out"] == 4096 * 100 // 101
+
+
+def test_a_living_seat_without_land_has_no_candidates_and_no_interest():
+    game = game_on(rows_of(*["2."] * 16), troops=(512, 100), deaths=False)
+    game.peak[1] = 12
+    own = own_of(game, 1)
+    zeros = ("land", "land_share", "interest", "peak_share", "neighbours", "border_neutral", "border")
+    assert {own[name] for name in zeros} == {0}
+    assert (own["density"], own["over_soft_cap"]) == (16384, 16384), "512 troops on no land"
+    assert own["crowding"] == -log(32)
+    assert own["leader_land"] == log(16)
+    seen = observe(game, 1)
+    assert seen.targets == [0] * 8
+    assert seen.pairs == [[0] * 26] * 8
+
+
+def test_troops_above_the_caps_show():
+    game = game_on(STRIP, troops=(2000, 500))
+    game.tick = 1920
+    own = own_of(game, 1)
+    assert own["density"] == 4096 * 2000 // 2400
+    assert own["over_soft_cap"] == 4096 * 400 // 2400
+    assert own["interest"] == 4096 * 90 // 1000, "180, less 2 * 180 * 400 // 1600"
+    game.troops[1] = 2400
+    assert own_of(game, 1)["interest"] == 0
+
+
+def test_the_last_tick_and_the_time_after_it():
+    game = game_on(STRIP, max_ticks=50)
+    game.tick = 49
+    assert (own_of(game, 1)["time"], own_of(game, 1)["time_left"]) == (4096 * 49 // 50, 256)
+    game.tick = 50
+    assert (own_of(game, 1)["time"], own_of(game, 1)["time_left"]) == (4096, 0)
+
+
+def test_a_need_above_a_quarter_of_the_balance_is_not_legal():
+    for troops, legal in ((199, 0), (200, 1)):
+        game = game_on(STRIP, troops=(troops, 500))
+        assert pair_of(game, 1, 0)["legal"] == 4096 * legal
+        seen = observe(game, 1)
+        assert seen.mask == [1] + [legal] * 10 + [0] * 70
+        assert seen.masks_of_parts == ([1, legal] + [0] * 7, [1] * 10)
+
+
+# ---------------------------------------------------------------------------- candidates
+
+
+def star(troops):
+    """Seat 1 between seats 4 and 5, with fronts of 4; seat 3 and neutral land touch it at its ends."""
+    rows = ["233" + "6" * 13] * 2 + ["415" + "6" * 13] * 4 + ["..7" + "6" * 13] * 10
+    return game_on(rows_of(*rows), troops=troops)
+
+
+def test_neutral_land_comes_first_and_then_the_larger_front():
+    game = star(troops=(100, 0, 0, 5, 9, 0, 0))
+    assert candidates(Quantities(game), 1) == [0, 5, 4, 3]
+    assert observe(game, 1).targets == [1, 6, 5, 4, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("troops", "land", "expected"),
+    [
+        ((5, 9), (8, 2), [5, 4]),
+        ((9, 5), (2, 8), [4, 5]),
+        ((7, 7), (3, 2), [4, 5]),
+        ((7, 7), (2, 3), [5, 4]),
+        ((7, 7), (2, 2), [4, 5]),
+    ],
+)
+def test_equal_fronts_go_by_troops_then_land_then_in_a_circle(troops, land, expected):
+    game = star(troops=(100, 0, 0, *troops, 0, 0))
+    game.land[4:6] = land
+    assert candidates(Quantities(game), 1)[1:3] == expected
+
+
+def test_the_circle_begins_behind_the_seat_that_observes():
+    game = game_on(rows_of(*["123"] * 16), troops=(5, 5, 5))
+    assert candidates(Quantities(game), 2) == [3, 1]
+    assert observe(game, 2).targets[:2] == [3, 4]
+
+
+def test_of_more_candidates_than_rows_the_first_are_shown_and_all_count():
+    game = star(troops=(100, 0, 0, 5, 9, 0, 0))
+    seen = observe(game, 1, num_candidates=2)
+    assert (seen.targets, len(seen.pairs), len(seen.mask)) == ([1, 6], 2, 21)
+    own = dict(zip(OWN_COLUMNS, seen.own, strict=True))
+    assert own["neighbours"] == 4096 * 3 // 8
+    assert own["thinnest_neighbour"] == 0, "seat 3, which is not shown"
+    assert observe(game, 1, num_candidates=3).pairs[:2] == seen.pairs
+    assert observe(game, 1, num_candidates=1).targets == [1]
+
+
+def test_numbers_of_neutral_land_are_nine():
+    game = at_war()
+    row = observe(game, 1).pairs[0]
+    others = [value for name, value in zip(PAIR_COLUMNS, row, strict=True) if name not in NEUTRAL_COLUMNS]
+    assert others == [0] * 17
+    assert pair_of(game, 1, 0)["pool"] == 4096 * 20 // 1021
+    assert pair_of(game, 1, 0)["pool_per_cell"] == log(20) - log(16)
+    game.pools[1][0] = 3
+    assert pair_of(game, 1, 0)["pool_per_cell"] == 0, "3 for 16 cells are below 0"
+
+
+def test_the_largest_troops_and_pools_stay_within_16_bits():
+    game = at_war()
+    game.troops[1], game.troops[2] = 0, 2**41
+    game.pools[2][1] = 2**60
+    row = pair_of(game, 1, 2)
+    assert row["troops_ratio"] == 10240, "2**41 counts as 2**40"
+    assert row["attack"] == 4095
+    assert row["price"] == 16384
+    assert row["force"] == log(2**41) - log(120)
+    assert own_of(game, 1)["density_to_mean"] == -1040 - (10240 - log(64))
+
+
+# ---------------------------------------------------------------------------- actions
+
+
+def test_actions_are_numbered_row_by_row_with_ten_fractions_each():
+    targets = [1, 6, 0]
+    assert choice(0, targets) == (0, 0)
+    assert [choice(a, targets) for a in (1, 10, 11, 20)] == [(1, 0), (1, 9), (6, 0), (6, 9)]
+    assert choice_of_parts(0, 7, targets) == (0, 7)
+    assert [choice_of_parts(1, 0, targets), choice_of_parts(2, 9, targets)] == [(1, 0), (6, 9)]
+    for a in range(1, 31):
+        assert choice(a, targets) == choice_of_parts(1 + (a - 1) // 10, (a - 1) % 10, targets)
+
+
+@pytest.mark.parametrize(("action", "top"), [(-1, 30), (31, 30)])
+def test_an_action_out_of_range_is_named(action, top):
+    with pytest.raises(ValueError, match=f"action is {action}; it must be from 0 to {top}"):
+        choice(action, [1, 6, 0])
+
+
+@pytest.mark.parametrize(("parts", "message"), [((4, 0), "first part is 4"), ((0, 10), "second part is 10")])
+def test_a_part_out_of_range_is_named(parts, message):
+    with pytest.raises(ValueError, match=message):
+        choice_of_parts(*parts, [1, 6, 0])
+
+
+def test_wrong_seats_and_rows_are_named():
+    game = game_on(STRIP)
+    with pytest.raises(ValueError, match="seat is 3; it must be from 1 to 2"):
+        observe(game, 3)
+    with pytest.raises(ValueError, match="num_candidates is 0"):
+        observe(game, 1, num_candidates=0)
+
+
+# ---------------------------------------------------------------------------- properties
+
+TROOPS = (0, 1, 49, 512, 2399, 2400, 9999, 2**36)
+POOLS = (0, 0, 0, 1, 60, 777, 2**36, 2**40, 2**56)
+OPTIONS = {
+    "soft_cap": (1, 100),
+    "hard_cap": (100, 10_000),
+    "layer_cost": (1, 3, 100),
+    "layer_growth_divisor": (1, 8, 1000),
+    "need_divisor": (1, 4, 1000),
+    "interest_base": (0, 100, 10_000),
+    "interest_levels": (1, 511, 4095),
+    "interest_land_scale": (0, 25_600, 100_000_000),
+    "interest_land_divisor": (1, 508, 1_000_000),
+    "early_interest_ticks": (1, 1920, 1_000_000),
+    "early_interest_multiple": (1, 7, 100),
+    "over_cap_slope": (0, 2, 100),
+    "income_every": (1, 100, 10_000),
+    "neutral_cost": (0, 2, 100),
+    "attack_cost": (0, 2, 100),
+    "defence_tenths": (1, 16, 1000),
+    "attackers_per_defender": (1, 2, 100),
+    "max_ticks": (2, 10_000, 10_000_000),
+    "deaths": (False, True),
+}
+
+
+@st.composite
+def states(draw):
+    """A state of a game as a dict: board, numbers of seats, pools and rules; many of them at their ends."""
+    random = Random(draw(st.integers(0, 2**32)))  # hypothesis takes long to draw every cell by itself
+    num_players = draw(st.one_of(st.integers(2, 12), st.just(24)))
+    side = 16 if num_players <= 12 else 20
+    patch = random.choice((1, 2, 5))
+    codes = range(num_players + 1)
+    drawn = [[random.choice((BLOCKED, *codes, *codes)) for _ in range(side)] for _ in range(side)]
+    board = [[drawn[r // patch][c // patch] for c in range(side)] for r in range(side)]
+    board[-1] = [0] * side  # some land in any case
+    rules = {name: random.choice(values) for name, values in OPTIONS.items() if random.random() < 0.3}
+    land = [sum(row.count(p) for row in board) for p in codes]
+    alive = [False] + [land[p] > 0 or random.random() < 0.2 for p in codes[1:]]
+
+    def of_living(values):
+        return [random.choice(values) * alive[p] for p in codes]
+
+    return {
+        "board": board,
+        "rules": {"num_players": num_players, **rules, "min_layers": 100},  # as costs may be 100
+        "tick": random.choice((0, 10, 1910, 1920, 9990, rules.get("max_ticks", 10_000))),
+        "alive": alive,
+        "troops": of_living(TROOPS),
+        "peak": [land[p] + random.choice((0, 0, 5, 10**6)) for p in codes],
+        "pools": [
+            [pool * (alive[t] or t == 0) * (t != p) for t, pool in enumerate(of_living(POOLS))]
+            if alive[p]
+            else [0] * len(codes)
+            for p in codes
+        ],
+        "taken": [[random.choice((0, 0, 3, 400, 2**43)) for _ in codes] for _ in codes],
+    }
+
+
+def game_in(state):
+    game = game_of(state["board"], **state["rules"])
+    for name in ("tick", "alive", "troops", "peak", "pools", "taken"):
+        setattr(game, name, state[name])
+    return game
+
+
+def renamed(state, code_of):
+    """Return the state in which seat p is called ``code_of[p]``."""
+    old = sorted(code_of, key=code_of.get)
+
+    def seats(values):
+        return [values[p] for p in old]
+
+    def rows(matrix):
+        return [seats(matrix[p]) for p in old]
+
+    return state | {
+        "board": [[code_of.get(code, code) for code in row] for row in state["board"]],
+        "alive": seats(state["alive"]),
+        "troops": seats(state["troops"]),
+        "peak": seats(state["peak"]),
+        "pools": rows(state["pools"]),
+        "taken": rows(state["taken"]),
+    }
+
+
+@given(states(), st.integers(1, 9))
+def test_every_number_is_a_whole_one_that_fits_16_bits(state, num_candidates):
+    game = game_in(state)
+    for seen in observe_all(game, num_candidates):
+        assert len(seen.pairs) == len(seen.targets) == num_candidates
+        for value in [*seen.own, *(value for row in seen.pairs for value in row)]:
+            assert type(value) is int
+            assert -(2**15) <= value < 2**15
+        assert all(0 <= target <= game.config.num_players + 1 for target in seen.targets)
+
+
+@given(states())
+def test_every_seat_sees_what_it_sees_alone(state):
+    game = game_in(state)
+    assert observe_all(game, 3) == [observe(game, p, 3) for p in game.seats]
+
+
+@given(states(), st.integers(1, 24))
+def test_fronts_and_legal_launches_are_those_of_the_game(state, seat):
+    """The rows that are legal, all candidates shown, are the launches that the rules allow."""
+    game = game_in(state)
+    num_players = game.config.num_players
+    p = min(seat, num_players)
+    codes = range(num_players + 1)
+    assert Quantities(game).n[p] == [len(game.front(p, t)) * (t != p) for t in codes]
+    seen = observe(game, p, num_players)
+    launches = [choice(action, seen.targets) for action, is_legal in enumerate(seen.mask) if is_legal]
+    legal = [t for t in codes if game.is_legal(p, t)]
+    assert sorted({owner_of(what, p, num_players) for what, _ in launches if what}) == legal
+    assert sum(seen.masks_of_parts[0]) == 1 + len(legal)
+
+
+def owner_of(what, p, num_players):
+    """Return the owner code that the first part of an action names, from the rules page."""
+    return 0 if what == 1 else (what - 2 + p - 1) % num_players + 1
+
+
+@given(states())
+def test_a_seat_that_does_not_live_is_all_zeros(state):
+    game = game_in(state)
+    for p, seen in zip(game.seats, observe_all(game), strict=True):
+        if not game.alive[p]:
+            assert not any(seen.own)
+            assert not any(any(row) for row in seen.pairs)
+            assert not any(seen.targets)
+            assert sum(seen.mask) == 1
+
+
+@given(states(), st.integers(1, 30), st.integers(1, 9))
+def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, by, num_candidates):
+    num_players = state["rules"]["num_players"]
+    code_of = {0: 0} | {p: (p - 1 + by) % num_players + 1 for p in range(1, num_players + 1)}
+    before = observe_all(game_in(state), num_candidates)
+    after = observe_all(game_in(renamed(state, code_of)), num_candidates)
+    assert [after[code_of[p] - 1] for p in range(1, num_players + 1)] == before
+
+
+@given(states(), st.integers(0, 2**32), st.integers(1, 9))
+def test_renaming_the_seats_renames_the_targets_and_keeps_the_rows(state, seed, num_candidates):
+    """Only rows of candidates with equal fronts, troops and land may change places."""
+    num_players = state["rules"]["num_players"]
+    names = Random(seed).sample(range(1, num_players + 1), num_players)
+    code_of = {0: 0} | dict(enumerate(names, start=1))
+    game, other = game_in(state), game_in(renamed(state, code_of))
+    w, all_rows, few_rows = Quantities(game), observe_all(other, 30), observe_all(other, num_candidates)
+    for p, few in zip(game.seats, observe_all(game, num_candidates), strict=True):
+        if not has_ties(w, p):
+            assert few.pairs == few_rows[code_of[p] - 1].pairs
+    for p, before in zip(game.seats, observe_all(game, 30), strict=True):
+        after = all_rows[code_of[p] - 1]
+        assert before.own == after.own
+        assert rows_by_owner(before, p, code_of) == rows_by_owner(after, code_of[p], range(num_players + 1))
+
+
+def rows_by_owner(seen, p, code_of):
+    """Return the rows by the owner that they are about, under its new name."""
+    return {
+        code_of[owner_of(what, p, len(code_of) - 1)]: row
+        for what, row in zip(seen.targets, seen.pairs, strict=True)
+        if what
+    }
+
+
+def has_ties(w, p):
+    """Return whether rows of p may change places when seats are renamed."""
+    keys = [(w.n[p][q], w.T[q], w.L[q]) for q in candidates(w, p) if q]
+    return len(set(keys)) < len(keys)
+
+
+@given(states(), st.booleans(), st.integers(0, 3))
+def test_turning_or_mirroring_the_board_changes_nothing(state, is_mirrored, quarter_turns):
+    board = state["board"]
+    if is_mirrored:
+        board = [row[::-1] for row in board]
+    for _ in range(quarter_turns):
+        board = [list(row) for row in zip(*board[::-1], strict=True)]
+    assert observe_all(game_in(state | {"board": board}), 5) == observe_all(game_in(state), 5)
+
+
+# ---------------------------------------------------------------------------- in play
+
+
+def test_a_game_is_played_by_rows_and_every_launch_of_the_mask_is_legal():
+    """Seats that choose at random among the actions of their masks conquer land and never act illegally."""
+    random = Random(4)
+    game = game_on(rows_of(*["11..22..33"] * 2, *["." * 10] * 12, *["44..55..66"] * 2), troops=[512] * 6)
+    while not game.over and game.tick < 600:
+        launches = []
+        for p, seen in zip(game.seats, observe_all(game, 3), strict=True):
+            legal = [action for action, is_legal in enumerate(seen.mask) if is_legal]
+            what, fraction = choice(random.choice(legal), seen.targets)
+            if what > 0:
+                launches.append((p, owner_of(what, p, 6), FRACTIONS[fraction]))
+        game.environment_step(launches)
+    assert sum(game.illegal) == 0
+    assert sum(map(sum, game.taken)) > 300
