@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
 docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and docs/where-40-gb-went.md from
-benchmarks/results/*.json, and those of docs/observation.md from territorial.observation.layout. Those about
+benchmarks/results/*.json, and those of docs/observation.md from territorial.observation. Those about
 bots are in bots.py, those of docs/performance.md and docs/league.md in performance.py and league.py.
 Figures in sentences are in figures.py.
 
@@ -33,6 +33,7 @@ from territorial.memory.plan import Item, Place, Plan, in_mb
 from territorial.memory.predict import flat_size, predict
 from territorial.memory.setup import Setup
 from territorial.observation.layout import OBS_VERSION, Column, ObsLayout
+from territorial.observation.pair_columns import PAIR_TABLES, PairColumn
 from territorial.render import player_colors
 from territorial.render.color_vision import least_distance
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
@@ -265,6 +266,12 @@ def arrays() -> str:
     """Return the table of the arrays of an observation."""
     rows = [(f"`{row[0]}`", *row[1:]) for row in obs_tables.array_rows()]
     return obs_tables.markdown(("array", "dtype", "shape", "unit", "meaning"), rows)
+
+
+def pair_columns(table: tuple[PairColumn, ...]) -> str:
+    """Return a table of the columns of a table of the form "pairs"."""
+    rows = [(number, f"`{name}`", *rest) for number, name, *rest in obs_tables.pair_rows(table)]
+    return obs_tables.markdown(("", "column", "value", "version"), rows, "rllr")
 
 
 def columns(table: tuple[Column, ...]) -> str:
@@ -793,6 +800,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
     *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),
+    *(("docs/observation.md", name, partial(pair_columns, table)) for name, table in PAIR_TABLES.items()),
     ("docs/observation.md", "sizes", sizes),
 )
 """File, name of the markers, and what stands between them."""

@@ -20,10 +20,12 @@ from territorial.cli.obs_tables import (
     forms,
     in_bytes,
     letters,
+    pair_rows,
 )
 from territorial.cli.option_names import explained
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.observation.layout import ARRAYS, MAX_FRAMES, ObsLayout
+from territorial.observation.pair_columns import PAIR_TABLES
 
 EXAMPLES = """\
   territorial obs                                print all arrays and columns
@@ -191,6 +193,9 @@ def explain(layout: ObsLayout) -> dict[str, Any]:
             for array in ARRAYS
         ],
         "columns": {name: [dataclasses.asdict(column) for column in table] for name, table in TABLES.items()},
+        "pairs": {
+            name: [dataclasses.asdict(column) for column in table] for name, table in PAIR_TABLES.items()
+        },
     }
 
 
@@ -205,6 +210,10 @@ def _explain_text(layout: ObsLayout, result: dict[str, Any]) -> str:
     parts += [
         f"columns of {name}\n" + aligned(column_rows(table), "rlll", indent=4)
         for name, table in TABLES.items()
+    ]
+    parts += [
+        f'columns of {name}, of the form "pairs"\n' + aligned(pair_rows(table), "rllr", indent=4)
+        for name, table in PAIR_TABLES.items()
     ]
     parts.append(f"for ObsLayout.from_dict\n    {json.dumps(result['layout'])}")
     return "\n\n".join(parts)

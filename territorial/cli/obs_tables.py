@@ -10,6 +10,7 @@ from typing import NamedTuple
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import REVERSE
 from territorial.observation.layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
+from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, PairColumn
 
 Rows = list[tuple[str, ...]]
 
@@ -57,6 +58,11 @@ def array_rows() -> Rows:
 def column_rows(table: Sequence[Column]) -> Rows:
     """Return number, name, unit and meaning of every column of a table."""
     return [(str(i), column.name, column.unit, column.meaning) for i, column in enumerate(table)]
+
+
+def pair_rows(table: Sequence[PairColumn]) -> Rows:
+    """Return number, name, value and version of every column of the form "pairs"."""
+    return [(str(i), column.name, column.value, str(column.version)) for i, column in enumerate(table)]
 
 
 def letters(shape: Sequence[object]) -> str:
@@ -121,6 +127,11 @@ def forms(changed_percent: float = CHANGED_PERCENT, key_every: int = KEY_EVERY) 
         ),
         Form("tables", "players, borders, globals and masks", tables_bytes),
         Form("features", "float32, every agent", all_agents(lambda layout: (num_features(layout),), 4)),
+        Form(
+            "pairs",
+            f"float32, {NUM_CANDIDATES} candidates, every agent",
+            all_agents(lambda _: (len(OWN) + NUM_CANDIDATES * (len(PAIRS) + 1),), 4),
+        ),
         Form(
             "pooled",
             f"float32, {POOL} x {POOL} cells a block, every agent",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
@@ -40,6 +40,7 @@ from territorial.engine.decisions import Listener, Together
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.older_pickles import upgraded
+from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.positions import checked_position, fronts_of, write_numbers, write_peaks
 from territorial.engine.python_bots import Guests
 from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
@@ -76,6 +77,7 @@ from territorial.game.state import (
 from territorial.jit import warmup
 from territorial.jit.thread_pool import Crew, queues_of
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
+from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.observation.tables import (
     Buffers,
     Observations,
@@ -88,7 +90,7 @@ Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_slots", "actions", "_seed", "_atlas")
 """Attributes of a batch that steps write to: a pickle holds copies of them."""
-MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls")
+MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls", "_pair_observer")
 """Attributes that follow from others, or belong to a process."""
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
@@ -719,6 +721,28 @@ class VecGame:
     def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
         return self._observations
+
+    @_exclusive
+    def pairs(
+        self,
+        games: npt.ArrayLike,
+        seats: npt.ArrayLike,
+        num_candidates: int = NUM_CANDIDATES,
+        dtype: Literal["float32", "int16"] = "float32",
+    ) -> PairObservations:
+        """Return what N seats see in the form "pairs", as their games stand, in new arrays.
+
+        ``games`` 0..E-1 and ``seats`` 1..P: whole numbers (N,), quickest if the games are sorted. Nothing is
+        computed for others. ``own`` (N, 34), ``pairs`` (N, C, 26) and ``targets`` int32 (N, C) are described
+        in docs/observation.md; ``num_candidates`` is C, 1 to 250. int16 numbers are those of float32 times
+        4096.
+        """
+        self._need_reset()
+        return self._pair_observer.observe_checked(games, seats, num_candidates, dtype)
+
+    @cached_property
+    def _pair_observer(self) -> PairObserver:
+        return PairObserver(self.blocks, self.config)
 
     @_exclusive
     def digest(self, k: int) -> bytes:

@@ -1,0 +1,129 @@
+"""The form "pairs" of any seats of a batch: one compiled call for those asked for, and nothing for others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import target_of_owner
+from territorial.config import GameConfig, Params, interest_rates, make_params
+from territorial.config.validation import holds_whole_numbers, whole_number
+from territorial.constants import HOLD
+from territorial.game.state import State, game_of
+from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.decorators import entry_for, kernel
+from territorial.jit.simd import fill
+from territorial.observation.pair_columns import MAX_CANDIDATES, OWN, PAIRS, UNIT
+from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
+from territorial.typing import Ints
+
+DTYPES = ("float32", "int16")
+
+
+class PairObservations(NamedTuple):
+    """What N seats see: docs/observation.md, "Pairs"; C candidates each."""
+
+    own: npt.NDArray[Any]  # (N, 34) numbers of the seat itself
+    pairs: npt.NDArray[Any]  # (N, C, 26) of each candidate, 0 where there is none
+    targets: npt.NDArray[np.int32]  # (N, C) first part of an action against it, 0 where there is none
+
+    def as_floats(self) -> PairObservations:
+        """Return the numbers, whole ones of 4096ths, as float32: exactly."""
+        unit = np.float32(1 / UNIT)
+        return self._replace(own=self.own * unit, pairs=self.pairs * unit)
+
+
+class PairArguments(NamedTuple):
+    """All that ``observe_pairs`` has to know of a batch."""
+
+    state: State
+    params: Params
+    interest_rates: Ints
+    totals: PairTotals
+
+
+class PairObserver:
+    """Shows seats of the games of ``state``, in memory of its own: one thread at a time may ask.
+
+    Its arguments are unboxed once, as ``state`` stays where it is.
+    """
+
+    def __init__(self, state: State, config: GameConfig) -> None:
+        self._num_games, self._num_players = len(state.seed), config.num_players
+        totals = allocate_totals(config.num_players)
+        arguments = PairArguments(state, make_params(config), interest_rates(config), totals)
+        self._held = Held(arguments, hold_pairs)
+        none = np.zeros(0, np.int64)
+        self._entry = entry_for(observe_pairs, self._held, none, none, none, *_allocate(0, 1))
+
+    def observe_checked(self, games: Any, seats: Any, num_candidates: Any, dtype: Any) -> PairObservations:
+        """Return what ``seats`` of ``games`` see; errors say what is wrong with an argument."""
+        count = whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES)
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype is {dtype!r}; it must be {' or '.join(map(repr, DTYPES))}")
+        numbers = _checked("games", games, 0, self._num_games - 1)
+        own = _checked("seats", seats, 1, self._num_players)
+        if len(numbers) != len(own):
+            raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
+        seen = self.observe(numbers, own, count)
+        return seen.as_floats() if dtype == "float32" else seen
+
+    def observe(self, games: Ints, seats: Ints, num_candidates: int) -> PairObservations:
+        """Return what ``seats``, 1..P, of ``games`` see, in new arrays of 4096ths; sorted games are quickest.
+
+        Both are int64 (N,), in range and writable.
+        """
+        seen = _allocate(len(games), num_candidates)
+        self._entry(self._held, games, seats, np.empty(num_candidates, np.int64), *seen)
+        return seen
+
+
+def _allocate(count: int, num_candidates: int) -> PairObservations:
+    """Return room for what ``count`` seats see, with whatever is there."""
+    return PairObservations(
+        own=np.empty((count, len(OWN)), np.int16),
+        pairs=np.empty((count, num_candidates, len(PAIRS)), np.int16),
+        targets=np.empty((count, num_candidates), np.int32),
+    )
+
+
+@kernel
+def hold_pairs(arguments: PairArguments, memory: Any) -> None:
+    """Unbox ``arguments``: see ``territorial.jit.bound_arguments``."""
+    keep(arguments, memory)
+
+
+@kernel
+def observe_pairs(
+    held: Held[PairArguments], games: Any, seats: Any, owners: Any, own: Any, pairs: Any, targets: Any
+) -> None:
+    """Write what ``seats`` of ``games``, int64 (N,), see into the arrays of ``PairObservations``, int16.
+
+    ``owners``, int64 (C,), is scratch memory.
+    """
+    state, params, rates, totals = arguments_of(held)
+    for i in range(len(games)):
+        game = game_of(state, games[i])
+        if i == 0 or games[i] != games[i - 1]:
+            sum_up(game, params, totals)
+        count = see_pairs(game, params, rates, totals, seats[i], own[i], pairs[i], owners)
+        for c in range(len(owners)):
+            targets[i, c] = HOLD
+            if c < count:
+                targets[i, c] = target_of_owner(owners[c], seats[i], params.num_players)
+            else:
+                fill(pairs[i, c], 0)
+
+
+def _checked(name: str, given: Any, low: int, high: int) -> Ints:
+    """Return whole numbers from ``low`` to ``high`` as a new int64 (N,)."""
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and not holds_whole_numbers(array)):
+        raise TypeError(f"{name} is {array.dtype} of shape {array.shape}; it must be whole numbers (N,)")
+    outside = (array < low) | (array > high)
+    if outside.any():
+        i = int(outside.argmax())
+        raise ValueError(f"{name}[{i}] is {array[i]}; it must be from {low} to {high}")
+    return array.astype(np.int64)

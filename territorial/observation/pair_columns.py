@@ -1,0 +1,150 @@
+"""The columns of the form "pairs", as data: of an agent itself, and of each owner that it can attack.
+
+docs/observation.md defines them under "Pairs" and has its tables from here; ``observation.pairs`` computes
+them. Columns are addressed by name and only ever appended. One whose value changes for any state gets the
+next version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from territorial.constants import MAX_PLAYERS, NUM_FRACTIONS
+
+UNIT = 4096
+"""Every number is stored as a whole number of parts of this size: int16 / UNIT, exact in float32."""
+NUM_CANDIDATES = 8
+"""Rows of ``pairs``, unless told otherwise."""
+MAX_CANDIDATES = MAX_PLAYERS
+"""Neutral land and all others."""
+LOG_UNIT = 256
+"""What 1 is in the logarithm to base 2 of the page: UNIT / 16."""
+MOST_TROOPS = 2**40
+"""What balances and pools count as at most."""
+MOST = 2**48
+"""What a number counts as at most in a logarithm or a ratio."""
+LARGEST_RATIO = 4 * UNIT
+LARGEST_LOG = LOG_UNIT * 48
+
+
+@dataclass(frozen=True)
+class PairColumn:
+    """One number: its value as a formula of the page, and the least and the largest that it can be."""
+
+    name: str
+    value: str
+    high: int = UNIT
+    low: int = 0
+    version: int = 1
+
+
+def _ratio(name: str, value: str) -> PairColumn:
+    return PairColumn(name, value, LARGEST_RATIO)
+
+
+def _log(name: str, value: str) -> PairColumn:
+    return PairColumn(name, value, LARGEST_LOG)
+
+
+def _difference(name: str, value: str) -> PairColumn:
+    return PairColumn(name, value, LARGEST_LOG, -LARGEST_LOG)
+
+
+OWN: tuple[PairColumn, ...] = (
+    _log("land", "log(L[p])"),
+    _difference("crowding", "log(L[p] * P) - log(M)"),
+    PairColumn("land_share", "ratio(L[p], M)"),
+    _ratio("density", "ratio(T[p], hard_cap * L[p])"),
+    _ratio("over_soft_cap", "ratio(max(0, T[p] - soft_cap * L[p]), hard_cap * L[p])"),
+    _log("troops", "log(T[p])"),
+    PairColumn("time", "ratio(tick, max_ticks)"),
+    _log("time_left", "log(max(0, max_ticks - tick))"),
+    PairColumn("opening", "ratio(max(0, early_interest_ticks - tick), early_interest_ticks)"),
+    _ratio(
+        "interest",
+        'ratio(r, 1000), r as in "Interest" of the rules page (with the opening and above the soft '
+        "cap) if it were paid at this tick; 0 without land",
+    ),
+    PairColumn("alive_share", "ratio(alive, P)"),
+    _log("players", "log(P)"),
+    PairColumn("neutral_share", "ratio(L[0], M)"),
+    PairColumn("rank_by_land", "ratio(ahead, alive)"),
+    PairColumn("rank_by_troops", "ratio(richer, alive)"),
+    _ratio("peak_share", "ratio(L[p], peak[p])"),
+    PairColumn("pools_out", "part(out[p], T[p])"),
+    PairColumn("pools_in", "part(in[p], T[p])"),
+    PairColumn("leader_share", "ratio(L[leader], M)"),
+    _difference("leader_land", "log(L[leader]) - log(L[p])"),
+    _ratio("leader_density", "ratio(T[leader], hard_cap * L[leader])"),
+    _ratio("mean_density", "ratio(sumT, hard_cap * sumL)"),
+    PairColumn("density_to_mean", "dense[p] - (log(sumT) - log(sumL))", 15_360, -17_408),
+    _ratio("neighbours", "ratio(near[p], 8)"),
+    PairColumn("border_neutral", "ratio(n(p, 0), B[p])"),
+    _difference("border", "2 * log(B[p]) - log(L[p])"),
+    PairColumn("pool_on_neutral", "part(A[p][0], T[p])"),
+    _ratio(
+        "thinnest_neighbour",
+        "the least ratio(T[q], hard_cap * L[q]) of all living players q with n(p, q) > 0, shown or not; 4096 "
+        "if there is none",
+    ),
+    PairColumn("richest_neighbour", "the largest part(T[q], T[p]) of the same; 0 if there is none"),
+    _log("living", "log(alive)"),
+    _difference("force_to_mean", "log(T[p] + out[p]) - log((sumT + sumOut) // alive)"),
+    PairColumn("income_phase", "ratio(tick % income_every, income_every)"),
+    PairColumn("first", "4096 if tick = 0, else 0"),
+    PairColumn("top", "4096 // (1 + ahead)"),
+)
+
+PAIRS: tuple[PairColumn, ...] = (
+    PairColumn("there", "4096"),
+    PairColumn("neutral", "4096 for neutral land, else 0"),
+    PairColumn("legal", "4096 if a launch at q is legal now, else 0"),
+    _log("front", "log(n(p, q))"),
+    PairColumn("border_share", "ratio(n(p, q), B[p])"),
+    _ratio("need", 'ratio(need, T[p]), need as in "Launches" of the rules page'),
+    PairColumn("pool", "part(A[p][q], T[p])"),
+    _log("pool_per_cell", "max(0, log(A[p][q]) - log(n(p, q)))"),
+    PairColumn("attack", "part(A[q][p], T[p])"),
+    _difference("density", "dense[q]"),
+    _difference("troops_ratio", "log(T[q]) - log(T[p])"),
+    _difference("land_ratio", "log(L[q]) - log(L[p])"),
+    PairColumn("density_ratio", "dense[q] - dense[p]", 15_360, -15_360),
+    PairColumn("attacked", "part(in[q] - A[p][q], T[q])"),
+    PairColumn("sent", "part(out[q], T[q])"),
+    _ratio("peak_share", "ratio(L[q], peak[q])"),
+    PairColumn("land_share", "ratio(L[q], M)"),
+    PairColumn("to_leader", "ratio(L[q], L[leader])"),
+    PairColumn("border_neutral", "ratio(n(q, 0), B[q])"),
+    PairColumn("border_ours", "ratio(n(q, p), B[q])"),
+    _ratio(
+        "price",
+        'ratio(cost, T[p]), cost of an attack on the whole front now as in "Attack steps" of the '
+        "rules page, 2 * n + 2 * def + A[q][p]; of neutral land neutral_cost * n(p, 0)",
+    ),
+    _difference(
+        "kill",
+        "log(k) - log(T[p]), k = (18 * T[q] + 15 * L[q]) // 10 + A[q][p]: about what it takes to bring q "
+        "down to its death",
+    ),
+    PairColumn("lost", "part(taken[q][p], L[p])"),
+    PairColumn("taken", "part(taken[p][q], L[p])"),
+    _ratio("neighbours", "ratio(near[q], 8)"),
+    _difference("force", "log(T[q] + out[q]) - log(T[p] + out[p])"),
+)
+
+PAIR_TABLES: Mapping[str, tuple[PairColumn, ...]] = {"own": OWN, "pairs": PAIRS}
+"""The tables by the names of their arrays."""
+
+
+def column(table: tuple[PairColumn, ...], name: str) -> int:
+    """Return the position of the column called ``name``; KeyError lists the names there are."""
+    names = [one.name for one in table]
+    if name not in names:
+        raise KeyError(f"no column {name!r}; there are {', '.join(names)}")
+    return names.index(name)
+
+
+def num_pair_actions(num_candidates: int) -> int:
+    """Return how many actions the format "pairs" has: to hold, and every fraction against every candidate."""
+    return 1 + NUM_FRACTIONS * num_candidates

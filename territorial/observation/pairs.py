@@ -1,0 +1,463 @@
+"""The form "pairs" in whole numbers: 34 of a seat itself, and 26 of each owner that it can attack.
+
+docs/observation.md defines every number under "Pairs", ``pair_columns`` lists them. They are read from the
+game itself, so that nothing else has to be observed. ``sum_up`` finds once a game what several seats need;
+``see_pairs`` then shows one seat.
+
+Divisions are those of float64, as whole numbers take three times as long. They are exact all the same: see
+``parts_of``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.config import Params
+from territorial.constants import NEUTRAL
+from territorial.game.legality import is_affordable, largest_need, need_at_front
+from territorial.game.rules import attack_cost, kill_price, opening_rate, rate_for_land, rate_over_cap
+from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
+from territorial.observation.pair_columns import (
+    LARGEST_RATIO,
+    LOG_UNIT,
+    MOST,
+    MOST_TROOPS,
+    OWN,
+    PAIRS,
+    UNIT,
+    column,
+)
+
+LOG_BITS = LOG_UNIT.bit_length() - 1
+INTEREST_UNIT = 1000
+NEIGHBOURS_UNIT = 8
+
+
+class PairTotals(NamedTuple):
+    """What ``sum_up`` finds of a game, for all of its seats; P seats."""
+
+    own: npt.NDArray[np.int16]  # (N,) columns of own: those that are the same for all seats are filled in
+    game: npt.NDArray[np.int64]  # (G,) ALIVE ...
+    players: npt.NDArray[np.int64]  # (P+1, K) OUT ... of living players
+
+
+ALIVE, LOG_LAND_OF_MAP, LOG_LEADER_LAND, LOG_MEAN_DENSITY, LOG_MEAN_FORCE, OPENING_RATE, NUM_TOTALS = range(7)
+"""``PairTotals.game``: living players; logarithms of all land and of the leader's, of troops to land and of
+troops per player with those in the field; the interest rate of the opening."""
+
+OUT, IN, BORDER, NEAR = 0, 1, 2, 3
+"""``PairTotals.players``: troops in the field, others' against it, cells on the border, players beside it."""
+LOG_TROOPS, LOG_LAND, LOG_FORCE = 4, 5, 6
+"""Logarithms of troops at home, of land, and of troops at home with those in the field."""
+DENSITY, SENT, PEAK_SHARE, LAND_SHARE, TO_LEADER, BORDER_NEUTRAL, NEIGHBOURS = 7, 8, 9, 10, 11, 12, 13
+"""Columns of pairs that are the same for all seats."""
+NUM_OF_PLAYER = 14
+
+
+def allocate_totals(num_players: int) -> PairTotals:
+    """Return room for what ``sum_up`` finds of a game; every thread needs its own."""
+    return PairTotals(
+        own=np.zeros(len(OWN), np.int16),
+        game=np.zeros(NUM_TOTALS, np.int64),
+        players=np.zeros((num_players + 1, NUM_OF_PLAYER), np.int64),
+    )
+
+
+_LAND = column(OWN, "land")
+_CROWDING = column(OWN, "crowding")
+_LAND_SHARE = column(OWN, "land_share")
+_DENSITY = column(OWN, "density")
+_OVER_SOFT_CAP = column(OWN, "over_soft_cap")
+_TROOPS = column(OWN, "troops")
+_TIME = column(OWN, "time")
+_TIME_LEFT = column(OWN, "time_left")
+_OPENING = column(OWN, "opening")
+_INTEREST = column(OWN, "interest")
+_ALIVE_SHARE = column(OWN, "alive_share")
+_PLAYERS = column(OWN, "players")
+_NEUTRAL_SHARE = column(OWN, "neutral_share")
+_RANK_BY_LAND = column(OWN, "rank_by_land")
+_RANK_BY_TROOPS = column(OWN, "rank_by_troops")
+_PEAK_SHARE = column(OWN, "peak_share")
+_POOLS_OUT = column(OWN, "pools_out")
+_POOLS_IN = column(OWN, "pools_in")
+_LEADER_SHARE = column(OWN, "leader_share")
+_LEADER_LAND = column(OWN, "leader_land")
+_LEADER_DENSITY = column(OWN, "leader_density")
+_MEAN_DENSITY = column(OWN, "mean_density")
+_DENSITY_TO_MEAN = column(OWN, "density_to_mean")
+_NEIGHBOURS = column(OWN, "neighbours")
+_BORDER_NEUTRAL = column(OWN, "border_neutral")
+_BORDER = column(OWN, "border")
+_POOL_ON_NEUTRAL = column(OWN, "pool_on_neutral")
+_THINNEST = column(OWN, "thinnest_neighbour")
+_RICHEST = column(OWN, "richest_neighbour")
+_LIVING = column(OWN, "living")
+_FORCE_TO_MEAN = column(OWN, "force_to_mean")
+_INCOME_PHASE = column(OWN, "income_phase")
+_FIRST = column(OWN, "first")
+_TOP = column(OWN, "top")
+
+_THERE = column(PAIRS, "there")
+_IS_NEUTRAL = column(PAIRS, "neutral")
+_LEGAL = column(PAIRS, "legal")
+_FRONT = column(PAIRS, "front")
+_BORDER_SHARE = column(PAIRS, "border_share")
+_NEED = column(PAIRS, "need")
+_POOL = column(PAIRS, "pool")
+_POOL_PER_CELL = column(PAIRS, "pool_per_cell")
+_ATTACK = column(PAIRS, "attack")
+_ITS_DENSITY = column(PAIRS, "density")
+_TROOPS_RATIO = column(PAIRS, "troops_ratio")
+_LAND_RATIO = column(PAIRS, "land_ratio")
+_DENSITY_RATIO = column(PAIRS, "density_ratio")
+_ATTACKED = column(PAIRS, "attacked")
+_SENT = column(PAIRS, "sent")
+_ITS_PEAK_SHARE = column(PAIRS, "peak_share")
+_ITS_LAND_SHARE = column(PAIRS, "land_share")
+_TO_LEADER = column(PAIRS, "to_leader")
+_ITS_BORDER_NEUTRAL = column(PAIRS, "border_neutral")
+_BORDER_OURS = column(PAIRS, "border_ours")
+_PRICE = column(PAIRS, "price")
+_KILL = column(PAIRS, "kill")
+_LOST = column(PAIRS, "lost")
+_TAKEN = column(PAIRS, "taken")
+_ITS_NEIGHBOURS = column(PAIRS, "neighbours")
+_FORCE = column(PAIRS, "force")
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+@njit
+def log_of(amount: int) -> int:
+    """Return log2(1 + amount) in 256ths, straight between powers of two."""
+    above = 1 + min(amount, MOST)
+    exponent = highest_bit(np.uint64(above))
+    return ((exponent - 1) << LOG_BITS) + ((above << LOG_BITS) >> exponent)
+
+
+@njit
+def ratio(over: int, under: int) -> int:
+    """Return over / under in 4096ths, rounded down, at most 4."""
+    return parts_of(min(over, MOST), min(max(1, under), MOST))
+
+
+@njit
+def part(amount: int, rest: int) -> int:
+    """Return amount / (1 + amount + rest) in 4096ths, rounded down."""
+    amount = min(amount, MOST)
+    return parts_of(amount, 1 + amount + min(rest, MOST))
+
+
+@njit
+def parts_of(over: int, under: int) -> int:
+    """Return min(LARGEST_RATIO, UNIT * over // under) for 0 <= over <= 2**48 and 0 < under <= 2**50.
+
+    Both sides are whole numbers of at most 50 bits, times a power of two, and so exact in float64. Division
+    rounds correctly and never past a whole number, which is exact itself. So what it returns, cut off, is
+    what is wanted or 1 more: then the product is too large.
+    """
+    whole = UNIT * over
+    found = int64(min(whole / under, float(LARGEST_RATIO)))
+    return found - (found * under > whole)
+
+
+# ---- what is the same for all seats ----------------------------------------------------------------
+
+
+@njit
+def sum_up(game: Game, params: Params, totals: PairTotals) -> None:
+    """Find what ``see_pairs`` needs of ``game`` for any of its seats, as the game stands."""
+    sum_borders_and_pools(game, totals.players)
+    leader = sum_game(game, params, totals)
+    for q in range(1, len(game.alive)):
+        if game.alive[q] != 0:
+            describe_player(game, params, leader, q, totals.players[q])
+    now, own = game.clock[TICK], totals.own
+    opening = params.early_interest_ticks
+    own[_TIME] = ratio(now, params.max_ticks)
+    own[_TIME_LEFT] = log_of(max(0, params.max_ticks - now))
+    own[_OPENING] = ratio(max(0, opening - now), opening)
+    own[_PLAYERS] = log_of(params.num_players)
+    own[_NEUTRAL_SHARE] = ratio(game.land[NEUTRAL], game.clock[NUM_LAND])
+    own[_INCOME_PHASE] = ratio(now % params.income_every, params.income_every)
+    own[_FIRST] = UNIT if now == 0 else 0
+    totals.game[OPENING_RATE] = opening_rate(now, params)
+
+
+@njit
+def sum_borders_and_pools(game: Game, players: Any) -> None:
+    """Write OUT, IN, BORDER and NEAR of all living players."""
+    for q in range(len(game.alive)):
+        players[q, IN] = 0
+    for q in range(1, len(game.alive)):
+        if game.alive[q] != 0:
+            out = border = near = 0
+            for word in range(game.bordering.shape[1]):
+                beside = game.bordering[q, word]
+                near += popcount(beside)
+                while beside != ZERO:
+                    border += game.fronts[q, 64 * word + lowest_bit(beside)]
+                    beside &= beside - ONE
+                targets = game.active[q, word]
+                while targets != ZERO:
+                    target = 64 * word + lowest_bit(targets)
+                    pool = min(game.pools[q, target], MOST_TROOPS)
+                    out += pool
+                    players[target, IN] += pool
+                    targets &= targets - ONE
+            players[q, OUT], players[q, BORDER] = out, border
+            players[q, NEAR] = near - (game.fronts[q, NEUTRAL] > 0)
+
+
+@njit
+def sum_game(game: Game, params: Params, totals: PairTotals) -> int:
+    """Write sums over the living players; return the leader, 0 if no player is alive."""
+    alive = leader = all_troops = all_land = all_out = 0
+    most_land = most_troops = -1
+    for q in range(1, len(game.alive)):
+        if game.alive[q] != 0:
+            land, troops = game.land[q], min(game.troops[q], MOST_TROOPS)
+            alive += 1
+            all_land += land
+            all_troops += troops
+            all_out += totals.players[q, OUT]
+            if land > most_land or (land == most_land and troops > most_troops):
+                leader, most_land, most_troops = q, land, troops
+    num_land, own = game.clock[NUM_LAND], totals.own
+    own[_ALIVE_SHARE] = ratio(alive, params.num_players)
+    own[_LIVING] = log_of(alive)
+    own[_LEADER_SHARE] = ratio(max(0, most_land), num_land)
+    own[_LEADER_DENSITY] = ratio(max(0, most_troops), params.hard_cap * max(0, most_land))
+    own[_MEAN_DENSITY] = ratio(all_troops, params.hard_cap * all_land)
+    totals.game[ALIVE] = alive
+    totals.game[LOG_LAND_OF_MAP] = log_of(num_land)
+    totals.game[LOG_LEADER_LAND] = log_of(max(0, most_land))
+    totals.game[LOG_MEAN_DENSITY] = log_of(all_troops) - log_of(all_land)
+    totals.game[LOG_MEAN_FORCE] = log_of((all_troops + all_out) // max(1, alive))
+    return leader
+
+
+@njit
+def describe_player(game: Game, params: Params, leader: int, q: int, out: Any) -> None:
+    """Write the numbers of ``q`` that are the same for all seats, OUT, IN, BORDER and NEAR being there."""
+    land, troops = game.land[q], min(game.troops[q], MOST_TROOPS)
+    out[LOG_TROOPS], out[LOG_LAND] = log_of(troops), log_of(land)
+    out[LOG_FORCE] = log_of(troops + out[OUT])
+    out[DENSITY] = ratio(troops, params.hard_cap * land)
+    out[SENT] = part(out[OUT], troops)
+    out[PEAK_SHARE] = ratio(land, game.peak[q])
+    out[LAND_SHARE] = ratio(land, game.clock[NUM_LAND])
+    out[TO_LEADER] = ratio(land, game.land[leader])
+    out[BORDER_NEUTRAL] = ratio(game.fronts[q, NEUTRAL], out[BORDER])
+    out[NEIGHBOURS] = ratio(out[NEAR], NEIGHBOURS_UNIT)
+
+
+# ---- what a seat sees ------------------------------------------------------------------------------
+
+
+@njit
+def see_pairs(
+    game: Game,
+    params: Params,
+    interest_rates: Any,
+    totals: PairTotals,
+    p: int,
+    own: Any,
+    pairs: Any,
+    owners: Any,
+) -> int:
+    """Write what seat ``p`` sees and return how many candidates it has; ``totals`` are those of ``sum_up``.
+
+    ``own``: int16 (N,). ``pairs``: int16 (C, K), and ``owners``: int64 (C,), the candidates' owner codes.
+    Rows beyond the candidates are left as they are. Of an eliminated seat ``own`` is all 0.
+    """
+    if game.alive[p] == 0:
+        for i in range(len(own)):
+            own[i] = 0
+        return 0
+    see_own(game, params, interest_rates, totals, p, own)
+    count = find_candidates(game, p, owners)
+    for c in range(count):
+        if owners[c] == NEUTRAL:
+            see_neutral(game, params, totals, p, pairs[c])
+        else:
+            see_player(game, params, totals, p, owners[c], pairs[c])
+    return count
+
+
+@njit
+def see_own(game: Game, params: Params, interest_rates: Any, totals: PairTotals, p: int, own: Any) -> None:
+    """Write the columns of own."""
+    for i in range(len(own)):
+        own[i] = totals.own[i]
+    mine, land, troops = totals.players[p], game.land[p], min(game.troops[p], MOST_TROOPS)
+    alive, log_land = totals.game[ALIVE], mine[LOG_LAND]
+    ahead, richer = count_above(game, p)
+    thinnest, richest = compare_neighbours(game, totals, p)
+    own[_LAND] = log_land
+    own[_CROWDING] = log_of(land * params.num_players) - totals.game[LOG_LAND_OF_MAP]
+    own[_LAND_SHARE] = mine[LAND_SHARE]
+    own[_DENSITY] = mine[DENSITY]
+    own[_OVER_SOFT_CAP] = ratio(max(0, troops - params.soft_cap * land), params.hard_cap * land)
+    own[_TROOPS] = mine[LOG_TROOPS]
+    own[_INTEREST] = ratio(interest_now(game, params, interest_rates, totals, p), INTEREST_UNIT)
+    own[_RANK_BY_LAND] = ratio(ahead, alive)
+    own[_RANK_BY_TROOPS] = ratio(richer, alive)
+    own[_PEAK_SHARE] = mine[PEAK_SHARE]
+    own[_POOLS_OUT] = mine[SENT]
+    own[_POOLS_IN] = part(mine[IN], troops)
+    own[_LEADER_LAND] = totals.game[LOG_LEADER_LAND] - log_land
+    own[_DENSITY_TO_MEAN] = mine[LOG_TROOPS] - log_land - totals.game[LOG_MEAN_DENSITY]
+    own[_NEIGHBOURS] = mine[NEIGHBOURS]
+    own[_BORDER_NEUTRAL] = mine[BORDER_NEUTRAL]
+    own[_BORDER] = 2 * log_of(mine[BORDER]) - log_land
+    own[_POOL_ON_NEUTRAL] = part(min(game.pools[p, NEUTRAL], MOST_TROOPS), troops)
+    own[_THINNEST] = thinnest
+    own[_RICHEST] = part(richest, troops) if richest >= 0 else 0
+    own[_FORCE_TO_MEAN] = mine[LOG_FORCE] - totals.game[LOG_MEAN_FORCE]
+    own[_TOP] = ratio(1, 1 + ahead)
+
+
+@njit
+def interest_now(game: Game, params: Params, interest_rates: Any, totals: PairTotals, p: int) -> int:
+    """Return the interest rate of ``p`` in basis points if it were paid now.
+
+    At twice the cap nothing is left of it, or nothing is taken away: no more troops need be looked at.
+    """
+    land, cap = game.land[p], params.soft_cap * game.land[p]
+    if land <= 0:
+        return 0
+    rate = rate_for_land(land, game.clock[NUM_LAND], params, interest_rates)
+    rate = max(rate, totals.game[OPENING_RATE])
+    return rate_over_cap(rate, min(game.troops[p], 2 * cap), cap, params.over_cap_slope)
+
+
+@njit
+def count_above(game: Game, p: int) -> tuple[int, int]:
+    """Return how many players have more land than ``p``, and how many have more troops."""
+    land, troops = game.land[p], min(game.troops[p], MOST_TROOPS)
+    ahead = richer = 0
+    for q in range(np.uint64(1), np.uint64(len(game.alive))):
+        ahead += game.land[q] > land
+        richer += min(game.troops[q], MOST_TROOPS) > troops
+    return ahead, richer
+
+
+@njit
+def compare_neighbours(game: Game, totals: PairTotals, p: int) -> tuple[int, int]:
+    """Return the least density of the players beside ``p``, and their largest balance; -1: there is none."""
+    thinnest, richest = LARGEST_RATIO + 1, -1
+    for word in range(game.bordering.shape[1]):
+        beside = players_beside(game, p, word)
+        while beside != ZERO:
+            q = 64 * word + lowest_bit(beside)
+            beside &= beside - ONE
+            thinnest = min(thinnest, totals.players[q, DENSITY])
+            richest = max(richest, min(game.troops[q], MOST_TROOPS))
+    return (thinnest if richest >= 0 else UNIT), richest
+
+
+@njit
+def players_beside(game: Game, p: int, word: int) -> Any:
+    """Return a word of the set of owners that border on ``p``, without neutral land."""
+    beside = game.bordering[p, word]
+    return beside & ~ONE if word == 0 else beside
+
+
+@njit
+def find_candidates(game: Game, p: int, owners: Any) -> int:
+    """Write the owner codes of the candidates of ``p`` in their order, and return how many there are."""
+    count = first = 0
+    if game.fronts[p, NEUTRAL] > 0:
+        owners[0] = NEUTRAL
+        count = first = 1
+    for word in range(game.bordering.shape[1]):
+        beside = players_beside(game, p, word)
+        while beside != ZERO:
+            q = 64 * word + lowest_bit(beside)
+            beside &= beside - ONE
+            i = count
+            while i > first and comes_before(game, p, q, owners[i - 1]):
+                if i < len(owners):
+                    owners[i] = owners[i - 1]
+                i -= 1
+            if i < len(owners):
+                owners[i] = q
+            count = min(count + 1, len(owners))
+    return count
+
+
+@njit
+def comes_before(game: Game, p: int, q: int, other: int) -> bool:
+    """Return whether ``q`` is shown to ``p`` before ``other``: by front, troops, land, and the way round."""
+    ahead = game.fronts[p, q] - game.fronts[p, other]
+    if ahead == 0:
+        ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
+    if ahead == 0:
+        ahead = game.land[q] - game.land[other]
+    if ahead == 0:
+        players = len(game.alive) - 1
+        ahead = (other - p) % players - (q - p) % players
+    return ahead > 0
+
+
+@njit
+def see_neutral(game: Game, params: Params, totals: PairTotals, p: int, out: Any) -> None:
+    """Write the row of neutral land."""
+    for i in range(len(out)):
+        out[i] = 0
+    out[_IS_NEUTRAL] = UNIT
+    see_front(game, params, totals, p, NEUTRAL, out)
+    cost = params.neutral_cost * game.fronts[p, NEUTRAL]
+    out[_PRICE] = ratio(cost, min(game.troops[p], MOST_TROOPS))
+
+
+@njit
+def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, out: Any) -> None:
+    """Write the row of player ``q``."""
+    mine, its = totals.players[p], totals.players[q]
+    land, troops = game.land[p], min(game.troops[p], MOST_TROOPS)
+    its_land, its_troops = game.land[q], min(game.troops[q], MOST_TROOPS)
+    sent, attack = min(game.pools[p, q], MOST_TROOPS), min(game.pools[q, p], MOST_TROOPS)
+    density = its[LOG_TROOPS] - its[LOG_LAND]
+    out[_IS_NEUTRAL] = 0
+    see_front(game, params, totals, p, q, out)
+    out[_ATTACK] = part(attack, troops)
+    out[_ITS_DENSITY] = density
+    out[_TROOPS_RATIO] = its[LOG_TROOPS] - mine[LOG_TROOPS]
+    out[_LAND_RATIO] = its[LOG_LAND] - mine[LOG_LAND]
+    out[_DENSITY_RATIO] = density - (mine[LOG_TROOPS] - mine[LOG_LAND])
+    out[_ATTACKED] = part(its[IN] - sent, its_troops)
+    out[_SENT] = its[SENT]
+    out[_ITS_PEAK_SHARE] = its[PEAK_SHARE]
+    out[_ITS_LAND_SHARE] = its[LAND_SHARE]
+    out[_TO_LEADER] = its[TO_LEADER]
+    out[_ITS_BORDER_NEUTRAL] = its[BORDER_NEUTRAL]
+    out[_BORDER_OURS] = ratio(game.fronts[q, p], its[BORDER])
+    out[_PRICE] = ratio(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
+    out[_KILL] = log_of(kill_price(its_troops, its_land, attack)) - mine[LOG_TROOPS]
+    out[_LOST] = part(game.taken[q, p], land)
+    out[_TAKEN] = part(game.taken[p, q], land)
+    out[_ITS_NEIGHBOURS] = its[NEIGHBOURS]
+    out[_FORCE] = its[LOG_FORCE] - mine[LOG_FORCE]
+
+
+@njit
+def see_front(game: Game, params: Params, totals: PairTotals, p: int, target: int, out: Any) -> None:
+    """Write what neutral land and players have in common."""
+    size, troops = game.fronts[p, target], min(game.troops[p], MOST_TROOPS)
+    pool = min(game.pools[p, target], MOST_TROOPS)
+    need, log_size = need_at_front(size, pool, params), log_of(size)
+    out[_THERE] = UNIT
+    out[_LEGAL] = UNIT if is_affordable(need, largest_need(troops, params)) else 0
+    out[_FRONT] = log_size
+    out[_BORDER_SHARE] = ratio(size, totals.players[p, BORDER])
+    out[_NEED] = ratio(need, troops)
+    out[_POOL] = part(pool, troops)
+    out[_POOL_PER_CELL] = max(0, log_of(pool) - log_size)
