@@ -58,7 +58,7 @@ OWN: tuple[PairColumn, ...] = (
     _ratio("density", "ratio(T[p], hard_cap * L[p])"),
     _ratio("over_soft_cap", "ratio(max(0, T[p] - soft_cap * L[p]), hard_cap * L[p])"),
     _log("troops", "log(T[p])"),
-    PairColumn("time", "ratio(tick, max_ticks)"),
+    _ratio("time", "ratio(tick, max_ticks)"),
     _log("time_left", "log(max(0, max_ticks - tick))"),
     PairColumn("opening", "ratio(max(0, early_interest_ticks - tick), early_interest_ticks)"),
     _ratio(
