@@ -10,19 +10,24 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial._moved import renamed
-from territorial.actions.encoding import num_flat_actions, num_targets, unflatten
+from territorial.actions.encoding import HOW_MUCH, WHAT, num_targets, unflatten
 from territorial.actions.masks import Masks, masks_of, update_masks
 from territorial.config.validation import holds_whole_numbers, index_of
-from territorial.constants import NUM_FRACTIONS
+from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.files.unpickling import WritableArrays
-from territorial.typing import Ints
+from territorial.observation.pair_columns import NUM_CANDIDATES
+from territorial.typing import Bools, Ints
 
 PLAIN = frozenset({int, np.int64, np.int32})
 """Types of whole numbers that need no closer look."""
 
 
 class ActionFormat(ABC):
-    """One format of actions in games of ``num_players``. The engine's own is a pair: what, and how much."""
+    """One format of actions in games of ``num_players``. The engine's own is a pair: what, and how much.
+
+    Formats with ``num_candidates`` name one of so many candidates of the form "pairs" and not an owner. Their
+    masks and what they aim at follow from these: see :class:`CandidateFormat`.
+    """
 
     space: spaces.Space[Any]
     """Of the actions of one agent."""
@@ -34,9 +39,11 @@ class ActionFormat(ABC):
     """How many columns of a mask each target has."""
     shape: tuple[int, ...]
     """Of one action as an array."""
+    num_candidates: int = 0
+    """C of the formats that name candidates, else 0."""
 
     @abstractmethod
-    def __init__(self, num_players: int) -> None: ...
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None: ...
 
     @property
     def mask_space(self) -> spaces.Box:
@@ -91,13 +98,17 @@ class KeptMasks(WritableArrays):
 
 
 class DiscreteFormat(ActionFormat):
-    """``DiscreteFormat(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
+    """``Discrete(10 * (P + 1) + 1)``: 0 holds, 1 + 10 * (what - 1) + how much launches."""
 
     copies = NUM_FRACTIONS
     shape = ()
 
-    def __init__(self, num_players: int) -> None:
-        self.width = num_flat_actions(num_players)
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self._set_number_of_targets(num_targets(num_players))
+
+    def _set_number_of_targets(self, number: int) -> None:
+        """Let the first part of an action have so many values, hold among them."""
+        self.width = 1 + NUM_FRACTIONS * (number - 1)
         self.space = spaces.Discrete(self.width)
         self.wanted = f"a whole number from 0 to {self.width - 1}"
         pairs = unflatten(np.arange(self.width)).tolist()
@@ -119,13 +130,17 @@ class DiscreteFormat(ActionFormat):
 
 
 class MultiDiscreteFormat(ActionFormat):
-    """``MultiDiscreteFormat([P + 2, 10])``: what, and how much."""
+    """``MultiDiscrete([P + 2, 10])``: what, and how much."""
 
     copies = 1
     shape = (2,)
 
-    def __init__(self, num_players: int) -> None:
-        self._sizes = np.array([num_targets(num_players), NUM_FRACTIONS])
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self._set_number_of_targets(num_targets(num_players))
+
+    def _set_number_of_targets(self, number: int) -> None:
+        """Let the first part of an action have so many values, hold among them."""
+        self._sizes = np.array([number, NUM_FRACTIONS])
         self.width = int(self._sizes.sum())
         self.space = spaces.MultiDiscrete(self._sizes)
         self.wanted = f"two whole numbers, from 0 to {self._sizes[0] - 1} and from 0 to {NUM_FRACTIONS - 1}"
@@ -157,7 +172,57 @@ class MultiDiscreteFormat(ActionFormat):
         return int(parts[0]), int(parts[1])
 
 
-FORMATS: dict[str, type[ActionFormat]] = {"discrete": DiscreteFormat, "multi_discrete": MultiDiscreteFormat}
+class CandidateFormat(ActionFormat):
+    """What formats have in common whose actions name a candidate: docs/observation.md, "Pairs"."""
+
+    def masks_of(self, legal: Bools) -> Masks:
+        """Return new int8 (N, width), where ``legal``, (N, C), says at which candidates a launch is legal."""
+        masks = np.ones((len(legal), self.width), np.int8)
+        end = 1 + self.copies * self.num_candidates
+        masks[:, 1:end] = legal.repeat(self.copies, axis=1)
+        return masks
+
+    def aimed(self, numbers: Ints, targets: npt.NDArray[np.int32]) -> Ints:
+        """Return actions of agents (N, parts), in range, as the engine's pairs (N, 2).
+
+        ``targets``: (N, C), the engine's first part for each candidate. An action against one that is not
+        there holds.
+        """
+        parts = unflatten(numbers[:, WHAT]) if self.shape == () else numbers
+        candidate = parts[:, WHAT]
+        found = np.take_along_axis(targets, np.maximum(candidate - 1, 0)[:, None], axis=1)[:, 0]
+        what = np.where(candidate == HOLD, HOLD, found)
+        return np.stack([what, np.where(what == HOLD, 0, parts[:, HOW_MUCH])], axis=1)
+
+    def first_bad(self, numbers: Ints) -> int | None:
+        """Return which of the actions (N, parts) is the first out of range, or None."""
+        sizes = np.array([self.width]) if self.shape == () else self.space.nvec  # type: ignore[attr-defined]
+        is_bad = ((numbers < 0) | (numbers >= sizes)).any(axis=1)
+        return int(is_bad.argmax()) if is_bad.any() else None
+
+
+class PairsFormat(CandidateFormat, DiscreteFormat):
+    """``Discrete(1 + 10 * C)``: 0 holds, 1 + 10 * c + how much launches at candidate c."""
+
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self.num_candidates = num_candidates
+        self._set_number_of_targets(1 + num_candidates)
+
+
+class PairsMultiDiscreteFormat(CandidateFormat, MultiDiscreteFormat):
+    """``MultiDiscrete([1 + C, 10])``: 0 holds, 1 + c is candidate c; and how much."""
+
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self.num_candidates = num_candidates
+        self._set_number_of_targets(1 + num_candidates)
+
+
+FORMATS: dict[str, type[ActionFormat]] = {
+    "discrete": DiscreteFormat,
+    "multi_discrete": MultiDiscreteFormat,
+    "pairs": PairsFormat,
+    "pairs_multi_discrete": PairsMultiDiscreteFormat,
+}
 """The formats by name; the first is the default."""
 
 

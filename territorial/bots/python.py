@@ -7,6 +7,7 @@ numbers. So the same idea gives the same game in either form; it is only slower.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +17,14 @@ import numpy.typing as npt
 from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
-from territorial.constants import FRACTION_UNIT, STREAM_BOT_MOVE
+from territorial.constants import FRACTION_UNIT, HOLD, NEUTRAL, STREAM_BOT_MOVE, TARGET_SELF
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
+
+SeePairs = Callable[[Ints, Ints], Any]
+"""Returns what ``seats`` of ``games``, both int64 (N,), see in the form "pairs": ``VecGame.pairs``."""
 
 
 class PythonBot(ABC):
@@ -51,8 +55,15 @@ class View:
     All are copies, int64 unless said otherwise.
     """
 
-    def __init__(self, blocks: State, config: GameConfig, games: Ints, seats: Ints) -> None:
-        self._blocks = blocks
+    def __init__(
+        self,
+        blocks: State,
+        config: GameConfig,
+        games: Ints,
+        seats: Ints,
+        see_pairs: SeePairs | None = None,
+    ) -> None:
+        self._blocks, self._see_pairs = blocks, see_pairs
         self.config = config
         """The rules of all games."""
         self.games = games
@@ -132,6 +143,25 @@ class View:
         """(N, P+1) bool, whom a launch is legal against."""
         legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
         return legal
+
+    @cached_property
+    def pairs(self) -> Any:
+        """What networks see: ``own`` float32 (N, 34), ``pairs`` float32 (N, 8, 26), and ``targets``.
+
+        They are those of ``VecGame.pairs``, described in docs/observation.md. ``candidates`` has the owner
+        codes of the rows.
+        """
+        if self._see_pairs is None:
+            raise ValueError("pairs is for bots that play; this View was made without see_pairs")
+        return self._see_pairs(self.games, self.seats)
+
+    @cached_property
+    def candidates(self) -> Ints:
+        """(N, 8) the owner code of each row of ``pairs.pairs``, or HOLD_ALL where there is none."""
+        targets, players = self.pairs.targets.astype(np.int64), self.config.num_players
+        steps = targets - TARGET_SELF
+        owners = np.where(targets < TARGET_SELF, NEUTRAL, (self.seats[:, None] - 1 + steps) % players + 1)
+        return np.where(targets == HOLD, HOLD_ALL, owners)
 
     @cached_property
     def memory(self) -> npt.NDArray[np.int32]:

@@ -11,12 +11,13 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.constants import HOLD
+from territorial.game.legality import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import entry_for, kernel
 from territorial.jit.simd import fill
 from territorial.observation.pair_columns import MAX_CANDIDATES, OWN, PAIRS, UNIT
-from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
+from territorial.observation.pairs import PairTotals, allocate_totals, find_candidates, see_pairs, sum_up
 from territorial.typing import Ints
 
 DTYPES = ("float32", "int16")
@@ -35,8 +36,15 @@ class PairObservations(NamedTuple):
         return self._replace(own=self.own * unit, pairs=self.pairs * unit)
 
 
+class Candidates(NamedTuple):
+    """Whom N seats may name in the formats of actions that name candidates; C of them each."""
+
+    targets: npt.NDArray[np.int32]  # (N, C) as in PairObservations
+    legal: npt.NDArray[np.bool_]  # (N, C) whether a launch is legal
+
+
 class PairArguments(NamedTuple):
-    """All that ``observe_pairs`` has to know of a batch."""
+    """All that the kernels of this module have to know of a batch."""
 
     state: State
     params: Params
@@ -56,7 +64,8 @@ class PairObserver:
         arguments = PairArguments(state, make_params(config), interest_rates(config), totals)
         self._held = Held(arguments, hold_pairs)
         none = np.zeros(0, np.int64)
-        self._entry = entry_for(observe_pairs, self._held, none, none, none, *_allocate(0, 1))
+        self._observe = entry_for(observe_pairs, self._held, none, none, none, *_allocate(0, 1))
+        self._list = entry_for(list_candidates, self._held, none, none, none, *_allocate_candidates(0, 1))
 
     def observe_checked(self, games: Any, seats: Any, num_candidates: Any, dtype: Any) -> PairObservations:
         """Return what ``seats`` of ``games`` see; errors say what is wrong with an argument."""
@@ -73,11 +82,24 @@ class PairObserver:
     def observe(self, games: Ints, seats: Ints, num_candidates: int) -> PairObservations:
         """Return what ``seats``, 1..P, of ``games`` see, in new arrays of 4096ths; sorted games are quickest.
 
-        Both are int64 (N,), in range and writable.
+        Both are int64 (N,), in range.
         """
+        games, seats = _in_one_piece(games, seats)
         seen = _allocate(len(games), num_candidates)
-        self._entry(self._held, games, seats, np.empty(num_candidates, np.int64), *seen)
+        self._observe(self._held, games, seats, np.empty(num_candidates, np.int64), *seen)
         return seen
+
+    def candidates(self, games: Ints, seats: Ints, num_candidates: int) -> Candidates:
+        """Return the candidates alone, of ``seats`` and ``games`` as in ``observe``."""
+        games, seats = _in_one_piece(games, seats)
+        found = _allocate_candidates(len(games), num_candidates)
+        self._list(self._held, games, seats, np.empty(num_candidates, np.int64), *found)
+        return found
+
+
+def _in_one_piece(games: Ints, seats: Ints) -> tuple[Ints, Ints]:
+    """Return both as the compiled calls take them: ``np.nonzero`` returns columns of a table."""
+    return np.ascontiguousarray(games, np.int64), np.ascontiguousarray(seats, np.int64)
 
 
 def _allocate(count: int, num_candidates: int) -> PairObservations:
@@ -87,6 +109,11 @@ def _allocate(count: int, num_candidates: int) -> PairObservations:
         pairs=np.empty((count, num_candidates, len(PAIRS)), np.int16),
         targets=np.empty((count, num_candidates), np.int32),
     )
+
+
+def _allocate_candidates(count: int, num_candidates: int) -> Candidates:
+    shape = count, num_candidates
+    return Candidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
 
 
 @kernel
@@ -115,6 +142,27 @@ def observe_pairs(
                 targets[i, c] = target_of_owner(owners[c], seats[i], params.num_players)
             else:
                 fill(pairs[i, c], 0)
+
+
+@kernel
+def list_candidates(
+    held: Held[PairArguments], games: Any, seats: Any, owners: Any, targets: Any, legal: Any
+) -> None:
+    """Write the candidates of ``seats`` of ``games``, int64 (N,), into the arrays of ``Candidates``.
+
+    ``owners``, int64 (C,), is scratch memory.
+    """
+    state, params, _, _ = arguments_of(held)
+    for i in range(len(games)):
+        game, p = game_of(state, games[i]), seats[i]
+        count, largest = find_candidates(game, p, owners), largest_need(game.troops[p], params)
+        for c in range(len(owners)):
+            targets[i, c], legal[i, c] = HOLD, False
+            if c < count:
+                target = owners[c]
+                need = need_at_front(game.fronts[p, target], game.pools[p, target], params)
+                targets[i, c] = target_of_owner(target, p, params.num_players)
+                legal[i, c] = is_affordable(need, largest)
 
 
 def _checked(name: str, given: Any, low: int, high: int) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT
-from territorial.bots.python import PythonBot, View
+from territorial.bots.python import PythonBot, SeePairs, View
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
 from territorial.config.validation import holds_whole_numbers
@@ -55,16 +55,18 @@ class Guests:
         is_compiled = codes >= FIRST_CUSTOM_CODE
         return np.where(is_compiled, 0, table[np.where(is_compiled, 0, codes)])
 
-    def write_launches(self, blocks: State, config: GameConfig, stands: Bools, actions: Ints) -> None:
+    def write_launches(
+        self, blocks: State, config: GameConfig, stands: Bools, actions: Ints, see_pairs: SeePairs
+    ) -> None:
         """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2).
 
-        ``stands``: (E,) games that take no step.
+        ``stands``: (E,) games that take no step. ``see_pairs`` is for ``View.pairs``.
         """
         is_turn = _whose_turn(blocks, config) & ~stands[:, None]
         for code, bot in enumerate(self._bots, start=len(SEAT_NAMES)):
             games, seats = np.nonzero(is_turn & (view(blocks, "seats") == code))
             if len(games):
-                seen = View(blocks, config, games, seats)
+                seen = View(blocks, config, games, seats, see_pairs)
                 actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
                 seen.keep_memory()
 

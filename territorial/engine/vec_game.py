@@ -85,12 +85,13 @@ from territorial.observation.tables import (
     observations_of,
     restore_frames,
 )
+from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_slots", "actions", "_seed", "_atlas")
 """Attributes of a batch that steps write to: a pickle holds copies of them."""
-MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls", "_pair_observer")
+MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls", "pair_observer")
 """Attributes that follow from others, or belong to a process."""
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
@@ -534,7 +535,7 @@ class VecGame:
         if listener is not None:
             listener.before_decision()
         if self._guests:
-            self._guests.write_launches(self.blocks, self.config, self.stands, self.actions)
+            self._guests.write_launches(self.blocks, self.config, self.stands, self.actions, self._see_pairs)
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps and self.autoreset != "disabled":
             self._provide_next_maps()
@@ -738,10 +739,11 @@ class VecGame:
         4096.
         """
         self._need_reset()
-        return self._pair_observer.observe_checked(games, seats, num_candidates, dtype)
+        return self.pair_observer.observe_checked(games, seats, num_candidates, dtype)
 
     @cached_property
-    def _pair_observer(self) -> PairObserver:
+    def pair_observer(self) -> PairObserver:
+        """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         return PairObserver(self.blocks, self.config)
 
     @_exclusive
@@ -971,6 +973,9 @@ class VecGame:
             queues=self._crew.queues,
             post=self._crew.posts[thread],
         )
+
+    def _see_pairs(self, games: Ints, seats: Ints) -> PairObservations:
+        return self.pair_observer.observe(games, seats, NUM_CANDIDATES).as_floats()
 
     def _page(self, k: int) -> Page:
         self._need_reset()

@@ -15,14 +15,16 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial._moved import renamed
+from territorial.actions.encoding import num_targets
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine.vec_game import VecGame
-from territorial.envs.spaces import from_zero_to
+from territorial.envs.spaces import from_zero_to, shortened
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
+from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, UNIT, PairColumn
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
@@ -38,6 +40,7 @@ class Mode(ABC):
         pool_factor: cells a side of the squares of the mode "pooled".
         zero_copy: True returns views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
+        num_candidates: rows of ``pairs`` in the mode "pairs".
 
     """
 
@@ -46,7 +49,15 @@ class Mode(ABC):
     shared: ClassVar[tuple[str, ...]] = ()
     """The keys whose arrays are the same for all agents of a game."""
 
-    def __init__(self, game: VecGame, pool_factor: int = 8, zero_copy: bool = False) -> None:
+    def __init__(
+        self,
+        game: VecGame,
+        pool_factor: int = 8,
+        zero_copy: bool = False,
+        num_candidates: int = NUM_CANDIDATES,
+    ) -> None:
+        self.game = game
+        self.num_candidates = num_candidates
         self.layout: ObsLayout = game.layout
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
@@ -153,11 +164,35 @@ class OneHot(Mode):
         return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
 
+class Pairs(Mode):
+    """Numbers of the seat and of each owner that it can attack, read from the games as they stand.
+
+    They are computed for those alone who are asked for, and no observation of the engine is needed.
+    """
+
+    shows_boards = False
+    options = ("num_candidates",)
+
+    def keys(self) -> Keys:
+        """Return the spaces of the numbers, and of what an action against each candidate is."""
+        count, most = self.num_candidates, num_targets(self.layout.num_players) - 1
+        return {
+            "own": _between(OWN, (len(OWN),)),
+            "pairs": _between(PAIRS, (count, len(PAIRS))),
+            "targets": spaces.Box(0, most, (count,), np.int32),
+        }
+
+    def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
+        """Return the numbers as float32."""
+        return self.game.pair_observer.observe(games, seats, self.num_candidates).as_floats()._asdict()
+
+
 MODES: dict[str, type[Mode]] = {
     "packed": PackedBoards,
     "features": Features,
     "pooled": Pooled,
     "onehot": OneHot,
+    "pairs": Pairs,
 }
 """The modes by name; the first is the default."""
 
@@ -165,6 +200,15 @@ MODES: dict[str, type[Mode]] = {
 def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
     """Return what the columns of a table cannot exceed, with the room that float32 needs."""
     return (np.array([high[column.name] for column in columns]) * (1 + ROUNDING)).astype(np.float32)
+
+
+def _between(columns: tuple[PairColumn, ...], shape: tuple[int, ...]) -> spaces.Box:
+    """Return the space of arrays whose last axis has these columns; 0 where there is no candidate."""
+    low, high = (
+        np.broadcast_to(np.array([getattr(one, end) for one in columns], np.float32) / UNIT, shape).copy()
+        for end in ("low", "high")
+    )
+    return shortened(spaces.Box(low, high, dtype=np.float32))
 
 
 if not TYPE_CHECKING:  # names in pickles of earlier releases

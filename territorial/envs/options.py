@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.formats import FORMATS
+from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
 from territorial.config import FIELD_NAMES, GameConfig
 from territorial.config.validation import check_keywords, hint, true_or_false, whole_number
 from territorial.constants import MAX_SIDE
@@ -19,6 +19,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, checked_function
 from territorial.envs.observation_modes import MODES, Mode
 from territorial.observation.layout import MAX_FRAMES
+from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "obs": tuple(MODES),
@@ -41,18 +42,22 @@ class EnvOptions:
 
     Args:
         obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
-            docs/observation.md; default "packed".
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
+            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
+            "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
         zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
             for that form only; default False.
+        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
+            of actions of that name; 1 to 250; default None: 8.
         agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
             docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
@@ -67,8 +72,8 @@ class EnvOptions:
     obs: str = _option(
         "packed",
         'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
-        'the board; "pooled": planes of low resolution; "onehot": one plane per owner. See '
-        "docs/observation.md",
+        'the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs": numbers of '
+        "an agent and of each owner that it can attack. See docs/observation.md",
     )
     frames: int = _option(
         4,
@@ -84,6 +89,14 @@ class EnvOptions:
         'True: "packed" arrays are read-only views of engine memory, which the next step overwrites; for '
         "that form only",
     )
+    num_candidates: int | None = _option(
+        None,
+        'C, the most owners that "pairs" shows to an agent; for that form, and for the formats of actions of '
+        "that name",
+        low=1,
+        high=MAX_CANDIDATES,
+        none="8",
+    )
     agent_death: str = _option(
         "remove",
         'when the episode of an agent ends: "remove", at its death; "keep", with the game; see '
@@ -93,7 +106,9 @@ class EnvOptions:
         "obs", 'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)'
     )
     action_format: str = _option(
-        "discrete", '"discrete": one number for target and amount; "multi_discrete": one number for each'
+        "discrete",
+        '"discrete": one number for target and amount; "multi_discrete": one number for each; "pairs" and '
+        '"pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target',
     )
     max_cycles: int | None = _option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = _option(
@@ -123,6 +138,11 @@ class EnvOptions:
                 whole_number(spec.name, value, spec.metadata["low"], spec.metadata.get("high"))
         if self.pool_factor is not None:
             self._check_goes_with_obs("pool_factor")
+        if self.num_candidates is not None and not self.reads_games:
+            raise ValueError(
+                f"num_candidates is {self.num_candidates} and obs is {self.obs!r}; this option works only "
+                'with obs = "pairs" or an action_format of pairs'
+            )
         if true_or_false("zero_copy", self.zero_copy):
             self._check_goes_with_obs("zero_copy")
 
@@ -144,7 +164,21 @@ class EnvOptions:
     def mode(self, game: VecGame) -> Mode:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        return MODES[self.obs](game, factor, bool(self.zero_copy))
+        return MODES[self.obs](game, factor, bool(self.zero_copy), self.candidates)
+
+    def format(self, num_players: int) -> ActionFormat:
+        """Return the format of actions in games of so many players."""
+        return FORMATS[self.action_format](num_players, self.candidates)
+
+    @property
+    def candidates(self) -> int:
+        """C, the rows of the form "pairs" and the candidates of actions."""
+        return NUM_CANDIDATES if self.num_candidates is None else self.num_candidates
+
+    @property
+    def reads_games(self) -> bool:
+        """Whether observations or masks are made of the games as they stand, not of what the engine shows."""
+        return self.obs == "pairs" or issubclass(FORMATS[self.action_format], CandidateFormat)
 
     def _check_goes_with_obs(self, option: str) -> None:
         """Raise ValueError where the form ``obs`` would not heed an option that was given."""

@@ -133,18 +133,22 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
         obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
-            docs/observation.md; default "packed".
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
+            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
+            "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
         zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
             for that form only; default False.
+        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
+            of actions of that name; 1 to 250; default None: 8.
         agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
             docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
@@ -193,6 +197,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         frames: int = 4,
         pool_factor: int | None = None,
         zero_copy: bool = False,
+        num_candidates: int | None = None,
         agent_death: str = "remove",
         action_mask: str = "obs",
         action_format: str = "discrete",
@@ -207,6 +212,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             frames=frames,
             pool_factor=pool_factor,
             zero_copy=zero_copy,
+            num_candidates=num_candidates,
             agent_death=agent_death,
             action_mask=action_mask,
             action_format=action_format,
@@ -389,7 +395,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def _masks(self) -> npt.NDArray[np.int8]:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
         listed = self._listed()
-        return self.vec.format.masks(self.game.observations.masks, listed.games, listed.seats)
+        return self.vec.masks_of(self.game.observations, listed.games, listed.seats)
 
     def _listed(self) -> Listed:
         """Return which agents are in ``agents``: the same arrays until these are others."""
@@ -499,6 +505,7 @@ def parallel_env(
     reward_fn: RewardFunction | None = None,
     repeat: int = 1,
     config: GameConfig | None = None,
+    num_candidates: int | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
     """Return one game as a PettingZoo ``ParallelEnv``, in which all agents act at the same time.
@@ -512,13 +519,15 @@ def parallel_env(
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
         obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
-            docs/observation.md; default "packed".
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
+            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
+            "packed".
         agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
             docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
@@ -537,6 +546,8 @@ def parallel_env(
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; at least 1; default 1.
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
+        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
+            of actions of that name; 1 to 250; default None: 8.
         config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
             fields that are given change those of ``config``.
 
@@ -568,6 +579,7 @@ def parallel_env(
         frames=frames,
         pool_factor=pool_factor,
         zero_copy=zero_copy,
+        num_candidates=num_candidates,
         agent_death=agent_death,
         action_mask=action_mask,
         action_format=action_format,

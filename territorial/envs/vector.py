@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from territorial._moved import renamed
 from territorial.actions.batch import ALL_GOOD, write_choices
-from territorial.actions.formats import FORMATS, KeptMasks
+from territorial.actions.formats import CandidateFormat, KeptMasks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
+from territorial.engine.pair_observations import Candidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, StepResults
@@ -185,7 +186,7 @@ class TerritorialVec(WritableArrays):
         for k, names in enumerate(line_ups):
             self.set_seats(k, names)
         self._mode = self.options.mode(self.game)
-        self.format = FORMATS[self.options.action_format](players)
+        self.format = self.options.format(players)
         """The format of actions."""
         masks = {"action_mask": self.format.mask_space} if self.options.masks_obs else {}
         self.spaces = self._mode.keys()
@@ -253,8 +254,7 @@ class TerritorialVec(WritableArrays):
         """
         given = np.zeros((1, self.num_agents, numbers.shape[1]), np.int64)
         given[0, rows] = numbers
-        bad: int = write_choices(given, self.game.state.alive, self.agent_seats, self.game.actions)
-        return bad
+        return self._write_choices(given)
 
     def play(self) -> Played:
         """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range; observe nothing."""
@@ -313,6 +313,12 @@ class TerritorialVec(WritableArrays):
         seen, terrain = self.game.observations, self._terrain.view()
         terrain.flags.writeable = False
         return self._mode.per_game(seen, terrain), self._mode.per_agent(seen, games, seats)
+
+    def masks_of(self, seen: Observations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
+        """Return new int8 (N, M): what is legal for ``seats`` of ``games``, of which ``seen`` is observed."""
+        if isinstance(self.format, CandidateFormat):
+            return self.format.masks_of(self._candidates(games, seats).legal)
+        return self.format.masks(seen.masks, games, seats)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
@@ -417,7 +423,7 @@ class TerritorialVec(WritableArrays):
         last = self.game.final_observations
         shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
         info = final_info(self.game.results, self.agent_seats)
-        if self.game.autoreset == "disabled":  # a reward function has looked at the games as they ended
+        if self.game.autoreset == "disabled":  # the games have been read as they ended
             for k in games.tolist():
                 self.game.reset_game(k)
         self._take_over(games)
@@ -457,11 +463,13 @@ class TerritorialVec(WritableArrays):
 
     def _all_masks(self) -> npt.NDArray[np.int8]:
         """Return the masks of all agents as the games stand: memory that the next call overwrites."""
-        bits = self.game.observations.masks
-        return self._by_game(self._kept_masks.update(bits, *self._all_agents))
+        seen = self.game.observations
+        if isinstance(self.format, CandidateFormat):
+            return self._masks(self._games, seen)
+        return self._by_game(self._kept_masks.update(seen.masks, *self._all_agents))
 
     def _masks(self, games: npt.NDArray[np.intp], seen: Observations) -> npt.NDArray[np.int8]:
-        return self._by_game(self.format.masks(seen.masks, *self._agents_of(games)))
+        return self._by_game(self.masks_of(seen, *self._agents_of(games)))
 
     def _info(
         self,
@@ -506,10 +514,28 @@ class TerritorialVec(WritableArrays):
         if not holds_whole_numbers(array):
             raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
         numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
-        bad = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)
+        bad = self._write_choices(numbers)
         if bad != ALL_GOOD:
             k, i = divmod(bad, self.num_agents)
             raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self.format.wanted}")
+
+    def _write_choices(self, numbers: Ints) -> int:
+        """Write actions of all agents, int64 (E, A, parts); return ALL_GOOD or the first out of range.
+
+        Candidates are those of the games as they stand, in which the next step begins.
+        """
+        if isinstance(self.format, CandidateFormat):
+            flat = numbers.reshape(-1, numbers.shape[-1])
+            bad = self.format.first_bad(flat)
+            if bad is not None:
+                return bad
+            numbers = self.format.aimed(flat, self._candidates(*self._all_agents).targets)
+            numbers = numbers.reshape(self.num_envs, self.num_agents, -1)
+        found: int = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)
+        return found
+
+    def _candidates(self, games: Ints, seats: Ints) -> Candidates:
+        return self.game.pair_observer.candidates(games, seats, self.options.candidates)
 
     def _need_reset(self) -> None:
         if not self._has_begun:
@@ -554,18 +580,22 @@ def make_vec(
 
     Keyword Args:
         obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner. See
-            docs/observation.md; default "packed".
+            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
+            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
+            "packed".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
         zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
             for that form only; default False.
+        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
+            of actions of that name; 1 to 250; default None: 8.
         agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
             docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
+            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
@@ -605,8 +635,8 @@ def make_vec(
 
 
 def engine_autoreset(autoreset: str, options: EnvOptions) -> Autoreset:
-    """Return what the engine does with games that end; a reward function looks at them before they go."""
-    looks = autoreset == "same_step" and options.reward_fn is not None
+    """Return what the engine does with games that end: some things are read from them before they go."""
+    looks = autoreset == "same_step" and (options.reward_fn is not None or options.reads_games)
     return "disabled" if looks else cast(Autoreset, autoreset)
 
 

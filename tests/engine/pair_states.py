@@ -69,11 +69,11 @@ def take_position(rng: random.Random, game: VecGame) -> None:
     config, seats = game.config, range(1, game.config.num_players + 1)
     living = [p for p in seats if rng.random() < 0.8]
     owner = random_owner(rng, game, rng.choice((living, living[:2], living[:1])))
+    last = config.max_ticks // config.decision_every
     game.set_position(
         0,
         owner,
-        tick=rng.randint(0, rng.choice((1, config.max_ticks // config.decision_every)))
-        * config.decision_every,
+        tick=rng.randint(0, rng.choice((min(1, last), last))) * config.decision_every,
         troops=[amount(rng) if p in living else 0 for p in seats],
         pools={(p, t): amount(rng) for p in living for t in [0, *living] if p != t and rng.random() < 0.4},
         peak=[rng.choice((0, 1, rng.randint(0, 2000), 2**20)) for _ in seats],
