@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial.constants import BLOCKED, FRACTIONS
@@ -213,6 +213,9 @@ def test_both_see_each_other_from_their_own_side():
     row = pair_of(game, 2, 1)
     assert (row["lost"], row["taken"]) == (4096 * 11 // 44, 4096 * 5 // 38)
     assert (row["pool"], row["attack"]) == (4096 * 300 // 1101, 4096 * 100 // 901)
+    assert own_of(game, 2)["rank_by_troops"] == 1365, "one of three has more troops"
+    assert own_of(game, 3)["rank_by_troops"] == 2730
+    assert own_of(game, 3)["rank_by_land"] == 1365, "seat 1 has as much land"
     assert row["price"] == 15564, "16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800"
 
 
@@ -395,6 +398,9 @@ def test_wrong_seats_and_rows_are_named():
 
 # ---------------------------------------------------------------------------- properties
 
+fewer = settings(max_examples=settings.default.max_examples // 3)
+"""For tests that look at all seats of every state; `--hypothesis-profile=explore` has more of these, too."""
+
 TROOPS = (0, 1, 49, 512, 2399, 2400, 9999, 2**36)
 POOLS = (0, 0, 0, 1, 60, 777, 2**36, 2**40, 2**56)
 OPTIONS = {
@@ -424,7 +430,7 @@ OPTIONS = {
 def states(draw):
     """A state of a game as a dict: board, numbers of seats, pools and rules; many of them at their ends."""
     random = Random(draw(st.integers(0, 2**32)))  # hypothesis takes long to draw every cell by itself
-    num_players = draw(st.one_of(st.integers(2, 12), st.just(24)))
+    num_players = draw(st.sampled_from([*range(2, 13), 24]))
     side = 16 if num_players <= 12 else 20
     patch = random.choice((1, 2, 5))
     codes = range(num_players + 1)
@@ -446,9 +452,7 @@ def states(draw):
         "troops": of_living(TROOPS),
         "peak": [land[p] + random.choice((0, 0, 5, 10**6)) for p in codes],
         "pools": [
-            [pool * (alive[t] or t == 0) * (t != p) for t, pool in enumerate(of_living(POOLS))]
-            if alive[p]
-            else [0] * len(codes)
+            [random.choice(POOLS) * (alive[p] and t != p and (alive[t] or t == 0)) for t in codes]
             for p in codes
         ],
         "taken": [[random.choice((0, 0, 3, 400, 2**43)) for _ in codes] for _ in codes],
@@ -482,6 +486,7 @@ def renamed(state, code_of):
     }
 
 
+@fewer
 @given(states(), st.integers(1, 9))
 def test_every_number_is_a_whole_one_that_fits_16_bits(state, num_candidates):
     game = game_in(state)
@@ -493,12 +498,14 @@ def test_every_number_is_a_whole_one_that_fits_16_bits(state, num_candidates):
         assert all(0 <= target <= game.config.num_players + 1 for target in seen.targets)
 
 
+@fewer
 @given(states())
 def test_every_seat_sees_what_it_sees_alone(state):
     game = game_in(state)
     assert observe_all(game, 3) == [observe(game, p, 3) for p in game.seats]
 
 
+@fewer
 @given(states(), st.integers(1, 24))
 def test_fronts_and_legal_launches_are_those_of_the_game(state, seat):
     """The rows that are legal, all candidates shown, are the launches that the rules allow."""
@@ -519,6 +526,7 @@ def owner_of(what, p, num_players):
     return 0 if what == 1 else (what - 2 + p - 1) % num_players + 1
 
 
+@fewer
 @given(states())
 def test_a_seat_that_does_not_live_is_all_zeros(state):
     game = game_in(state)
@@ -530,6 +538,7 @@ def test_a_seat_that_does_not_live_is_all_zeros(state):
             assert sum(seen.mask) == 1
 
 
+@fewer
 @given(states(), st.integers(1, 30), st.integers(1, 9))
 def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, by, num_candidates):
     num_players = state["rules"]["num_players"]
@@ -539,6 +548,7 @@ def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, b
     assert [after[code_of[p] - 1] for p in range(1, num_players + 1)] == before
 
 
+@fewer
 @given(states(), st.integers(0, 2**32), st.integers(1, 9))
 def test_renaming_the_seats_renames_the_targets_and_keeps_the_rows(state, seed, num_candidates):
     """Only rows of candidates with equal fronts, troops and land may change places."""
@@ -571,6 +581,7 @@ def has_ties(w, p):
     return len(set(keys)) < len(keys)
 
 
+@fewer
 @given(states(), st.booleans(), st.integers(0, 3))
 def test_turning_or_mirroring_the_board_changes_nothing(state, is_mirrored, quarter_turns):
     board = state["board"]
