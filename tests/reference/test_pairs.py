@@ -219,6 +219,30 @@ def test_both_see_each_other_from_their_own_side():
     assert row["price"] == 15564, "16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800"
 
 
+def test_a_front_has_another_length_from_the_other_side():
+    """A single cell amid another player's touches four of them, which touch one."""
+    game = game_on(rows_of("22222.", "22222.", "22122.", "22222.", "22222."), troops=(100, 240))
+    inside, around = pair_of(game, 1, 2), pair_of(game, 2, 1)
+    expected = {
+        "front": 576,  # log(4)
+        "border_share": 4096,
+        "border_ours": 682,  # 1 of 6
+        "border_neutral": 3413,  # 5 of 6
+        "need": 491,  # 4096 * 12 // 100
+        "price": 5242,  # def = 4 * 240 // 16 = 60; 8 + 120 = 128
+    }
+    assert {name: inside[name] for name in expected} == expected
+    expected = {
+        "front": 256,
+        "border_share": 682,
+        "border_ours": 4096,
+        "border_neutral": 0,
+        "need": 51,  # 4096 * 3 // 240
+        "price": 3447,  # def = 1 * 100 // 1; 2 + 200 = 202
+    }
+    assert {name: around[name] for name in expected} == expected
+
+
 # ---------------------------------------------------------------------------- edges
 
 
@@ -305,6 +329,13 @@ def test_neutral_land_comes_first_and_then_the_larger_front():
     game = star(troops=(100, 0, 0, 5, 9, 0, 0))
     assert candidates(Quantities(game), 1) == [0, 5, 4, 3]
     assert observe(game, 1).targets == [1, 6, 5, 4, 0, 0, 0, 0]
+
+
+def test_the_larger_front_is_that_of_the_seat_that_observes():
+    game = game_on(rows_of("22222", "22222", "22122", "22222", "22222", "#####", "13333", "13333", "#3333"))
+    w = Quantities(game)
+    assert (w.n[1], w.n[2][1], w.n[3][1]) == ([0, 0, 4, 2], 1, 2)
+    assert candidates(w, 1) == [2, 3]
 
 
 @pytest.mark.parametrize(
