@@ -6,6 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
+from territorial.actions.encoding import NO_TARGET
+from territorial.engine.last_launches import Launches, allocate_launches
 from territorial.engine.step import StepResults
 
 ADDED = ("rewards", "reward_parts")
@@ -29,11 +31,13 @@ class Together:
 
     Args:
         results: the arrays that every decision overwrites.
+        launched: the same of what the seats launched.
 
     """
 
-    def __init__(self, results: StepResults) -> None:
-        self._results = results
+    def __init__(self, results: StepResults, launched: Launches) -> None:
+        self._results, self._launched = results, launched
+        self._last = allocate_launches(*launched.target.shape)
         self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
 
     def add(self) -> None:
@@ -42,8 +46,13 @@ class Together:
             self._sums[name] += getattr(self._results, name)
         for name in JOINED:
             self._sums[name] |= getattr(self._results, name)
+        has_launched = self._launched.target != NO_TARGET
+        for kept, array in zip(self._last, self._launched, strict=True):
+            kept[has_launched] = array[has_launched]
 
     def give_back(self) -> None:
         """Write what there is together over the results of the last decision."""
         for name, array in self._sums.items():
             getattr(self._results, name)[...] = array
+        for kept, array in zip(self._last, self._launched, strict=True):
+            array[...] = kept

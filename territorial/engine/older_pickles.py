@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from territorial.engine.custom_bots import CustomBots
+from territorial.engine.last_launches import allocate_launches
 from territorial.engine.step import allocate_results, allocate_slots
 
 
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     """Return what ``VecGame.__setstate__`` takes for what ``__getstate__`` gave.
 
-    Earlier revisions did not count the steps of games, and knew no limit for them. They had no custom bots
-    but those in Python.
+    Earlier revisions had no custom bots but those in Python, and did not note the last launches. The first
+    ones did not count the steps of games, and knew no limit for them.
     """
-    state = {"_custom": CustomBots(), **state}
+    games, config = state["num_games"], state["config"]
+    newer = {"_custom": CustomBots(), "_launched": allocate_launches(games, config.num_players)}
+    state = newer | state
     if "_slots" in state:
         return state
-    games, config = state["num_games"], state["config"]
     results = allocate_results(games, config.num_players, len(config.rewards))
     newer = {"actions": state["_actions"], "_results": results, "_slots": allocate_slots(games)}
     return {name: value for name, value in state.items() if name != "_actions"} | newer

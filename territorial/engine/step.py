@@ -25,6 +25,7 @@ from territorial.constants import (
     STREAM_EPISODE,
 )
 from territorial.engine.custom_bots import CustomTable
+from territorial.engine.last_launches import Launches, clear_launches, note_launches
 from territorial.engine.launch_log import Tape, keep_position, log_launches
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
@@ -142,6 +143,7 @@ class Batch(NamedTuple):
     slots: Slots
     tape: Tape
     call: Call
+    launched: Launches
     options: Options
     thread: int  # which one it is
     queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool
@@ -154,6 +156,7 @@ UNKNOWN_LENGTHS: dict[str, int] = {
     "results": 1,
     "results.reward_parts": 2,
     "slots": 1,
+    "launched": 1,
     **{
         name: number
         for buffers in ("buffers", "final_buffers")
@@ -242,6 +245,7 @@ def step_game(batch: Batch, k: int) -> None:
     game, seating = game_of(batch.state, k), seating_of(batch.state, k)
     results, numbers = batch.results, batch.call.numbers
     clear_results(results, k)
+    clear_launches(batch.launched, k)
     if batch.call.waits[k]:
         return
     if game.clock[OVER] != 0 or batch.slots.stands[k]:
@@ -285,6 +289,7 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     remember(game, work)
     launches = decide_launches(game, params, work, seating, batch.actions[k])
     log_launches(batch.tape, k, launches)
+    note_launches(batch.launched, k, game, params, launches)
     play(game, params, work, launches)
     report(game, work, results, k)
     end_episode(batch, game, seating, k)

@@ -37,6 +37,7 @@ from territorial.engine.checks import (
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.decisions import Listener, Together
+from territorial.engine.last_launches import Launches, allocate_launches, forget_launches
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.older_pickles import upgraded
@@ -89,7 +90,17 @@ from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-COPIED = ("blocks", "_buffers", "_final_buffers", "_results", "_slots", "actions", "_seed", "_atlas")
+COPIED = (
+    "blocks",
+    "_buffers",
+    "_final_buffers",
+    "_results",
+    "_slots",
+    "_launched",
+    "actions",
+    "_seed",
+    "_atlas",
+)
 """Attributes of a batch that steps write to: a pickle holds copies of them."""
 MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls", "pair_observer")
 """Attributes that follow from others, or belong to a process."""
@@ -325,6 +336,7 @@ class VecGame:
         self._final_buffers = allocate_buffers(self.layout, games) if self._keeps_final else self._buffers
         self._results = allocate_results(games, config.num_players, len(config.rewards))
         self._slots = allocate_slots(games)
+        self._launched = allocate_launches(games, config.num_players)
         self.actions = np.zeros((games, config.num_players, 2), np.int64)
         self._record_games(np.zeros(games, np.bool_))
         self._position: Position | None = None
@@ -365,6 +377,7 @@ class VecGame:
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
             "bounced": view(self.blocks, "bounced")[:, 1:],
+            "launches": self._launched,
         }
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -395,6 +408,7 @@ class VecGame:
         self._owner_is_current = self._may_be_off_grid = False
         if self._atlas.has_own_maps:
             self._atlas.provide(game_seeds.tolist(), current=())
+        forget_launches(self._launched, slice(None))
         self._compiled().reset_games(self._crew, game_seeds, episodes)
         self._has_begun = True
         if self._watcher is not None:
@@ -414,6 +428,7 @@ class VecGame:
         if self._atlas.has_own_maps:
             self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
         self._owner_is_current = False
+        forget_launches(self._launched, k)
         self._compiled().reset_some(queues_of(k, k + 1), seeds, episodes)
         if self._watcher is not None:
             self._watcher.after_reset([k])
@@ -454,7 +469,8 @@ class VecGame:
         counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
         ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
-        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
+        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights. ``launches``
+        is what :meth:`launches` returns.
         """
         self._need_reset()
         if actions is None:
@@ -503,7 +519,7 @@ class VecGame:
 
         Where Python fails, what was played stays played: observations and results are those up to there.
         """
-        together = Together(self._results)
+        together = Together(self._results, self._launched)
         self._call.numbers[:] = 1, ONLY_ENDS
         try:
             for i in range(repeat):
@@ -703,6 +719,15 @@ class VecGame:
         """What the last step gave back: arrays that the next step overwrites."""
         return self._results
 
+    def launches(self) -> Launches:
+        """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
+
+        Of a game that ended and was replaced within that step, they are the launches of the old game. No
+        seat has launched where the step played nothing, as the game waits for its next one, and after
+        ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
+        """
+        return self._launched
+
     @property
     def final_observations(self) -> Observations:
         """The last observations of the games whose episode was over in the last step."""
@@ -808,6 +833,7 @@ class VecGame:
             self._slots,
             self._tape,
             self._call,
+            self._launched,
         )
         arrays: list[npt.NDArray[Any]] = [self.actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
@@ -885,6 +911,7 @@ class VecGame:
         self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
         self._results = StepResults(*all_writable(self._results))
         self._slots = Slots(*all_writable(self._slots))
+        self._launched = Launches(*all_writable(self._launched))
         self.actions, self._seed = all_writable([self.actions, self._seed])
         self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)
@@ -964,6 +991,7 @@ class VecGame:
             slots=self._slots,
             tape=self._tape,
             call=self._call,
+            launched=self._launched,
             options=Options(
                 autoreset=step.AUTORESETS.index(self.autoreset),
                 ends_without_agents=int(self.end_when == "no_agents"),
@@ -994,6 +1022,7 @@ class VecGame:
 
     def _refresh(self, k: int) -> None:
         self._owner_is_current, self._may_be_off_grid = False, True
+        forget_launches(self._launched, k)
         if self.observes:
             self._compiled().observe_games(k, k + 1)
 
