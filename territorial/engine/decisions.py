@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from territorial.actions.encoding import NO_TARGET
-from territorial.engine.last_launches import Launches, allocate_launches
+from territorial.engine.last_launches import LastLaunches, allocate_launches, launches_of, write_launches
 from territorial.engine.step import StepResults
 
 ADDED = ("rewards", "reward_parts")
@@ -35,9 +35,9 @@ class Together:
 
     """
 
-    def __init__(self, results: StepResults, launched: Launches) -> None:
+    def __init__(self, results: StepResults, launched: LastLaunches) -> None:
         self._results, self._launched = results, launched
-        self._last = allocate_launches(*launched.target.shape)
+        self._last = launches_of(allocate_launches(*launched.target.shape))
         self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
 
     def add(self) -> None:
@@ -47,12 +47,11 @@ class Together:
         for name in JOINED:
             self._sums[name] |= getattr(self._results, name)
         has_launched = self._launched.target != NO_TARGET
-        for kept, array in zip(self._last, self._launched, strict=True):
+        for kept, array in zip(self._last, launches_of(self._launched), strict=True):
             kept[has_launched] = array[has_launched]
 
     def give_back(self) -> None:
         """Write what there is together over the results of the last decision."""
         for name, array in self._sums.items():
             getattr(self._results, name)[...] = array
-        for kept, array in zip(self._last, self._launched, strict=True):
-            array[...] = kept
+        write_launches(self._launched, self._last)

@@ -30,30 +30,66 @@ class Launches(NamedTuple):
     legal: npt.NDArray[np.bool_]
 
 
-def allocate_launches(num_games: int, num_players: int) -> Launches:
+class LastLaunches(NamedTuple):
+    """The tables of :class:`Launches` with which of their entries are set: a step clears no others."""
+
+    target: npt.NDArray[np.int16]  # (E, P)
+    fraction: npt.NDArray[np.int16]  # (E, P)
+    legal: npt.NDArray[np.bool_]  # (E, P)
+    places: npt.NDArray[np.int16]  # (E, P) the entries, 0..P-1, that are set
+    counts: npt.NDArray[np.int64]  # (E,) how many these are
+
+
+def allocate_launches(num_games: int, num_players: int) -> LastLaunches:
     """Return the tables of ``num_games`` games in which no seat has launched."""
     seats = (num_games, num_players)
-    return Launches(np.full(seats, NO_TARGET, np.int16), np.zeros(seats, np.int16), np.zeros(seats, np.bool_))
+    return LastLaunches(
+        target=np.full(seats, NO_TARGET, np.int16),
+        fraction=np.zeros(seats, np.int16),
+        legal=np.zeros(seats, np.bool_),
+        places=np.zeros(seats, np.int16),
+        counts=np.zeros(num_games, np.int64),
+    )
 
 
-def forget_launches(launched: Launches, games: Any) -> None:
+def launches_of(last: LastLaunches) -> Launches:
+    """Return the tables that users see: views."""
+    return Launches(last.target, last.fraction, last.legal)
+
+
+def forget_launches(last: LastLaunches, games: Any) -> None:
     """Note that no seat of ``games``, any index of the first axis, has launched."""
-    launched.target[games], launched.fraction[games], launched.legal[games] = NO_TARGET, 0, False
+    last.target[games], last.fraction[games], last.legal[games] = NO_TARGET, 0, False
+    last.counts[games] = 0
+
+
+def write_launches(last: LastLaunches, launches: Launches) -> None:
+    """Note ``launches`` instead of what was noted."""
+    for noted, given in zip(launches_of(last), launches, strict=True):
+        noted[...] = given
+    held = launches.target == NO_TARGET
+    last.places[...] = held.argsort(axis=1, kind="stable")
+    last.counts[...] = held.shape[1] - held.sum(axis=1)
 
 
 @njit
-def clear_launches(launched: Launches, k: int) -> None:
+def clear_launches(last: LastLaunches, k: int) -> None:
     """Note that no seat of game ``k`` has launched: what ``forget_launches`` does, within a step."""
-    for q in range(launched.target.shape[1]):
-        launched.target[k, q], launched.fraction[k, q], launched.legal[k, q] = NO_TARGET, 0, False
+    for i in range(last.counts[k]):
+        q = last.places[k, i]
+        last.target[k, q], last.fraction[k, q], last.legal[k, q] = NO_TARGET, 0, False
+    last.counts[k] = 0
 
 
 @njit
-def note_launches(launched: Launches, k: int, game: Game, params: Params, launches: LaunchList) -> None:
-    """Note the launches of game ``k``, which are about to be made."""
+def note_launches(last: LastLaunches, k: int, game: Game, params: Params, launches: LaunchList) -> None:
+    """Note the launches of game ``k``, at most one a seat, which are about to be made."""
     for i in range(launches.first, launches.end):
         p, target = launches.rows[i, LAUNCH_SEAT], launches.rows[i, LAUNCH_TARGET]
         need = need_for(game.fronts[p, target], game.pools[p, target], params)
-        launched.target[k, p - 1] = target
-        launched.fraction[k, p - 1] = launches.rows[i, LAUNCH_FRACTION]
-        launched.legal[k, p - 1] = is_legal(need, largest_need(game.troops[p], params))
+        if last.target[k, p - 1] == NO_TARGET:
+            last.places[k, last.counts[k]] = p - 1
+            last.counts[k] += 1
+        last.target[k, p - 1] = target
+        last.fraction[k, p - 1] = launches.rows[i, LAUNCH_FRACTION]
+        last.legal[k, p - 1] = is_legal(need, largest_need(game.troops[p], params))

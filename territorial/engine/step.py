@@ -25,7 +25,7 @@ from territorial.constants import (
     STREAM_EPISODE,
 )
 from territorial.engine.custom_bots import CustomTable
-from territorial.engine.last_launches import Launches, clear_launches, note_launches
+from territorial.engine.last_launches import LastLaunches, clear_launches, note_launches
 from territorial.engine.launch_log import Tape, keep_position, log_launches
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
@@ -143,7 +143,7 @@ class Batch(NamedTuple):
     slots: Slots
     tape: Tape
     call: Call
-    launched: Launches
+    launched: LastLaunches
     options: Options
     thread: int  # which one it is
     queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool

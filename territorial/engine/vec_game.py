@@ -37,7 +37,13 @@ from territorial.engine.checks import (
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.decisions import Listener, Together
-from territorial.engine.last_launches import Launches, allocate_launches, forget_launches
+from territorial.engine.last_launches import (
+    LastLaunches,
+    Launches,
+    allocate_launches,
+    forget_launches,
+    launches_of,
+)
 from territorial.engine.launch_log import Tape, make_tape
 from territorial.engine.map_bank import Atlas, Page
 from territorial.engine.older_pickles import upgraded
@@ -377,7 +383,7 @@ class VecGame:
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
             "bounced": view(self.blocks, "bounced")[:, 1:],
-            "launches": self._launched,
+            "launches": launches_of(self._launched),
         }
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -726,7 +732,7 @@ class VecGame:
         seat has launched where the step played nothing, as the game waits for its next one, and after
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
-        return self._launched
+        return launches_of(self._launched)
 
     @property
     def final_observations(self) -> Observations:
@@ -911,7 +917,7 @@ class VecGame:
         self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
         self._results = StepResults(*all_writable(self._results))
         self._slots = Slots(*all_writable(self._slots))
-        self._launched = Launches(*all_writable(self._launched))
+        self._launched = LastLaunches(*all_writable(self._launched))
         self.actions, self._seed = all_writable([self.actions, self._seed])
         self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
         self.state = GameArrays(self)

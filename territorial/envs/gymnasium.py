@@ -106,8 +106,12 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 
     def _told(self, info: Info) -> Info:
         told = {name: info[name][0, 0] for name in self.vec.info_names}
-        return {
+        numbers = {
             name: value if isinstance(value, np.ndarray) else value.item() for name, value in told.items()
+        }
+        return numbers | {
+            name: {column: array[0] for column, array in launches.items()}
+            for name, launches in _launches_in(info).items()
         }
 
 
@@ -204,7 +208,20 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         told = {
             name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
         }
-        return told | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in told}
+        for name, launches in _launches_in(info).items():
+            repeated = {column: array.repeat(self.vec.num_agents, 0) for column, array in launches.items()}
+            told[name] = _marked(repeated, self.num_envs)
+        return _marked(told, self.num_envs)
+
+
+def _marked(info: Info, num_envs: int) -> Info:
+    """Return an info of ``num_envs`` sub-environments, with what says that all of them have each entry."""
+    return info | {f"_{name}": np.ones(num_envs, np.bool_) for name in info}
+
+
+def _launches_in(info: Info) -> dict[str, Info]:
+    """Return the launches of an info, if it has any, as a dict: Gymnasium joins those of many games."""
+    return {"launches": info["launches"]._asdict()} if "launches" in info else {}
 
 
 def _num_players(keywords: dict[str, Any]) -> int:

@@ -66,6 +66,8 @@ class EnvOptions:
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; at least 1; default 1.
+        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
+            ``Launches`` of docs/engine.md; default False.
 
     """
 
@@ -127,6 +129,11 @@ class EnvOptions:
         "decisions that a step plays: agents act in the first and hold in the others, and rewards are summed",
         low=1,
     )
+    launches: bool = _option(
+        False,
+        'True: ``info["launches"]`` has what every seat of the game launched in the step, bots too: '
+        "``Launches`` of docs/engine.md",
+    )
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -143,6 +150,7 @@ class EnvOptions:
                 f"num_candidates is {self.num_candidates} and obs is {self.obs!r}; this option works only "
                 'with obs = "pairs" or an action_format of pairs'
             )
+        true_or_false("launches", self.launches)
         if true_or_false("zero_copy", self.zero_copy):
             self._check_goes_with_obs("zero_copy")
 

@@ -18,6 +18,7 @@ from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
 from territorial.config.validation import suggests_keywords
 from territorial.decode import FeatureDecoder
+from territorial.engine.last_launches import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
@@ -157,6 +158,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; at least 1; default 1.
+        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
+            ``Launches`` of docs/engine.md; default False.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
             in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
@@ -205,6 +208,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         end_when: str = "game",
         reward_fn: RewardFunction | None = None,
         repeat: int = 1,
+        launches: bool = False,
         render_mode: str | None = None,
     ) -> None:
         options = EnvOptions(
@@ -220,6 +224,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             end_when=end_when,
             reward_fn=reward_fn,
             repeat=repeat,
+            launches=launches,
         )
         line_ups = None if seats is None else [seats]
         self.vec = TerritorialVec(
@@ -302,7 +307,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._has_begun = True
         self._show()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
-        return self._look(parts)
+        return self._look(parts, self.vec.launches())
 
     def step(self, actions: Mapping[AgentID, Any]) -> Steps:
         """Play the actions of all living agents up to their next decision.
@@ -315,7 +320,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._write_actions(actions)
         played = self.vec.play()
         listed, rows = self.agents, self._listed().rows
-        observations, infos = self._look(played.parts[0])
+        observations, infos = self._look(played.parts[0], played.launches)
         ends, cuts = played.terminated[0, rows].tolist(), played.truncated[0, rows].tolist()
         rewards = played.rewards[0, rows].tolist()
         if any(ends) or any(cuts):
@@ -368,10 +373,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if self.render_mode == "human":
             self.render()
 
-    def _look(self, parts: npt.NDArray[np.float32]) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
+    def _look(
+        self, parts: npt.NDArray[np.float32], launches: Launches | None
+    ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
         """Return observations and infos of ``agents``, of arrays that were made for this step alone.
 
-        ``parts``: those of the rewards of all agents, (K, A).
+        ``parts``: those of the rewards of all agents, (K, A). ``launches``: if they are part of infos.
         """
         listed = self._listed()
         shared, own = self.vec.see(listed.games, listed.seats)
@@ -380,6 +387,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             name: array[0].tolist() for name, array in agent_info(self.game, listed.seats[None]).items()
         }
         told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
+        if launches is not None:
+            told |= {"launches": repeat(Launches(*(array[0] for array in launches)), len(self.agents))}
         if self.options.action_mask != "none":
             masks, formed = self._masks(), self.vec.format.for_sampling
             if self.options.masks_obs:
@@ -504,6 +513,7 @@ def parallel_env(
     end_when: str = "game",
     reward_fn: RewardFunction | None = None,
     repeat: int = 1,
+    launches: bool = False,
     config: GameConfig | None = None,
     num_candidates: int | None = None,
     **config_fields: Any,
@@ -545,6 +555,8 @@ def parallel_env(
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; at least 1; default 1.
+        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
+            ``Launches`` of docs/engine.md; default False.
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
             of actions of that name; 1 to 250; default None: 8.
@@ -587,6 +599,7 @@ def parallel_env(
         end_when=end_when,
         reward_fn=reward_fn,
         repeat=repeat,
+        launches=launches,
         render_mode=render_mode,
     )
 

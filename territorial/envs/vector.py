@@ -16,6 +16,7 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
+from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import Candidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
@@ -63,6 +64,7 @@ class Played(NamedTuple):
     was_reset: Bools  # (E,)
     final_obs: Observation | None = None
     final_info: Info | None = None
+    launches: Launches | None = None  # copies, where the option asks for them
 
 
 class TerritorialVec(WritableArrays):
@@ -85,6 +87,7 @@ class TerritorialVec(WritableArrays):
     terminated, truncated            bool (E, A)
     info: ``INFO_NAMES``             int64 (E, A), ``place`` float64
     info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
+    info: ``launches``               with that option: :class:`Launches`, three arrays (E, P) of all seats
     info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
     info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
     info: ``final_info``             and their ``INFO_NAMES``, (N, A). Both None where none ended, or where
@@ -221,7 +224,7 @@ class TerritorialVec(WritableArrays):
         parts = np.zeros((self.num_envs, len(self.reward_names), self.num_agents), np.float32)
         nowhere, everywhere = np.zeros(self.num_envs, np.bool_), np.ones(self.num_envs, np.bool_)
         self._show()
-        return self.observe(), self._info(parts, nowhere, everywhere, None, None)
+        return self.observe(), self._info(parts, nowhere, everywhere, None, None, self.launches())
 
     def step(self, actions: npt.ArrayLike) -> Steps:
         """Play the actions of all agents up to their next decision; see the class for what is returned.
@@ -231,7 +234,8 @@ class TerritorialVec(WritableArrays):
         self._write_actions(actions)
         played = self.play()
         self._show()
-        info = self._info(played.parts, played.ended, played.was_reset, played.final_obs, played.final_info)
+        _, parts, _, _, ended, was_reset, final_obs, final_info, launches = played
+        info = self._info(parts, ended, was_reset, final_obs, final_info, launches)
         return self.observe(), played.rewards, played.terminated, played.truncated, info
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
@@ -270,6 +274,7 @@ class TerritorialVec(WritableArrays):
             truncated=truncated,
             ended=ended,
             was_reset=was_reset,
+            launches=self.launches(),
         )
         if self.autoreset == "same_step" and ended.any():
             played = self._replace_ended(played)
@@ -324,6 +329,11 @@ class TerritorialVec(WritableArrays):
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
         self._need_reset()
         return self._all_masks().copy()
+
+    def launches(self) -> Launches | None:
+        """Return new arrays of what all seats launched in the last step; None without that option."""
+        launched = self.game.launches() if self.options.launches else None
+        return None if launched is None else Launches(*(array.copy() for array in launched))
 
     def per_agent(self, shown: Observation) -> Observation:
         """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.
@@ -478,11 +488,13 @@ class TerritorialVec(WritableArrays):
         was_reset: Bools,
         final_obs: Observation | None,
         final_info: Info | None,
+        launches: Launches | None,
     ) -> Info:
         zero_copy = self.options.zero_copy
         told = self._engine_views().info() if zero_copy else agent_info(self.game, self.agent_seats)
         info: Info = told | {name: parts[:, i] for i, name in enumerate(self.reward_names)}
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
+        info |= {} if launches is None else {"launches": launches}
         return info | ({"action_mask": self.action_masks()} if self.options.masks_info else {})
 
     def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -604,6 +616,8 @@ def make_vec(
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; at least 1; default 1.
+        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
+            ``Launches`` of docs/engine.md; default False.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
