@@ -383,7 +383,6 @@ class VecGame:
             "illegal": view(self.blocks, "illegal")[:, 1:],
             "raised": view(self.blocks, "raised")[:, 1:],
             "bounced": view(self.blocks, "bounced")[:, 1:],
-            "launches": launches_of(self._launched),
         }
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -475,8 +474,7 @@ class VecGame:
         counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
         ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
-        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights. ``launches``
-        is what :meth:`launches` returns.
+        ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
         self._need_reset()
         if actions is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -55,17 +56,16 @@ class Recording(Protocol):
 
 def begin(replay: Recording) -> VecGame:
     """Return the game of a replay at tick 0: a batch of one, every seat driven by the caller."""
+    return seated(replay, replay.config, [EXTERNAL] * replay.config.num_players)
+
+
+def seated(replay: Recording, config: GameConfig, seats: Sequence[str]) -> VecGame:
+    """Return the game of a replay at tick 0 under ``config``, with ``seats`` in place of the recorded ones."""
     try:
-        game = VecGame(
-            replay.config,
-            1,
-            seats=[EXTERNAL] * replay.config.num_players,
-            autoreset="disabled",
-            observe=False,
-        )
+        game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     except ValueError as error:  # such as a map that has no room for all spawns
         raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
-    game.set_seats(0, [EXTERNAL] * replay.config.num_players, troops_of=replay.seats)
+    game.set_seats(0, seats, troops_of=replay.seats)
     if replay.starting_troops is not None:
         game.state.next_troops[0, 1:] = replay.starting_troops
     game.reset(seeds=[replay.seed])

@@ -45,8 +45,8 @@ def test_launches_are_those_of_the_recorder_step_by_step(autoreset: str) -> None
     with territorial.Recorder(game, lambda k, replay: replays.append((k, replay))):
         for _ in range(700):
             ticks, stood = game.state.tick.copy(), game.stands
-            *_, info = game.step(draw(rng, game))
-            target, fraction, _legal = info["launches"]
+            game.step(draw(rng, game))
+            target, fraction, _legal = game.launches()
             for k in range(game.num_games):
                 seats = np.flatnonzero(target[k] >= 0)
                 if stood[k]:
