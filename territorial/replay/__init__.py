@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from territorial._moved import renamed
+from territorial.replay.decision_rows import Decisions, decisions
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint
 from territorial.replay.frames import Frame, FrameSource, LiveGame, frame_of
@@ -13,6 +14,7 @@ from territorial.replay.replay import Replay
 __all__ = [
     "FORMAT_VERSION",
     "Checkpoint",
+    "Decisions",
     "DivergedError",
     "Frame",
     "FrameSource",
@@ -21,6 +23,7 @@ __all__ = [
     "Replay",
     "ReplayError",
     "ReplayPlayer",
+    "decisions",
     "frame_of",
 ]
 

@@ -74,9 +74,7 @@ class Asked(NamedTuple):
     rewards: Mapping[str, float] | None
 
     @classmethod
-    def checked(
-        cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any
-    ) -> Asked:
+    def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> Asked:
         """Return these options of :func:`decisions`; TypeError or ValueError for what they cannot be."""
         if rewards is not None:
             rewards = dict(GameConfig(rewards=rewards).rewards)
