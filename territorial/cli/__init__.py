@@ -26,6 +26,7 @@ from typing import Any
 from territorial._version import __version__
 from territorial.cli import (
     bench,
+    dataset,
     doctor,
     ending,
     info,
@@ -52,6 +53,7 @@ VERBS = {
     "play": play,
     "watch": watch,
     "replay": replay,
+    "dataset": dataset,
     "match": match,
     "tournament": tournament,
     "league": league,

@@ -141,7 +141,7 @@ def decisions(
 
 def decisions_of(replay: Replay, number: int, asked: Asked) -> Decisions:
     """Return the decisions of one replay, game ``number``."""
-    _check_fits(replay, asked)
+    check_fits(replay.config, asked)
     config = replay.config if asked.rewards is None else replay.config.replace(rewards=asked.rewards)
     played = _play(ReplaySteps(replay, config), _chosen(replay, asked.seats), asked)
     steps, seats, seen = played.steps, played.seats, played.seen
@@ -177,7 +177,7 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _Played:
     game, rows, alive, rewards = source.game, [], [], []
     seen = [_observe(game, np.zeros(0, np.int64), asked)]
     while source.has_next:
-        alive.append(game.state.alive[0, 1:] != 0)
+        alive.append(source.alive != 0)
         seats = np.flatnonzero(_decides(source, asked.every) & is_chosen & alive[-1]) + 1
         if len(seats):
             rows.append((np.full(len(seats), len(rewards)), seats))
@@ -185,7 +185,7 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _Played:
         rewards.append(source.step().rewards[0].copy())
     source.check_end()
     players = game.config.num_players
-    places = game.results.final_place[0] if game.state.over[0] else np.zeros(players, np.float32)
+    places = game.results.final_place[0] if source.is_over else np.zeros(players, np.float32)
     steps, of_seats = np.concatenate([np.zeros((2, 0), np.int64), *map(np.array, rows)], axis=1)
     return _Played(
         steps=steps,
@@ -294,8 +294,8 @@ def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
     return np.array([not wanted.isdisjoint((p, *both)) for p, both in enumerate(named, start=1)], np.bool_)
 
 
-def _check_fits(replay: Replay, asked: Asked) -> None:
-    config = replay.config
+def check_fits(config: GameConfig, asked: Asked) -> None:
+    """Raise ValueError for what a game of ``config`` does not have."""
     for seat in asked.seats or ():
         if isinstance(seat, int) and seat > config.num_players:
             raise ValueError(f"seats has {seat}; the game has the seats 1 to {config.num_players}")

@@ -12,7 +12,6 @@ from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT
 from territorial.config import GameConfig
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.step import FIRST_GUEST_CODE, StepResults
-from territorial.engine.vec_game import VecGame
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
 from territorial.replay.errors import DivergedError, ReplayError
@@ -50,30 +49,41 @@ class ReplaySteps:
         played = [name if name in bots.NAMES else EXTERNAL for name in replay.seats]
         self.game = seated(replay, config, played)
         self.waking_times = self._take_seats()
+        blocks = self.game.blocks  # views, always current: looking them up by name takes longer than a step
+        self._tick, self._over = view(blocks, "tick"), view(blocks, "over")
+        self.alive = view(blocks, "alive")[0, 1:]
+        """(P,) not 0 for the seats that live."""
 
     @property
     def tick(self) -> int:
         """Where the game stands."""
-        return int(self.game.state.tick[0])
+        return int(self._tick[0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has come to its end."""
+        return bool(self._over[0])
 
     @property
     def has_next(self) -> bool:
         """Whether another step was recorded as a whole; the last one may end with the game."""
-        end = self._replay.num_ticks
-        return self.tick < end and (self._replay.is_over or self.tick + self._every <= end)
+        now, end = self.tick, self._replay.num_ticks
+        return now < end and (self._replay.is_over or now + self._every <= end)
 
     @property
     def step_launches(self) -> Ints:
         """The recorded launches of the next step, (N, 4)."""
-        first, end = np.searchsorted(self._ticks, np.array((self.tick, self.tick + self._every), np.int32))
+        now = self.tick
+        first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
         launches: Ints = self._replay.launches[first:end]
         return launches
 
     def step(self) -> StepResults:
         """Play the next step; DivergedError if the game is over before its time."""
-        if self.game.state.over[0]:
+        if self.is_over:
             raise DivergedError(
-                f"the game ends at tick {self.tick}; the recorded game lasted to tick {self._replay.num_ticks}"
+                f"the game ends at tick {self.tick}; the recorded game lasted to tick "
+                f"{self._replay.num_ticks}"
             )
         launches, actions = self.step_launches, self.game.actions[0]
         actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
@@ -91,7 +101,7 @@ class ReplaySteps:
                 f"the game differs at tick {self.tick}: its digest is {self.game.digest(0).hex()}, "
                 f"the recorded digest is {self._replay.digest.hex()}"
             )
-        if self._replay.is_over and not self.game.state.over[0]:
+        if self._replay.is_over and not self.is_over:
             raise DivergedError(f"the game is not over at tick {self.tick}; the recorded game was over")
 
     def _take_seats(self) -> WakingTimes:

@@ -1,0 +1,176 @@
+"""``territorial dataset``: plays games of bots and writes their decisions as arrays for learning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any, TextIO
+
+from territorial.cli import options
+from territorial.cli.option_names import explained
+from territorial.cli.options import STDOUT, UsageError
+from territorial.datasets import DatasetError, make
+from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
+from territorial.datasets.manifest import Manifest
+from territorial.evaluation.pool import PlayingError
+from territorial.evaluation.time_left import time_left
+from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
+
+EXAMPLES = """\
+  territorial dataset clones --games 1000
+  territorial dataset clones --games 2000             the 1000 games that are missing
+  territorial dataset small --height 128 --width 128 --num-players 8 --rows-of turtle,banker
+  territorial dataset grid --every-ticks 50 --candidates 6
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "play games of bots and write their decisions as arrays, for cloning and offline learning"
+    parser = options.new_parser(verbs, "dataset", summary, EXAMPLES)
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="where the files go; if it has some, only missing games are played"
+    )
+    parser.add_argument(
+        "--games",
+        type=options.whole(1, MOST_GAMES),
+        default=100,
+        metavar="N",
+        help=explained("--games", f"1 to {MOST_GAMES}", default=100),
+    )
+    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
+    options.add_seats_option(parser)
+    _add_row_options(parser)
+    options.add_processes_option(parser)
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_row_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the rows")
+    group.add_argument(
+        "--rows-of",
+        type=_seats,
+        metavar="SEAT,SEAT,...",
+        help="whose decisions are written: names of bots, or seat numbers from 1 on (default: all seats)",
+    )
+    group.add_argument(
+        "--every-ticks",
+        type=options.whole(1, 10**6),
+        metavar="TICKS",
+        help="ticks from one row of a seat to its next (default: a row where the seat decided)",
+    )
+    group.add_argument(
+        "--candidates",
+        type=options.whole(1, MAX_CANDIDATES),
+        default=NUM_CANDIDATES,
+        metavar="C",
+        help=f"owners that a row shows of those that the seat can attack; 1 to {MAX_CANDIDATES} (default "
+        "%(default)s)",
+    )
+    group.add_argument(
+        "--discount",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="what a reward counts for one environment step earlier; above 0, at most 1 (default "
+        "%(default)s)",
+    )
+    group.add_argument(
+        "--games-per-shard",
+        type=options.whole(1, MOST_GAMES_PER_SHARD),
+        default=GAMES_PER_SHARD,
+        metavar="N",
+        help=f"games of one file; 1 to {MOST_GAMES_PER_SHARD} (default %(default)s)",
+    )
+
+
+def _seats(text: str) -> tuple[int | str, ...]:
+    """Return seat numbers and names."""
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(int(part) if part.isdecimal() else part for part in parts)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Make what is missing of the data set and say what there is; exit code 1 if games could not be played."""
+    options.check_json(parsed)
+    config = options.config_of(parsed)
+    seats = options.seats_of(parsed, config)
+    options.check_folder("FOLDER", parsed.folder)
+    progress = Progress(parsed.games, sys.stderr)
+    try:
+        with options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"):
+            manifest = make(
+                parsed.folder,
+                config,
+                seats,
+                games=parsed.games,
+                seed=parsed.seed,
+                rows_of=parsed.rows_of,
+                every=parsed.every_ticks,
+                num_candidates=parsed.candidates,
+                discount=parsed.discount,
+                games_per_shard=parsed.games_per_shard,
+                processes=parsed.processes,
+                on_shard=progress.show,
+            )
+    except PlayingError as error:
+        print(f"territorial dataset: {error}\nthe same command resumes", file=sys.stderr)
+        return 1
+    except DatasetError as error:
+        raise UsageError(f"argument FOLDER: {error}") from None
+    except OSError as error:
+        raise UsageError(f"argument FOLDER: {parsed.folder!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    finally:
+        progress.close()
+    _report(parsed, manifest)
+    return 0
+
+
+def _report(parsed: argparse.Namespace, manifest: Manifest) -> None:
+    size = sum(shard.bytes for shard in manifest.shards)
+    result = {
+        "folder": parsed.folder,
+        "games": manifest.games,
+        "rows": manifest.rows,
+        "shards": len(manifest.shards),
+        "bytes": size,
+        "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
+        "is_complete": manifest.is_complete,
+    }
+    if parsed.json != STDOUT:
+        print(
+            f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
+            f"{len(manifest.shards):,} files, {size:,} bytes"
+        )
+    if parsed.json is not None:
+        options.write_json(parsed.json, result)
+
+
+class Progress:
+    """The line that says how far a data set of so many ``games`` is."""
+
+    def __init__(self, games: int, stream: TextIO) -> None:
+        self._games, self._stream, self._is_terminal = games, stream, stream.isatty()
+        self._started = self._shown = time.monotonic()
+        self._before: int | None = None
+
+    def show(self, manifest: Manifest) -> None:
+        """Print the line if it is time to."""
+        now, done = time.monotonic(), manifest.games
+        if self._before is None:  # those that were there, and some that were not: an estimate needs two points
+            self._before, self._started = done, now
+        if now - self._shown >= (0.1 if self._is_terminal else 2.0):
+            self._shown = now
+            left = time_left(done - self._before, self._games - done, now - self._started)
+            text = f"{done:,} of {self._games:,} games, {manifest.rows:,} rows  {left}"
+            print(f"{text:80}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._is_terminal and self._before is not None:
+            print(file=self._stream)

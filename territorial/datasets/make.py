@@ -1,0 +1,233 @@
+"""Making a data set: games of bots are played and recorded, and their decisions written shard by shard."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from territorial.config import GameConfig
+from territorial.config.validation import whole_number
+from territorial.constants import LARGEST_SEED
+from territorial.datasets.manifest import (
+    FILE,
+    DatasetError,
+    Manifest,
+    Recipe,
+    Shard,
+    config_values,
+    current_columns,
+    read_manifest,
+)
+from territorial.datasets.shards import is_intact, shard_name, write_shard
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, guests_of, name_of, seat_codes
+from territorial.engine.vec_game import VecGame
+from territorial.evaluation.pool import Play, play_of
+from territorial.observation.pair_columns import NUM_CANDIDATES
+from territorial.replay import Recorder, Replay
+from territorial.replay.decision_rows import Asked, check_fits, decisions_of
+
+GAMES_PER_SHARD = 32
+WRITE_EVERY = 5.0
+"""Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
+MOST_GAMES = 10_000_000
+MOST_GAMES_PER_SHARD = 10_000
+
+
+def make(
+    folder: str | os.PathLike[str],
+    config: GameConfig,
+    seats: Sequence[Seat],
+    *,
+    games: int,
+    seed: int = 0,
+    rows_of: Iterable[int | str] | None = None,
+    every: int | None = None,
+    num_candidates: int = NUM_CANDIDATES,
+    discount: float = 1.0,
+    games_per_shard: int = GAMES_PER_SHARD,
+    processes: int | None = None,
+    play: Play | None = None,
+    on_shard: Callable[[Manifest], object] | None = None,
+) -> Manifest:
+    """Play games of bots and write their decisions into ``folder``; return what is there then.
+
+    The folder gets files of rows and a manifest. A file is there whole or not at all, and counts when the
+    manifest lists it. If the call is interrupted, the same call makes what is missing. One with more ``games``
+    adds them. The same arguments give the same files, whatever the number of processes. docs/datasets.md
+    describes them.
+
+    Args:
+        folder: made if it is not there.
+        config: rules, size, map and rewards of all games.
+        seats: one bot per seat, by name or a bot in Python; the same in every game.
+        games: N, the number of games; 1 to 10000000.
+        seed: that of the first game; the next games have the next numbers; default 0.
+        rows_of: whose decisions are written: seat numbers and names; default None: those of all seats.
+        every: ticks from one row of a seat to its next; default None: there is a row where it decided.
+        num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
+        discount: what a reward counts for one environment step earlier; above 0, at most 1, default 1.
+        games_per_shard: games of one file; a process holds so many at a time; 1 to 10000, default 32.
+        processes: of this machine, which share the work; default None: one per usable core.
+        play: where games are played instead, such as on a cluster; default None: by ``processes``.
+        on_shard: called with the manifest after every file, for lines of progress; default None.
+
+    Raises:
+        TypeError: for a value of a wrong type.
+        ValueError: for a value out of range, and for seats that are no bots.
+        DatasetError: if the folder has a data set that was made otherwise.
+        OSError: if the folder cannot be written.
+
+    """
+    _check_seats(seats, config)
+    asked = Asked.checked(rows_of, every, num_candidates, discount, None)
+    check_fits(config, asked)
+    recipe = Recipe(
+        config=config_values(config),
+        config_digest=config.hexdigest,
+        seats=[name_of(seat) for seat in seats],
+        seed=whole_number("seed", seed, 0, LARGEST_SEED),
+        games=whole_number("games", games, 1, MOST_GAMES),
+        games_per_shard=whole_number("games_per_shard", games_per_shard, 1, MOST_GAMES_PER_SHARD),
+        rows_of=None if asked.seats is None else list(asked.seats),
+        every=asked.every,
+        num_candidates=asked.num_candidates,
+        discount=asked.discount,
+    )
+    whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    manifest = _begun(target, Manifest(recipe, current_columns()))
+    work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
+    return _made(target, manifest, play_of(play, processes), work, on_shard)
+
+
+# ---- in the process that was asked -------------------------------------------------------------------
+
+
+class _Portion(NamedTuple):
+    """The games of a shard that is to be made."""
+
+    number: int
+    first_game: int
+    games: int
+
+
+def _made(
+    folder: Path,
+    manifest: Manifest,
+    play: Play,
+    work: Callable[[], Callable[[_Portion], Iterable[Shard]]],
+    on_shard: Callable[[Manifest], object] | None,
+) -> Manifest:
+    """Make what is missing of a data set; the manifest soon lists each shard, and all when this ends."""
+    shards = {shard.file: shard for shard in manifest.shards}
+    missing = [portion for portion in _portions(manifest.recipe) if shard_name(portion.number) not in shards]
+    written = time.monotonic()
+    try:
+        for shard in chain.from_iterable(play(work, missing) if missing else ()):
+            shards[shard.file] = shard
+            manifest = manifest.with_shards(shards)
+            if time.monotonic() - written >= WRITE_EVERY:
+                manifest.write(folder)
+                written = time.monotonic()
+            if on_shard is not None:
+                on_shard(manifest)
+    finally:
+        manifest.write(folder)
+    return manifest
+
+
+def _portions(recipe: Recipe) -> Iterator[_Portion]:
+    size = recipe.games_per_shard
+    for number, first in enumerate(range(0, recipe.games, size)):
+        yield _Portion(number, first, min(size, recipe.games - first))
+
+
+def _begun(folder: Path, manifest: Manifest) -> Manifest:
+    """Return ``manifest`` with the shards that are in ``folder`` already; written there if there was none."""
+    if (folder / FILE).exists():
+        found = read_manifest(folder)
+        _check_same(folder, found, manifest)
+        kept = {(shard_name(one.number), one.first_game, one.games) for one in _portions(manifest.recipe)}
+        listed = [one for one in found.shards if one[:3] in kept and is_intact(folder, one)]
+        manifest = manifest.with_shards({one.file: one for one in listed})
+    manifest.write(folder)
+    return manifest
+
+
+def _check_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
+    """Raise DatasetError unless the games of ``wanted`` begin with those of ``found``, made alike."""
+    if found.recipe.games > wanted.recipe.games:
+        raise DatasetError(
+            f"{str(folder)!r} has a data set of {found.recipe.games:,} games; games is "
+            f"{wanted.recipe.games:,}. Games can be added, and none taken away"
+        )
+    same = replace(found.recipe, games=wanted.recipe.games)
+    pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, wanted.recipe)
+    for name, (before, now) in zip(("rules", "columns", "recipe"), pairs, strict=True):
+        if before != now:
+            _refuse(folder, name, before, now)
+
+
+def _refuse(folder: Path, name: str, found: Any, wanted: Any) -> None:
+    """Raise DatasetError, which names the first thing in which two data sets differ."""
+    if isinstance(found, Recipe):
+        found, wanted = vars(found), vars(wanted)
+    if isinstance(found, Mapping):
+        name, found, wanted = next(
+            (key, found.get(key), wanted.get(key))
+            for key in [*wanted, *found]
+            if found.get(key) != wanted.get(key)
+        )
+        if isinstance(found, Mapping) and isinstance(wanted, Mapping):
+            _refuse(folder, name, found, wanted)
+    raise DatasetError(
+        f"{str(folder)!r} has a data set with {name} = {str(found)[:80]}; this one has "
+        f"{str(wanted)[:80]}. Choose another folder"
+    )
+
+
+def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
+    """Raise an error unless every seat is a bot."""
+    seat_codes(seats, config.num_players, guests_of(seats))
+    for i, seat in enumerate(seats):
+        if seat in (AGENT, EXTERNAL):
+            raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
+
+
+# ---- in a process that plays -------------------------------------------------------------------------
+
+
+class _Maker:
+    """Makes shards: a function of portions that keeps what all of them share."""
+
+    def __init__(
+        self, folder: Path, config: GameConfig, seats: tuple[Seat, ...], asked: Asked, seed: int
+    ) -> None:
+        self._folder, self._config, self._seats = folder, config, seats
+        self._asked, self._seed = asked, seed
+
+    def __call__(self, portion: _Portion) -> list[Shard]:
+        """Play the games of a portion and write their decisions."""
+        first = portion.first_game
+        seeds = range(self._seed + first, self._seed + first + portion.games)
+        replays = play_games(self._config, self._seats, seeds)
+        rows = [decisions_of(replay, first + i, self._asked) for i, replay in enumerate(replays)]
+        return [write_shard(self._folder, portion.number, first, rows)]
+
+
+def play_games(config: GameConfig, seats: Sequence[Seat], seeds: Sequence[int]) -> list[Replay]:
+    """Return the replays of whole games of bots, one for each of ``seeds``."""
+    game = VecGame(config, len(seeds), seats=seats, autoreset="disabled", observe=False)
+    replays: dict[int, Replay] = {}
+    with Recorder(game, replays.__setitem__):
+        game.reset(seeds=seeds)
+        while not game.stands.all():
+            game.step()
+    return [replays[k] for k in range(len(seeds))]

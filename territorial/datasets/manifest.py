@@ -1,0 +1,156 @@
+"""The manifest of a data set: what it was made of, what its arrays and columns are, and its shards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from territorial._version import __version__
+from territorial.config import GameConfig
+from territorial.config.validation import is_whole_number, shown
+from territorial.constants import FRACTIONS, RULES_VERSION
+from territorial.files.atomic import write_file
+from territorial.files.strict_json import Bounds, parse_object
+from territorial.observation.pair_columns import PAIR_TABLES, UNIT
+
+FORMAT = 1
+FILE = "manifest.json"
+BOUNDS = Bounds(nbytes=64 * 2**20, values=2**22)
+"""Room for a hundred thousand shards."""
+
+
+class DatasetError(ValueError):
+    """A folder holds no data set, another one, or one that is damaged; the message says which."""
+
+
+class Shard(NamedTuple):
+    """A file of a data set."""
+
+    file: str
+    """Its name in the folder."""
+    first_game: int
+    """The number of its first game; the others follow it."""
+    games: int
+    rows: int
+    bytes: int
+    digest: str
+    """BLAKE2b of the file, 16 bytes in hexadecimal."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that the rows of a data set follow from, as values that JSON has."""
+
+    config: Mapping[str, Any]
+    config_digest: str
+    seats: list[str]
+    seed: int
+    games: int
+    games_per_shard: int
+    rows_of: list[int | str] | None
+    every: int | None
+    num_candidates: int
+    discount: float
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A data set as far as it has been made."""
+
+    recipe: Recipe
+    columns: Mapping[str, Mapping[str, int]]
+    """The columns of ``own`` and of ``pairs`` in their order, with their versions."""
+    shards: tuple[Shard, ...] = ()
+    library: str = __version__
+    rules: int = RULES_VERSION
+    unit: int = UNIT
+    fractions: tuple[int, ...] = FRACTIONS
+
+    @property
+    def rows(self) -> int:
+        """Rows of all shards."""
+        return sum(shard.rows for shard in self.shards)
+
+    @property
+    def games(self) -> int:
+        """Games of all shards."""
+        return sum(shard.games for shard in self.shards)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all games are there."""
+        return self.games == self.recipe.games
+
+    def with_shards(self, shards: Mapping[str, Shard]) -> Manifest:
+        """Return this manifest with ``shards``, by the names of their files."""
+        listed = tuple(sorted(shards.values(), key=lambda shard: shard.first_game))
+        return Manifest(**{**_plain(self), "shards": listed})
+
+    def write(self, folder: Path) -> None:
+        """Write it into ``folder``: wholly or, if that fails, not at all."""
+        values = {
+            "format": FORMAT,
+            "is_complete": self.is_complete,
+            "rows": self.rows,
+            **_plain(self),
+            "recipe": asdict(self.recipe),
+            "shards": [shard._asdict() for shard in self.shards],
+        }
+        write_file(folder / FILE, (json.dumps(values, indent=1) + "\n").encode())
+
+
+def _plain(manifest: Manifest) -> dict[str, Any]:
+    return {field.name: getattr(manifest, field.name) for field in fields(manifest)}
+
+
+def current_columns() -> dict[str, dict[str, int]]:
+    """Return the columns that this release computes, with their versions."""
+    return {name: {column.name: column.version for column in table} for name, table in PAIR_TABLES.items()}
+
+
+def config_values(config: GameConfig) -> dict[str, Any]:
+    """Return the fields of ``config`` as JSON gives them back: lists for tuples, its map by name."""
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    values |= {"map": config.map_name, "rewards": dict(config.rewards)}
+    restored: dict[str, Any] = json.loads(json.dumps(values))
+    return restored
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest in ``folder``; DatasetError if it is none, OSError if it cannot be read."""
+    path = folder / FILE
+    with open(path, "rb") as file:
+        text = file.read(BOUNDS.nbytes + 1)
+    try:
+        return _manifest_of(parse_object(text, BOUNDS))
+    except KeyError as error:
+        raise DatasetError(f"{str(path)!r} has no {error}") from None
+    except (TypeError, ValueError) as error:
+        raise DatasetError(f"{str(path)!r} is no manifest of a data set: {error}") from None
+
+
+def _manifest_of(values: Mapping[str, Any]) -> Manifest:
+    if values["format"] != FORMAT:
+        raise ValueError(f"it has format {shown(values['format'])}; this release reads format {FORMAT}")
+    return Manifest(
+        recipe=Recipe(**values["recipe"]),
+        columns=values["columns"],
+        shards=tuple(_shard_of(one) for one in values["shards"]),
+        library=values["library"],
+        rules=values["rules"],
+        unit=values["unit"],
+        fractions=tuple(values["fractions"]),
+    )
+
+
+def _shard_of(values: Mapping[str, Any]) -> Shard:
+    shard = Shard(**values)
+    if not isinstance(shard.file, str) or Path(shard.file).name != shard.file or shard.file in ("", ".", ".."):
+        raise ValueError(f"it has a shard called {shown(shard.file)}; it must be the name of a file")
+    for name in ("first_game", "games", "rows", "bytes"):
+        if not is_whole_number(getattr(shard, name), 0, 2**63 - 1):
+            raise ValueError(f"{name} of {shard.file!r} is {shown(getattr(shard, name))}; it must be a number")
+    return shard

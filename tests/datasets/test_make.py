@@ -1,0 +1,222 @@
+"""Data sets: made shard by shard, resumed, and read back as what ``replay.decisions`` gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.datasets import Dataset, DatasetError, make
+from territorial.datasets.make import play_games
+from territorial.evaluation.pool import PlayingError
+from territorial.files import safetensors
+from territorial.replay import decisions
+
+CONFIG = territorial.GameConfig(height=24, width=24, num_players=3, max_ticks=400, rewards={"survival": 1})
+SEATS = ["banker", "metronome", "random"]
+
+
+def made(folder: Path, **options: Any) -> Any:
+    given: dict[str, Any] = {"games": 5, "games_per_shard": 2, "seed": 7, "processes": 1}
+    return make(folder, CONFIG, SEATS, **(given | options))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_rows_are_the_decisions_of_the_games_in_their_order(tmp_path: Path) -> None:
+    manifest = made(tmp_path, rows_of=["banker", 3], discount=0.99, num_candidates=2)
+    rows = list(Dataset(tmp_path))
+    replays = play_games(CONFIG, SEATS, range(7, 12))
+    expected = list(decisions(replays, seats=["banker", 3], discount=0.99, num_candidates=2))
+    for column in rows[0]._fields:
+        found = np.concatenate([getattr(shard, column) for shard in rows])
+        wanted = np.concatenate([getattr(game, column) for game in expected])
+        assert found.dtype == wanted.dtype
+        assert (found == wanted).all()
+    assert [shard.games for shard in manifest.shards] == [2, 2, 1]
+    assert [sorted(set(shard.game.tolist())) for shard in rows] == [[0, 1], [2, 3], [4]]
+    assert not rows[0].own.flags.writeable
+    assert (rows[0].returns > 0).all()
+
+
+def test_the_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:
+    made(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["is_complete"] is True
+    assert manifest["rules"] == territorial.RULES_VERSION
+    assert manifest["recipe"]["seats"] == ["banker", "metronome", "random"]
+    assert manifest["recipe"]["config"]["rewards"] == {"survival": 1.0}
+    assert list(manifest["columns"]["own"])[:2] == ["land", "crowding"]
+    assert manifest["columns"]["pairs"]["there"] == 1
+    assert manifest["rows"] == sum(len(rows.tick) for rows in Dataset(tmp_path))
+
+
+def test_shards_do_not_depend_on_the_order_in_which_they_are_made(tmp_path: Path) -> None:
+    made(tmp_path / "one")
+    made(tmp_path / "two", play=lambda work, portions: map(work(), reversed(portions)))
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+@pytest.mark.verify
+def test_the_same_arguments_give_the_same_files_with_several_processes(tmp_path: Path) -> None:
+    made(tmp_path / "one")
+    made(tmp_path / "two", processes=2)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_only_what_is_missing_is_made(tmp_path: Path) -> None:
+    made(tmp_path)
+    before = files_of(tmp_path)
+    asked: list[Any] = []
+
+    def counting(work: Any, portions: Any) -> Any:
+        asked.extend(portions)
+        return map(work(), portions)
+
+    (tmp_path / "shard-000001.safetensors").unlink()
+    made(tmp_path, play=counting)
+    assert [portion.first_game for portion in asked] == [2]
+    assert files_of(tmp_path) == before
+    (tmp_path / "shard-000002.safetensors").write_bytes(b"damaged" * 1000)
+    made(tmp_path, play=counting)
+    assert [portion.first_game for portion in asked] == [2, 4]
+    assert files_of(tmp_path) == before
+    made(tmp_path, play=counting)
+    assert len(asked) == 2
+
+
+def test_games_can_be_added(tmp_path: Path) -> None:
+    made(tmp_path / "whole", games=7)
+    made(tmp_path / "grown")
+    made(tmp_path / "grown", games=7)
+    assert files_of(tmp_path / "whole") == files_of(tmp_path / "grown")
+    with pytest.raises(DatasetError, match=r"of 7 games; games is 5\. Games can be added"):
+        made(tmp_path / "grown")
+
+
+def test_an_interruption_leaves_whole_shards_that_the_manifest_lists(tmp_path: Path) -> None:
+    def stops(manifest: Any) -> None:
+        if len(manifest.shards) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made(tmp_path, on_shard=stops)
+    found = Dataset(tmp_path)
+    assert (len(found), found.manifest.is_complete) == (2, False)
+    found.verify()
+    assert sum(len(rows.tick) for rows in found) == found.manifest.rows
+    made(tmp_path)
+    made(tmp_path.parent / "whole")
+    assert files_of(tmp_path) == files_of(tmp_path.parent / "whole")
+
+
+def test_a_shard_that_cannot_be_written_is_not_there(tmp_path: Path, monkeypatch: Any) -> None:
+    pieces = safetensors.pieces
+
+    def fails(tensors: Any) -> Any:
+        yield next(pieces(tensors))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(safetensors, "pieces", fails)
+    with pytest.raises(OSError, match="No space left"):
+        made(tmp_path)
+    assert list(files_of(tmp_path)) == ["manifest.json"]
+    assert len(Dataset(tmp_path)) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 8}, r"seed = 7; this one has 8"),
+        ({"every": 50}, r"every = None; this one has 50"),
+        ({"games_per_shard": 3}, r"games_per_shard = 2; this one has 3"),
+    ],
+)
+def test_another_data_set_in_the_folder_is_refused_with_the_difference(
+    tmp_path: Path, options: Any, message: str
+) -> None:
+    made(tmp_path, games=1)
+    before = files_of(tmp_path)
+    with pytest.raises(DatasetError, match=message):
+        made(tmp_path, games=1, **options)
+    with pytest.raises(DatasetError, match=r"max_ticks = 400; this one has 500"):
+        make(tmp_path, CONFIG.replace(max_ticks=500), SEATS, games=1, seed=7, games_per_shard=2)
+    assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"games": 0}, ValueError, "games is 0"),
+        ({"seed": 2**64 - 1, "games": 2}, ValueError, "seed of the last game is 18446744073709551616"),
+        ({"every": 7}, ValueError, "every is 7; it must be a multiple of 10"),
+        ({"rows_of": [4]}, ValueError, "seats has 4; the game has the seats 1 to 3"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_folder_is_made(
+    tmp_path: Path, options: Any, error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        made(tmp_path / "new", **options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_agents_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"seats\[1\] is 'agent'; every seat must be a bot"):
+        make(tmp_path, CONFIG, ["banker", "agent", "random"], games=1)
+
+
+class Failing(territorial.bots.PythonBot):
+    """Cannot decide."""
+
+    name = "failing"
+
+    def decide(self, view: Any) -> Any:
+        raise RuntimeError("no idea")
+
+
+def test_errors_of_bots_name_their_place(tmp_path: Path) -> None:
+    with pytest.raises((PlayingError, RuntimeError), match="no idea"):
+        make(tmp_path, CONFIG, [Failing(), "banker", "random"], games=1, processes=1)
+
+
+def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Dataset(tmp_path)
+    made(tmp_path, games=1)
+    path = tmp_path / "manifest.json"
+    good = json.loads(path.read_text())
+    for change, message in (
+        ({"format": 2}, "it has format 2; this release reads format 1"),
+        ({"shards": [{**good["shards"][0], "file": "../x"}]}, r"a shard called '\.\./x'"),
+        ({"shards": [{**good["shards"][0], "rows": -1}]}, "rows of 'shard-000000.safetensors' is -1"),
+        ({"recipe": 3}, "no manifest of a data set"),
+    ):
+        path.write_text(json.dumps(good | change))
+        with pytest.raises(DatasetError, match=message):
+            Dataset(tmp_path)
+    path.write_text(json.dumps(good | {"shards": [{**good["shards"][0], "rows": 3}]}))
+    with pytest.raises(DatasetError, match="the manifest says 3"):
+        Dataset(tmp_path)[0]
+    path.write_text("{")
+    with pytest.raises(DatasetError, match="no manifest"):
+        Dataset(tmp_path)
+
+
+def test_altered_files_are_found(tmp_path: Path) -> None:
+    made(tmp_path)
+    dataset = Dataset(tmp_path)
+    dataset.verify()
+    path = tmp_path / dataset.manifest.shards[1].file
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    with pytest.raises(DatasetError, match=r"shard-000001\.safetensors' is missing or altered"):
+        dataset.verify()
+    path.write_bytes(b"short")
+    with pytest.raises(DatasetError, match="no shard"):
+        dataset[1]
