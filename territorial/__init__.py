@@ -63,7 +63,7 @@ __all__ = [
     "tournament",
 ]
 
-PUBLIC_PACKAGES = ("datasets", "decode", "league", "render", "replay")
+PUBLIC_PACKAGES = ("decode", "league", "render", "replay")
 """Packages to be imported by their own names, beside those in ``__all__``; the docs use them."""
 
 

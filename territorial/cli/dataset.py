@@ -12,16 +12,16 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import STDOUT, UsageError
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
-from territorial.datasets.manifest import Manifest
+from territorial.datasets.manifest import DatasetManifest
 from territorial.evaluation.pool import PlayingError
 from territorial.evaluation.time_left import time_left
 from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 EXAMPLES = """\
   territorial dataset clones --games 1000
-  territorial dataset clones --games 2000             the 1000 games that are missing
-  territorial dataset small --height 128 --width 128 --num-players 8 --rows-of turtle,banker
-  territorial dataset grid --every-ticks 50 --candidates 6
+  territorial dataset clones --games 2000    adds 1000 games
+  territorial dataset small --num-players 8 --rows-of turtle,banker
+  territorial dataset grid --every-ticks 50 --num-candidates 6
 """
 
 
@@ -60,10 +60,10 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         "--every-ticks",
         type=options.whole(1, 10**6),
         metavar="TICKS",
-        help="ticks from one row of a seat to its next (default: a row where the seat decided)",
+        help="ticks from one row of a seat to its next; 1 to 1000000 (default: a row where the seat decided)",
     )
     group.add_argument(
-        "--candidates",
+        "--num-candidates",
         type=options.whole(1, MAX_CANDIDATES),
         default=NUM_CANDIDATES,
         metavar="C",
@@ -75,7 +75,7 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="what a reward counts for one environment step earlier; above 0, at most 1 (default "
+        help="what a reward counts for one environment step earlier; 0 to 1, without 0 (default "
         "%(default)s)",
     )
     group.add_argument(
@@ -94,7 +94,7 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Make what is missing of the data set and say what there is; exit code 1 if games could not be played."""
+    """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
     options.check_json(parsed)
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
@@ -110,7 +110,7 @@ def run(parsed: argparse.Namespace) -> int:
                 seed=parsed.seed,
                 rows_of=parsed.rows_of,
                 every=parsed.every_ticks,
-                num_candidates=parsed.candidates,
+                num_candidates=parsed.num_candidates,
                 discount=parsed.discount,
                 games_per_shard=parsed.games_per_shard,
                 processes=parsed.processes,
@@ -131,7 +131,7 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _report(parsed: argparse.Namespace, manifest: Manifest) -> None:
+def _report(parsed: argparse.Namespace, manifest: DatasetManifest) -> None:
     size = sum(shard.bytes for shard in manifest.shards)
     result = {
         "folder": parsed.folder,
@@ -159,10 +159,10 @@ class Progress:
         self._started = self._shown = time.monotonic()
         self._before: int | None = None
 
-    def show(self, manifest: Manifest) -> None:
+    def show(self, manifest: DatasetManifest) -> None:
         """Print the line if it is time to."""
         now, done = time.monotonic(), manifest.games
-        if self._before is None:  # those that were there, and some that were not: an estimate needs two points
+        if self._before is None:  # some of these were there already; an estimate needs two points
             self._before, self._started = done, now
         if now - self._shown >= (0.1 if self._is_terminal else 2.0):
             self._shown = now

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import overload
 
-from territorial.datasets.manifest import DatasetError, Manifest, read_manifest
+from territorial.datasets.manifest import DatasetError, DatasetManifest, read_manifest
 from territorial.datasets.shards import is_intact, read_shard
 from territorial.replay import Decisions
 
@@ -40,7 +40,7 @@ class Dataset(Sequence[Decisions]):
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.manifest: Manifest = read_manifest(self.folder)
+        self.manifest: DatasetManifest = read_manifest(self.folder)
         """What the data set was made of, its columns and shards."""
 
     def __len__(self) -> int:

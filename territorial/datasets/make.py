@@ -17,7 +17,7 @@ from territorial.constants import LARGEST_SEED
 from territorial.datasets.manifest import (
     FILE,
     DatasetError,
-    Manifest,
+    DatasetManifest,
     Recipe,
     Shard,
     config_values,
@@ -53,14 +53,14 @@ def make(
     games_per_shard: int = GAMES_PER_SHARD,
     processes: int | None = None,
     play: Play | None = None,
-    on_shard: Callable[[Manifest], object] | None = None,
-) -> Manifest:
+    on_shard: Callable[[DatasetManifest], object] | None = None,
+) -> DatasetManifest:
     """Play games of bots and write their decisions into ``folder``; return what is there then.
 
     The folder gets files of rows and a manifest. A file is there whole or not at all, and counts when the
-    manifest lists it. If the call is interrupted, the same call makes what is missing. One with more ``games``
-    adds them. The same arguments give the same files, whatever the number of processes. docs/datasets.md
-    describes them.
+    manifest lists it. If the call is interrupted, the same call makes what is missing. One with more
+    ``games`` adds them. The same arguments give the same files, whatever the number of processes.
+    docs/datasets.md describes them.
 
     Args:
         folder: made if it is not there.
@@ -102,7 +102,7 @@ def make(
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    manifest = _begun(target, Manifest(recipe, current_columns()))
+    manifest = _begun(target, DatasetManifest(recipe, current_columns()))
     work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
     return _made(target, manifest, play_of(play, processes), work, on_shard)
 
@@ -110,7 +110,7 @@ def make(
 # ---- in the process that was asked -------------------------------------------------------------------
 
 
-class _Portion(NamedTuple):
+class _ShardGames(NamedTuple):
     """The games of a shard that is to be made."""
 
     number: int
@@ -120,11 +120,11 @@ class _Portion(NamedTuple):
 
 def _made(
     folder: Path,
-    manifest: Manifest,
+    manifest: DatasetManifest,
     play: Play,
-    work: Callable[[], Callable[[_Portion], Iterable[Shard]]],
-    on_shard: Callable[[Manifest], object] | None,
-) -> Manifest:
+    work: Callable[[], Callable[[_ShardGames], Iterable[Shard]]],
+    on_shard: Callable[[DatasetManifest], object] | None,
+) -> DatasetManifest:
     """Make what is missing of a data set; the manifest soon lists each shard, and all when this ends."""
     shards = {shard.file: shard for shard in manifest.shards}
     missing = [portion for portion in _portions(manifest.recipe) if shard_name(portion.number) not in shards]
@@ -143,13 +143,13 @@ def _made(
     return manifest
 
 
-def _portions(recipe: Recipe) -> Iterator[_Portion]:
+def _portions(recipe: Recipe) -> Iterator[_ShardGames]:
     size = recipe.games_per_shard
     for number, first in enumerate(range(0, recipe.games, size)):
-        yield _Portion(number, first, min(size, recipe.games - first))
+        yield _ShardGames(number, first, min(size, recipe.games - first))
 
 
-def _begun(folder: Path, manifest: Manifest) -> Manifest:
+def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
     """Return ``manifest`` with the shards that are in ``folder`` already; written there if there was none."""
     if (folder / FILE).exists():
         found = read_manifest(folder)
@@ -161,7 +161,7 @@ def _begun(folder: Path, manifest: Manifest) -> Manifest:
     return manifest
 
 
-def _check_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
+def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -> None:
     """Raise DatasetError unless the games of ``wanted`` begin with those of ``found``, made alike."""
     if found.recipe.games > wanted.recipe.games:
         raise DatasetError(
@@ -213,7 +213,7 @@ class _Maker:
         self._folder, self._config, self._seats = folder, config, seats
         self._asked, self._seed = asked, seed
 
-    def __call__(self, portion: _Portion) -> list[Shard]:
+    def __call__(self, portion: _ShardGames) -> list[Shard]:
         """Play the games of a portion and write their decisions."""
         first = portion.first_game
         seeds = range(self._seed + first, self._seed + first + portion.games)

@@ -57,7 +57,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class DatasetManifest:
     """A data set as far as it has been made."""
 
     recipe: Recipe
@@ -84,10 +84,10 @@ class Manifest:
         """Whether all games are there."""
         return self.games == self.recipe.games
 
-    def with_shards(self, shards: Mapping[str, Shard]) -> Manifest:
+    def with_shards(self, shards: Mapping[str, Shard]) -> DatasetManifest:
         """Return this manifest with ``shards``, by the names of their files."""
         listed = tuple(sorted(shards.values(), key=lambda shard: shard.first_game))
-        return Manifest(**{**_plain(self), "shards": listed})
+        return DatasetManifest(**{**_plain(self), "shards": listed})
 
     def write(self, folder: Path) -> None:
         """Write it into ``folder``: wholly or, if that fails, not at all."""
@@ -102,7 +102,7 @@ class Manifest:
         write_file(folder / FILE, (json.dumps(values, indent=1) + "\n").encode())
 
 
-def _plain(manifest: Manifest) -> dict[str, Any]:
+def _plain(manifest: DatasetManifest) -> dict[str, Any]:
     return {field.name: getattr(manifest, field.name) for field in fields(manifest)}
 
 
@@ -119,7 +119,7 @@ def config_values(config: GameConfig) -> dict[str, Any]:
     return restored
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> DatasetManifest:
     """Return the manifest in ``folder``; DatasetError if it is none, OSError if it cannot be read."""
     path = folder / FILE
     with open(path, "rb") as file:
@@ -132,10 +132,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise DatasetError(f"{str(path)!r} is no manifest of a data set: {error}") from None
 
 
-def _manifest_of(values: Mapping[str, Any]) -> Manifest:
+def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:
     if values["format"] != FORMAT:
         raise ValueError(f"it has format {shown(values['format'])}; this release reads format {FORMAT}")
-    return Manifest(
+    return DatasetManifest(
         recipe=Recipe(**values["recipe"]),
         columns=values["columns"],
         shards=tuple(_shard_of(one) for one in values["shards"]),
@@ -148,9 +148,10 @@ def _manifest_of(values: Mapping[str, Any]) -> Manifest:
 
 def _shard_of(values: Mapping[str, Any]) -> Shard:
     shard = Shard(**values)
-    if not isinstance(shard.file, str) or Path(shard.file).name != shard.file or shard.file in ("", ".", ".."):
+    if not isinstance(shard.file, str) or Path(shard.file).name != shard.file or shard.file in ("", ".."):
         raise ValueError(f"it has a shard called {shown(shard.file)}; it must be the name of a file")
     for name in ("first_game", "games", "rows", "bytes"):
-        if not is_whole_number(getattr(shard, name), 0, 2**63 - 1):
-            raise ValueError(f"{name} of {shard.file!r} is {shown(getattr(shard, name))}; it must be a number")
+        number = getattr(shard, name)
+        if not is_whole_number(number, 0, 2**63 - 1):
+            raise ValueError(f"{name} of {shard.file!r} is {shown(number)}; it must be a whole number")
     return shard

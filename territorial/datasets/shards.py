@@ -45,8 +45,10 @@ def read_shard(folder: Path, shard: Shard) -> Decisions:
     except FormatError as error:
         raise DatasetError(f"{str(path)!r} is no shard: {error}") from None
     if set(arrays) != set(Decisions._fields):
-        raise DatasetError(f"{str(path)!r} has the arrays {', '.join(sorted(arrays))}; it must have "
-                           f"{', '.join(Decisions._fields)}")
+        raise DatasetError(
+            f"{str(path)!r} has the arrays {', '.join(sorted(arrays))}; it must have "
+            f"{', '.join(Decisions._fields)}"
+        )
     lengths = {len(array) for array in arrays.values() if array.ndim}
     if lengths != {shard.rows}:
         raise DatasetError(f"{str(path)!r} has {lengths} rows; the manifest says {shard.rows}")

@@ -332,8 +332,10 @@ class TerritorialVec(WritableArrays):
 
     def launches(self) -> Launches | None:
         """Return new arrays of what all seats launched in the last step; None without that option."""
-        launched = self.game.launches() if self.options.launches else None
-        return None if launched is None else Launches(*(array.copy() for array in launched))
+        if not self.options.launches:
+            return None
+        target, fraction, legal = self.game.launches()
+        return Launches(target.copy(), fraction.copy(), legal.copy())
 
     def per_agent(self, shown: Observation) -> Observation:
         """Return ``shown``, an observation of N games, with one row an agent: (N * A, ...) arrays.

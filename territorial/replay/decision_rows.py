@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,7 +162,7 @@ def decisions_of(replay: Replay, number: int, asked: Asked) -> Decisions:
 # ---- playing -----------------------------------------------------------------------------------------
 
 
-class _Played(NamedTuple):
+class _ReplayedGame(NamedTuple):
     """What playing a game of S steps again has given, and its N rows."""
 
     steps: Ints  # int64 (N,) the step of each row
@@ -172,9 +173,12 @@ class _Played(NamedTuple):
     alive: Bools  # (S, P) who lived as each step began
 
 
-def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _Played:
+def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
     """Play a game to the end of its recording, and observe the chosen seats where they decide."""
-    game, rows, alive, rewards = source.game, [], [], []
+    game = source.game
+    rows: list[tuple[Ints, Ints]] = []
+    alive: list[Bools] = []
+    rewards: list[npt.NDArray[np.float32]] = []
     seen = [_observe(game, np.zeros(0, np.int64), asked)]
     while source.has_next:
         alive.append(source.alive != 0)
@@ -187,7 +191,7 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _Played:
     players = game.config.num_players
     places = game.results.final_place[0] if source.is_over else np.zeros(players, np.float32)
     steps, of_seats = np.concatenate([np.zeros((2, 0), np.int64), *map(np.array, rows)], axis=1)
-    return _Played(
+    return _ReplayedGame(
         steps=steps,
         seats=of_seats,
         seen=PairObservations(*map(np.concatenate, zip(*seen, strict=True))),
@@ -210,7 +214,7 @@ def _observe(game: VecGame, seats: Ints, asked: Asked) -> PairObservations:
 # ---- what was done, and what came of it --------------------------------------------------------------
 
 
-def _actions(replay: Replay, played: _Played) -> npt.NDArray[np.int16]:
+def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     """Return what was done in each row: the first launch of its seat before the seat's next row."""
     actions = np.zeros(len(played.steps), np.int16)
     launches = _of_the_living(replay, played.alive)
@@ -231,7 +235,7 @@ def _of_the_living(replay: Replay, alive: Bools) -> Ints:
     return launches[alive[steps, launches[:, LAUNCH_SEAT] - 1]]
 
 
-def _first_launches(launches: Ints, every: int, played: _Played) -> tuple[Ints, Ints]:
+def _first_launches(launches: Ints, every: int, played: _ReplayedGame) -> tuple[Ints, Ints]:
     """Return rows in which their seat launched, (N,), and the first launch of each, (N, 4)."""
     length = len(played.rewards) + 1
     keys = played.seats * length + played.steps
@@ -252,7 +256,7 @@ def nearest_fractions() -> Ints:
     x lies halfway between two fractions where x * x is their product; there the smaller one is taken.
     """
     squares = np.arange(FRACTION_UNIT + 1) ** 2
-    halfway = [low * high for low, high in zip(FRACTIONS, FRACTIONS[1:], strict=False)]
+    halfway = [low * high for low, high in pairwise(FRACTIONS)]
     numbers: Ints = np.searchsorted(halfway, squares, side="left")
     return numbers
 

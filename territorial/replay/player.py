@@ -60,7 +60,7 @@ def begin(replay: Recording) -> VecGame:
 
 
 def seated(replay: Recording, config: GameConfig, seats: Sequence[str]) -> VecGame:
-    """Return the game of a replay at tick 0 under ``config``, with ``seats`` in place of the recorded ones."""
+    """Return the game of a replay at tick 0 under ``config``, with ``seats`` instead of its own."""
     try:
         game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     except ValueError as error:  # such as a map that has no room for all spawns

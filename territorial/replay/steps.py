@@ -1,4 +1,4 @@
-"""A recorded game played again step by step: its rewards are counted, which playing it by ticks does not do."""
+"""A recorded game played again by environment steps, in which rewards are counted, and not by ticks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from territorial.game.state import view
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.player import seated
 from territorial.replay.replay import Replay
-from territorial.typing import Bools, Ints
+from territorial.typing import Bools
 
 
 @dataclass
@@ -71,12 +71,11 @@ class ReplaySteps:
         return now < end and (self._replay.is_over or now + self._every <= end)
 
     @property
-    def step_launches(self) -> Ints:
+    def step_launches(self) -> npt.NDArray[np.int32]:
         """The recorded launches of the next step, (N, 4)."""
         now = self.tick
         first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
-        launches: Ints = self._replay.launches[first:end]
-        return launches
+        return self._replay.launches[first:end]
 
     def step(self) -> StepResults:
         """Play the next step; DivergedError if the game is over before its time."""

@@ -9,7 +9,18 @@ from typing import Any
 from territorial.cli import main
 from territorial.datasets import Dataset
 
-SMALL = ("--height", "24", "--width", "24", "--num-players", "3", "--max-ticks", "300", "--seats", "banker,random")
+SMALL = (
+    "--height",
+    "24",
+    "--width",
+    "24",
+    "--num-players",
+    "3",
+    "--max-ticks",
+    "300",
+    "--seats",
+    "banker,random",
+)
 
 
 def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
@@ -38,7 +49,7 @@ def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
         (("--every-ticks", "15"), "every is 15; it must be a multiple of 10"),
         (("--discount", "2"), "discount is 2.0"),
         (("--rows-of", "9"), "seats has 9"),
-        (("--candidates", "0"), "'0' is not a whole number from 1 to 250"),
+        (("--num-candidates", "0"), "'0' is not a whole number from 1 to 250"),
     ):
         code, _, err = run(capsys, folder, *SMALL, *options)
         assert code == 2
