@@ -247,7 +247,7 @@ def test_a_front_has_another_length_from_the_other_side():
 
 
 def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
-    game = game_on(rows_of(*["1..24"] * 16), troops=(1000, 500, 0, 700))
+    game = game_on(rows_of(*["1..244"] * 16), troops=(1000, 500, 0, 700))
     before = own_of(game, 1)
     eliminate(game, 3)
     game.taken[3][1] = 50
@@ -260,8 +260,10 @@ def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
         "alive_share",
         "living",
         "force_to_mean",
+        "rank_by_land",
     }
-    assert after["alive_share"] == 3072
+    assert (after["alive_share"], after["rank_by_land"]) == (3072, 1365)
+    assert own_of(game, 2)["rank_by_troops"] == 2730, "two of the three that live have more"
 
 
 def test_without_troops_shares_of_the_balance_are_at_their_ends():
@@ -358,6 +360,13 @@ def test_the_circle_begins_behind_the_seat_that_observes():
     game = game_on(rows_of(*["123"] * 16), troops=(5, 5, 5))
     assert candidates(Quantities(game), 2) == [3, 1]
     assert observe(game, 2).targets[:2] == [3, 4]
+
+
+def test_eliminated_seats_keep_their_places_in_the_circle():
+    game = game_on(rows_of(*["124"] * 16), troops=(5, 5, 0, 5))
+    eliminate(game, 3)
+    assert candidates(Quantities(game), 2) == [4, 1]
+    assert observe(game, 2).targets[:2] == [4, 5]
 
 
 def test_of_more_candidates_than_rows_the_first_are_shown_and_all_count():
