@@ -376,6 +376,9 @@ def test_of_more_candidates_than_rows_the_first_are_shown_and_all_count():
     own = dict(zip(OWN_COLUMNS, seen.own, strict=True))
     assert own["neighbours"] == 4096 * 3 // 8
     assert own["thinnest_neighbour"] == 0, "seat 3, which is not shown"
+    assert own["richest_neighbour"] == 4096 * 9 // 110, "seat 5"
+    assert pair_of(game, 1, 5)["neighbours"] == 4096 * 4 // 8, "seats 1, 3, 6 and 7"
+    assert pair_of(game, 1, 4)["neighbours"] == 4096 * 2 // 8, "seats 1 and 2"
     assert observe(game, 1, num_candidates=3).pairs[:2] == seen.pairs
     assert observe(game, 1, num_candidates=1).targets == [1]
 
