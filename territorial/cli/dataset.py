@@ -75,8 +75,7 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="what a reward counts for one environment step earlier; 0 to 1, without 0 (default "
-        "%(default)s)",
+        help="what a reward counts for one environment step earlier; 0 to 1, without 0 (default %(default)s)",
     )
     group.add_argument(
         "--games-per-shard",

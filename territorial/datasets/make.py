@@ -25,7 +25,7 @@ from territorial.datasets.manifest import (
     read_manifest,
 )
 from territorial.datasets.shards import is_intact, shard_name, write_shard
-from territorial.engine.seats import AGENT, EXTERNAL, Seat, guests_of, name_of, seat_codes
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats, name_of
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.pool import Play, play_of
 from territorial.observation.pair_columns import NUM_CANDIDATES
@@ -195,7 +195,7 @@ def _refuse(folder: Path, name: str, found: Any, wanted: Any) -> None:
 
 def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
     """Raise an error unless every seat is a bot."""
-    seat_codes(seats, config.num_players, guests_of(seats))
+    check_seats(seats, config.num_players)
     for i, seat in enumerate(seats):
         if seat in (AGENT, EXTERNAL):
             raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
