@@ -156,6 +156,7 @@ UNKNOWN_LENGTHS: dict[str, int] = {
     "results": 1,
     "results.reward_parts": 2,
     "slots": 1,
+    "call": 1,
     "launched": 1,
     **{
         name: number

@@ -171,7 +171,14 @@ def test_all_arrays_that_a_step_writes_to_are_sized():
         return [name] if isinstance(kind, types.Array) else []
 
     given = type_for(GameConfig(height=64, width=72, num_players=6)).given
-    assert {name.split(".")[1] for name in loose(given, "")} == {"bank", "seed", "tape", "queues", "post"}
+    assert {name.split(".")[1] for name in loose(given, "")} == {
+        "bank",
+        "custom",
+        "seed",
+        "tape",
+        "queues",
+        "post",
+    }
 
 
 @pytest.mark.parametrize("value", [1, "yes", 0.0])
