@@ -80,7 +80,7 @@ SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
 NO_LIMIT = 2**62
 """``Slots.max_cycles`` of episodes that are never cut off."""
 DECISIONS, SHOWS = range(2)
-"""``Call.numbers``: how many decisions are played, and how games are observed after them."""
+"""``StepCall.numbers``: how many decisions are played, and how games are observed after them."""
 WHOLE, ONLY_ENDS, CATCH_UP = range(3)
 """``SHOWS``: all games as they stand; only those whose episode is over; those that were left out so far."""
 
@@ -120,7 +120,7 @@ class Slots(NamedTuple):
     has_next_seed: npt.NDArray[np.bool_]  # (E,)
 
 
-class Call(NamedTuple):
+class StepCall(NamedTuple):
     """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
 
     numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
@@ -142,7 +142,7 @@ class Batch(NamedTuple):
     results: StepResults
     slots: Slots
     tape: Tape
-    call: Call
+    call: StepCall
     launched: LastLaunches
     options: Options
     thread: int  # which one it is
@@ -212,9 +212,9 @@ def allocate_slots(num_games: int) -> Slots:
     )
 
 
-def allocate_call(num_games: int) -> Call:
+def allocate_call(num_games: int) -> StepCall:
     """Return a call of one decision for ``num_games`` games."""
-    return Call(numbers=np.array([1, WHOLE]), waits=np.zeros(num_games, np.bool_))
+    return StepCall(numbers=np.array([1, WHOLE]), waits=np.zeros(num_games, np.bool_))
 
 
 # ---- calls from Python ----------------------------------------------------------------------------

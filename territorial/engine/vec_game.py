@@ -113,6 +113,8 @@ MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls",
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
 MAX_GAMES = 1_000_000
+ONE = 1
+"""The default of ``repeat``: this very object is not checked in every step."""
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -446,7 +448,7 @@ class VecGame:
 
     @_exclusive
     def step(
-        self, actions: npt.ArrayLike | None = None, repeat: int = 1
+        self, actions: npt.ArrayLike | None = None, repeat: int = ONE
     ) -> tuple[
         Observations,
         npt.NDArray[np.float32],
@@ -493,7 +495,7 @@ class VecGame:
         )
 
     @_exclusive
-    def step_unchecked(self, repeat: int = 1, listener: Listener | None = None) -> StepResults:
+    def step_unchecked(self, repeat: int = ONE, listener: Listener | None = None) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
         ``actions``, int64 (E, P, 2), must be in range; with ``repeat``, see ``step``, they are zero
@@ -1080,8 +1082,7 @@ class VecGame:
 
 
 def _checked_repeat(repeat: int) -> int:
-    is_usual = type(repeat) is int and repeat == 1  # asked in every step
-    return 1 if is_usual else whole_number("repeat", repeat, 1, NO_LIMIT)
+    return 1 if repeat is ONE else whole_number("repeat", repeat, 1, NO_LIMIT)
 
 
 def _assign(
