@@ -55,6 +55,11 @@ TARGET_SELF = 2
 # Codes of who plays a seat, in the state; bots follow in the order of territorial.bots.NAMES.
 AGENT_CODE, EXTERNAL_CODE, FIRST_BOT_CODE = 0, 1, 2
 
+NUM_CANDIDATES = 8
+"""Owners that the form "pairs" shows to an agent, and its formats of actions can name, by default."""
+MAX_CANDIDATES = MAX_PLAYERS
+"""Neutral land and all other players."""
+
 SPAWN_SIDE = 4
 """A spawn is a 4 x 4 square without its four corners."""
 SPAWN_CELLS = 12

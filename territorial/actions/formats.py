@@ -13,9 +13,8 @@ from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, WHAT, num_targets, unflatten
 from territorial.actions.masks import Masks, masks_of, update_masks
 from territorial.config.validation import holds_whole_numbers, index_of
-from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.constants import HOLD, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.files.unpickling import WritableArrays
-from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.typing import Bools, Ints
 
 PLAIN = frozenset({int, np.int64, np.int32})

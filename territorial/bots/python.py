@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import owner_of_target
 from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
-from territorial.constants import FRACTION_UNIT, HOLD, NEUTRAL, STREAM_BOT_MOVE, TARGET_SELF
+from territorial.constants import FRACTION_UNIT, HOLD, STREAM_BOT_MOVE
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
 from territorial.game.state import State, view
@@ -158,9 +159,8 @@ class View:
     @cached_property
     def candidates(self) -> Ints:
         """(N, 8) the owner code of each row of ``pairs.pairs``, or HOLD_ALL where there is none."""
-        targets, players = self.pairs.targets.astype(np.int64), self.config.num_players
-        steps = targets - TARGET_SELF
-        owners = np.where(targets < TARGET_SELF, NEUTRAL, (self.seats[:, None] - 1 + steps) % players + 1)
+        targets = self.pairs.targets.astype(np.int64)
+        owners: Ints = owner_of_target(targets, self.seats[:, None], self.config.num_players)
         return np.where(targets == HOLD, HOLD_ALL, owners)
 
     @cached_property

@@ -7,10 +7,11 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from territorial.constants import NUM_CANDIDATES
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import REVERSE
 from territorial.observation.layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
-from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, PairColumn
+from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
 
 Rows = list[tuple[str, ...]]
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
-from territorial.constants import HOLD
+from territorial.constants import HOLD, MAX_CANDIDATES
 from territorial.game.legality import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import entry_for, kernel
 from territorial.jit.simd import fill
-from territorial.observation.pair_columns import MAX_CANDIDATES, OWN, PAIRS, UNIT
+from territorial.observation.pair_columns import OWN, PAIRS, UNIT
 from territorial.observation.pairs import PairTotals, allocate_totals, find_candidates, see_pairs, sum_up
 from territorial.typing import Ints
 
@@ -36,7 +36,7 @@ class PairObservations(NamedTuple):
         return self._replace(own=self.own * unit, pairs=self.pairs * unit)
 
 
-class Candidates(NamedTuple):
+class PairCandidates(NamedTuple):
     """Whom N seats may name in the formats of actions that name candidates; C of them each."""
 
     targets: npt.NDArray[np.int32]  # (N, C) as in PairObservations
@@ -89,7 +89,7 @@ class PairObserver:
         self._observe(self._held, games, seats, np.empty(num_candidates, np.int64), *seen)
         return seen
 
-    def candidates(self, games: Ints, seats: Ints, num_candidates: int) -> Candidates:
+    def candidates(self, games: Ints, seats: Ints, num_candidates: int) -> PairCandidates:
         """Return the candidates alone, of ``seats`` and ``games`` as in ``observe``."""
         games, seats = _in_one_piece(games, seats)
         found = _allocate_candidates(len(games), num_candidates)
@@ -111,9 +111,9 @@ def _allocate(count: int, num_candidates: int) -> PairObservations:
     )
 
 
-def _allocate_candidates(count: int, num_candidates: int) -> Candidates:
+def _allocate_candidates(count: int, num_candidates: int) -> PairCandidates:
     shape = count, num_candidates
-    return Candidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
+    return PairCandidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
 
 
 @kernel
@@ -148,7 +148,7 @@ def observe_pairs(
 def list_candidates(
     held: Held[PairArguments], games: Any, seats: Any, owners: Any, targets: Any, legal: Any
 ) -> None:
-    """Write the candidates of ``seats`` of ``games``, int64 (N,), into the arrays of ``Candidates``.
+    """Write the candidates of ``seats`` of ``games``, int64 (N,), into the arrays of ``PairCandidates``.
 
     ``owners``, int64 (C,), is scratch memory.
     """

@@ -22,6 +22,7 @@ from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     LARGEST_SEED,
+    NUM_CANDIDATES,
     STREAM_EPISODE,
 )
 from territorial.engine import step
@@ -84,7 +85,6 @@ from territorial.game.state import (
 from territorial.jit import warmup
 from territorial.jit.thread_pool import Crew, queues_of
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
-from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.observation.tables import (
     Buffers,
     Observations,

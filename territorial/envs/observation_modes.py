@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from territorial._moved import renamed
 from territorial.actions.encoding import num_targets
+from territorial.constants import NUM_CANDIDATES
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries
 from territorial.decode.forms import onehot_shape, pooled_shape
@@ -24,7 +25,7 @@ from territorial.decode.numpy import Decoder
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import from_zero_to, shortened
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
-from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, UNIT, PairColumn
+from territorial.observation.pair_columns import OWN, PAIRS, UNIT, PairColumn
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
 from territorial.config import FIELD_NAMES, GameConfig
 from territorial.config.validation import check_keywords, hint, true_or_false, whole_number
-from territorial.constants import MAX_SIDE
+from territorial.constants import MAX_CANDIDATES, MAX_SIDE, NUM_CANDIDATES
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, checked_function
 from territorial.envs.observation_modes import MODES, Mode
 from territorial.observation.layout import MAX_FRAMES
-from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "obs": tuple(MODES),

@@ -17,7 +17,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.last_launches import Launches
-from territorial.engine.pair_observations import Candidates
+from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, StepResults
@@ -536,7 +536,7 @@ class TerritorialVec(WritableArrays):
     def _write_choices(self, numbers: Ints) -> int:
         """Write actions of all agents, int64 (E, A, parts); return ALL_GOOD or the first out of range.
 
-        Candidates are those of the games as they stand, in which the next step begins.
+        PairCandidates are those of the games as they stand, in which the next step begins.
         """
         if isinstance(self.format, CandidateFormat):
             flat = numbers.reshape(-1, numbers.shape[-1])
@@ -548,7 +548,7 @@ class TerritorialVec(WritableArrays):
         found: int = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)
         return found
 
-    def _candidates(self, games: Ints, seats: Ints) -> Candidates:
+    def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
         return self.game.pair_observer.candidates(games, seats, self.options.candidates)
 
     def _need_reset(self) -> None:

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from territorial.constants import MAX_PLAYERS, NUM_FRACTIONS
+from territorial.constants import MAX_CANDIDATES as MAX_CANDIDATES
+from territorial.constants import NUM_CANDIDATES as NUM_CANDIDATES
 
 UNIT = 4096
 """Every number is stored as a whole number of parts of this size: int16 / UNIT, exact in float32."""
-NUM_CANDIDATES = 8
-"""Rows of ``pairs``, unless told otherwise."""
-MAX_CANDIDATES = MAX_PLAYERS
-"""Neutral land and all others."""
 LOG_UNIT = 256
 """What 1 is in the logarithm to base 2 of the page: UNIT / 16."""
 MOST_TROOPS = 2**40
@@ -143,8 +140,3 @@ def column(table: tuple[PairColumn, ...], name: str) -> int:
     if name not in names:
         raise KeyError(f"no column {name!r}; there are {', '.join(names)}")
     return names.index(name)
-
-
-def num_pair_actions(num_candidates: int) -> int:
-    """Return how many actions the format "pairs" has: to hold, and every fraction against every candidate."""
-    return 1 + NUM_FRACTIONS * num_candidates

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.legality import is_affordable, largest_need, need_at_front
@@ -403,7 +404,7 @@ def comes_before(game: Game, p: int, q: int, other: int) -> bool:
         ahead = game.land[q] - game.land[other]
     if ahead == 0:
         players = len(game.alive) - 1
-        ahead = (other - p) % players - (q - p) % players
+        ahead = target_of_owner(other, p, players) - target_of_owner(q, p, players)
     return ahead > 0
 
 

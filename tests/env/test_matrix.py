@@ -25,7 +25,9 @@ CYCLES = (None, 9)
 MATRIX = [
     dict(zip((*SWITCHES, "max_cycles"), values, strict=True))
     for values in itertools.product(*(CHOICES[name] for name in SWITCHES), CYCLES)
+    if values[0] == "pairs" or not values[3].startswith("pairs")
 ]
+"""Formats of actions that name candidates go with all forms: test_vector.py has the others."""
 GAME = {
     "height": 20,
     "width": 17,
@@ -52,9 +54,9 @@ ON_TWO_PARTS = (
 
 def known_warnings(modes):
     """Return what ``api_test`` says of ``modes``, and nothing but that."""
-    is_dict = modes["obs"] == "packed" or modes["action_mask"] in ("obs", "both")
+    is_dict = modes["obs"] in ("packed", "pairs") or modes["action_mask"] in ("obs", "both")
     four = {ON_FOUR_DIMENSIONS} if modes["obs"] == "packed" else set()
-    two = {ON_TWO_PARTS} if modes["action_format"] == "multi_discrete" else set()
+    two = {ON_TWO_PARTS} if modes["action_format"].endswith("multi_discrete") else set()
     return (ON_DICTS if is_dict else set()) | four | two
 
 

@@ -77,7 +77,7 @@ def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
             if not env.agents:
                 break
             actions = rng.integers(0, 6, (2, vec.num_agents, 2))
-            if action_format == "discrete":
+            if action_format in ("discrete", "pairs"):
                 actions = actions[..., 0] * 8
             expected, rewards, ends, _, infos = env.step(dict(zip(env.agents, actions[k], strict=True)))
             seen, returned, terminated, _, info = row.step(actions)
