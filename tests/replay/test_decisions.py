@@ -105,10 +105,10 @@ def test_actions_played_back_reach_the_same_targets() -> None:
         actions[0, rows.seat[listed] - 1, HOW_MUCH] = f
         game.step(actions)
         target, _, legal = game.launches()
-        recorded = launches_by_seat_and_tick(replay)
+        made = launches_by_seat_and_tick(replay)
         for i in listed:
             seat = int(rows.seat[i])
-            assert target[0, seat - 1] == recorded[seat, tick][0]
+            assert target[0, seat - 1] == made[seat, tick][0]
             assert legal[0, seat - 1] == rows.action_mask[i, rows.action[i]]
             played += 1
     assert played == len(replay.launches) > 30
@@ -259,3 +259,25 @@ def test_two_launches_of_a_seat_at_a_tick_are_refused() -> None:
     game.tick(0, [(2, 0, 100), (2, 1, 100)])
     with pytest.raises(ReplayError, match=r"seat 2 launched more than once at tick 0"):
         only(recorder.replay())
+
+
+def test_actions_of_a_game_play_it_again_bit_for_bit_in_an_environment_of_that_format() -> None:
+    options: dict[str, Any] = {"obs": "features", "autoreset": "disabled", "config": CONFIG}
+    env, rng, replays = territorial.make_vec(1, **options), np.random.default_rng(8), []
+    recorder = territorial.Recorder(env.game, lambda k, replay: replays.append(replay))
+    env.reset(seed=2)
+    while not env.game.state.over[0]:
+        masks = env.action_masks()[0]
+        env.step([[rng.choice(np.flatnonzero(mask)) if rng.random() < 0.4 else 0 for mask in masks]])
+    recorder.close()
+    rows = only(replays)
+    again = territorial.make_vec(1, action_format="pairs", **options)
+    again.reset(seeds=[replays[0].seed])
+    for tick in range(0, replays[0].num_ticks, CONFIG.decision_every):
+        now = rows.tick == tick
+        actions = np.zeros((1, 5), np.int64)
+        actions[0, rows.seat[now] - 1] = rows.action[now]
+        assert (again.action_masks()[0, rows.seat[now] - 1] == rows.action_mask[now]).all()
+        again.step(actions)
+    assert len(replays[0].launches) > 80
+    assert again.game.digest(0) == replays[0].digest
