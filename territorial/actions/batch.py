@@ -6,18 +6,21 @@ from typing import Any
 
 from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.game.state import PLAYERS
 from territorial.jit.decorators import kernel, njit
+
+_ALIVE = PLAYERS["alive"]
 
 ALL_GOOD = -1
 """What ``write_choices`` returns where there is nothing to complain of."""
 
 
 @kernel
-def write_choices(actions: Any, alive: Any, seats: Any, out: Any) -> int:
+def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
     """Write what the living agents do to ``out``, int64 (E, P, 2), and that all other seats hold.
 
-    ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``alive``: (E, P+1).
-    ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first action out of range.
+    ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``players``: the
+    block of the state, (E, K, P+1). ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first action out of range.
     """
     num_games, num_agents, num_parts = actions.shape
     for k in range(num_games):
@@ -31,7 +34,7 @@ def write_choices(actions: Any, alive: Any, seats: Any, out: Any) -> int:
             if not (0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
                 bad: int = k * num_agents + i
                 return bad
-            if alive[k, seats[k, i]] != 0:
+            if players[k, _ALIVE, seats[k, i]] != 0:
                 out[k, seats[k, i] - 1, WHAT] = what
                 out[k, seats[k, i] - 1, HOW_MUCH] = how
     return ALL_GOOD

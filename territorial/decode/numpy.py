@@ -158,7 +158,8 @@ class NumpyDecoder:
         """Return float32 (N, features): the vectors that ``FeatureDecoder`` describes."""
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
             self._check(name, table, len(globals_))
-        return self.features_unchecked(players, borders, globals_, self._entries(len(globals_), seats, games))
+        tables = read_only(players), read_only(borders), read_only(globals_)
+        return self.features_unchecked(*tables, self._entries(len(globals_), seats, games))
 
     def features_unchecked(
         self,
@@ -171,9 +172,9 @@ class NumpyDecoder:
         decoder = self._feature_decoder
         features = np.empty((len(entries.seats), decoder.num_features), np.float32)
         write_features(
-            read_only(players),
-            read_only(borders),
-            read_only(globals_),
+            players,
+            borders,
+            globals_,
             decoder.reverse,
             decoder.feature_scale,
             entries.seats,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from territorial.engine.last_launches import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
-from territorial.envs.infos import INFO_NAMES, agent_info
+from territorial.envs.infos import INFO_NAMES, listed_info
 from territorial.envs.older_pickles import upgraded_env
 from territorial.envs.options import EnvOptions, agent_seats, config_from
 from territorial.envs.spaces import ONLY_KEY, Observation, from_zero_to, space_of
@@ -383,9 +382,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         listed = self._listed()
         shared, own = self.vec.see(listed.games, listed.seats)
         seen: dict[str, Any] = dict(own)
-        told: dict[str, Any] = {
-            name: array[0].tolist() for name, array in agent_info(self.game, listed.seats[None]).items()
-        }
+        told: dict[str, Any] = listed_info(self.game, listed.seats)
         told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
         if launches is not None:
             told |= {"launches": repeat(Launches(*(array[0] for array in launches)), len(self.agents))}
@@ -395,11 +392,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                 seen |= {"action_mask": list(map(formed, masks))}
             if self.options.masks_info:
                 told |= {"action_mask": list(map(formed, masks.copy()))}
+        infos = _rows(len(self.agents), {}, told)
         if not shared and seen.keys() == {ONLY_KEY}:
-            return _dict(self.agents, seen[ONLY_KEY]), _dict(self.agents, _rows(told))
-        shown = {key: array[0] for key, array in shared.items()}
-        observations = [shown | row for row in _rows(seen)] if shown else _rows(seen)
-        return _dict(self.agents, observations), _dict(self.agents, _rows(told))
+            return _dict(self.agents, seen[ONLY_KEY]), _dict(self.agents, infos)
+        of_all = {key: array[0] for key, array in shared.items()}
+        observations = _rows(len(self.agents), of_all, seen)
+        return _dict(self.agents, observations), _dict(self.agents, infos)
 
     def _masks(self) -> npt.NDArray[np.int8]:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
@@ -464,9 +462,16 @@ def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any
     return dict(zip(agents, values, strict=True))
 
 
-def _rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Return a dict for each row of ``columns``; a loop in Python would take half as long again."""
-    return list(map(dict, map(zip, repeat(columns), zip(*columns.values(), strict=True))))
+def _rows(count: int, shared: dict[str, Any], columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return ``count`` dicts, each with all that is ``shared`` and with its row of ``columns``.
+
+    Key after key: to make each dict of a row of all columns would take half as long again.
+    """
+    rows = [shared.copy() for _ in range(count)]
+    for key, values in columns.items():
+        for row, value in zip(rows, values, strict=True):
+            row[key] = value
+    return rows
 
 
 class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types

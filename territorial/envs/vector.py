@@ -20,12 +20,13 @@ from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
-from territorial.engine.step import AUTORESETS, StepResults
+from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info, final_info
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
+from territorial.envs.played import Played, played_by
 from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
@@ -51,20 +52,6 @@ class SavedVecGame(NamedTuple):
 
     game: SavedGame
     num_cycles: int
-
-
-class Played(NamedTuple):
-    """What a step did, before anybody observes the games; E games, A agents a game, K parts of rewards."""
-
-    rewards: npt.NDArray[np.float32]  # (E, A)
-    parts: npt.NDArray[np.float32]  # (E, K, A)
-    terminated: Bools  # (E, A)
-    truncated: Bools  # (E, A)
-    ended: Bools  # (E,)
-    was_reset: Bools  # (E,)
-    final_obs: Observation | None = None
-    final_info: Info | None = None
-    launches: Launches | None = None  # copies, where the option asks for them
 
 
 class TerritorialVec(WritableArrays):
@@ -234,8 +221,14 @@ class TerritorialVec(WritableArrays):
         self._write_actions(actions)
         played = self.play()
         self._show()
-        _, parts, _, _, ended, was_reset, final_obs, final_info, launches = played
-        info = self._info(parts, ended, was_reset, final_obs, final_info, launches)
+        info = self._info(
+            played.parts,
+            played.ended,
+            played.was_reset,
+            played.final_obs,
+            played.final_info,
+            played.launches,
+        )
         return self.observe(), played.rewards, played.terminated, played.truncated, info
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
@@ -265,21 +258,12 @@ class TerritorialVec(WritableArrays):
         listener = self._rewarding.listener(self.game)
         results = self.game.step_unchecked(self.options.repeat, listener)
         rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
-        ended, was_reset = results.is_over.copy(), results.was_reset.copy()
-        terminated, truncated = self._flags(results)
-        played = Played(
-            rewards=self._of_agents(rewards),
-            parts=self._of_agents(parts),
-            terminated=terminated,
-            truncated=truncated,
-            ended=ended,
-            was_reset=was_reset,
-            launches=self.launches(),
-        )
-        if self.autoreset == "same_step" and ended.any():
+        is_kept = self.options.agent_death == "keep"
+        played = played_by(results, rewards, parts, self.agent_seats, is_kept, self.launches())
+        if self.autoreset == "same_step" and played.num_ended:
             played = self._replace_ended(played)
-        elif was_reset.any():
-            self._take_over(np.flatnonzero(was_reset))
+        elif played.num_reset:
+            self._take_over(np.flatnonzero(played.was_reset))
         return played
 
     def reset_game(self, k: int, seed: int | None = None) -> None:
@@ -421,14 +405,6 @@ class TerritorialVec(WritableArrays):
         if self.render_mode == "human":
             self.render()
 
-    def _flags(self, results: StepResults) -> tuple[Bools, Bools]:
-        """Return new bool (E, A) each: which agents are terminated, and which truncated, in this step."""
-        if self.options.agent_death == "remove":
-            return self._of_agents(results.terminated), self._of_agents(results.truncated)
-        shape = self.num_envs, self.num_agents
-        cuts = np.broadcast_to(results.is_cut[:, None], shape)
-        return np.broadcast_to(results.is_over[:, None], shape) & ~cuts, cuts.copy()
-
     def _replace_ended(self, played: Played) -> Played:
         """Return ``played`` with what there was last in the ended games, whose places have new ones."""
         games = np.flatnonzero(played.ended)
@@ -511,13 +487,6 @@ class TerritorialVec(WritableArrays):
     def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.reshape(-1, self.num_agents, *array.shape[1:])
 
-    def _of_agents(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a new array (E, ..., A): what (E, ..., P), in seat order, has for the agents."""
-        if self.num_agents == self.config.num_players:
-            return array.copy()
-        seats = self.agent_seats - 1
-        return np.take_along_axis(array, seats if array.ndim == 2 else seats[:, None], axis=-1)
-
     def _write_actions(self, actions: npt.ArrayLike) -> None:
         """Write what all agents do into ``game.actions``; eliminated agents and all other seats hold."""
         self._need_reset()
@@ -545,7 +514,7 @@ class TerritorialVec(WritableArrays):
                 return bad
             numbers = self.format.aimed(flat, self._candidates(*self._all_agents).targets)
             numbers = numbers.reshape(self.num_envs, self.num_agents, -1)
-        found: int = write_choices(numbers, self.game.state.alive, self.agent_seats, self.game.actions)
+        found: int = write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
         return found
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
