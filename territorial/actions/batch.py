@@ -19,8 +19,9 @@ ALL_GOOD = -1
 def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
     """Write what the living agents do to ``out``, int64 (E, P, 2), and that all other seats hold.
 
-    ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``players``: the
-    block of the state, (E, K, P+1). ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first action out of range.
+    ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``players``: the block of
+    the state, int64 (E, K, P+1). ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first
+    action out of range.
     """
     num_games, num_agents, num_parts = actions.shape
     for k in range(num_games):

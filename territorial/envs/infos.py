@@ -10,7 +10,8 @@ import numpy.typing as npt
 from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import PLAYERS, view
-from territorial.jit.decorators import kernel
+from territorial.jit.decorators import kernel, njit
+from territorial.jit.simd import fill
 from territorial.typing import Floats, Ints
 
 COUNTS = ("alive", "land", "troops", "illegal", "raised", "bounced")
@@ -56,13 +57,36 @@ def _numbers(players: Ints, ticks: Ints, seats: Ints) -> tuple[Ints, Floats]:
 def write_numbers(players: Any, counts: Any, ticks: Any, seats: Any, out: Any, places: Any) -> None:
     """Write the rows ``counts`` of ``players`` (E, K, P+1) for ``seats`` (E, A), the ticks and the places.
 
-    ``out``: int64 (len(counts) + 1, E, A); with ticks last; ``places``: float64 (E, A).
+    ``out``: int64 (len(counts) + 1, E, A), with ticks last; ``places``: float64 (E, A).
     """
-    last, num_agents = len(counts), seats.shape[1]
+    last = len(counts)
     for k in range(len(seats)):
         for i in range(last):
-            for a in range(num_agents):
-                out[i, k, a] = players[k, counts[i], seats[k, a]]
-        for a in range(num_agents):
-            places[k, a] = players[k, _PLACE, seats[k, a]] / 2
-            out[last, k, a] = ticks[k]
+            pick(players[k, counts[i], 1:], seats[k], out[i, k])
+        fill(out[last, k], ticks[k])
+        halve(players[k, _PLACE], seats[k], places[k])
+
+
+@kernel
+def write_places(players: Any, seats: Any, out: Any) -> None:
+    """Write the places of ``seats`` (E, A), 0 where they are not known, to ``out``, float64 (E, A)."""
+    for k in range(len(seats)):
+        halve(players[k, _PLACE], seats[k], out[k])
+
+
+@njit
+def halve(doubled: Any, seats: Any, out: Any) -> None:
+    """Write half of what ``doubled`` (P+1,) has for ``seats`` (A,)."""
+    for a in range(len(seats)):
+        out[a] = doubled[seats[a]] / 2
+
+
+@njit
+def pick(values: Any, seats: Any, out: Any) -> None:
+    """Write the entries of ``values`` (P,) for ``seats``, 1..P in their order (A,)."""
+    if len(seats) == len(values):  # all of them: a copy takes a tenth of the time
+        for i in range(len(values)):
+            out[i] = values[i]
+        return
+    for a in range(len(seats)):
+        out[a] = values[seats[a] - 1]

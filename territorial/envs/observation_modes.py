@@ -74,7 +74,8 @@ class Mode(ABC):
     ) -> Arrays:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
-        ``terrain``: uint8 (E, 2, H, ceil(W/8)). ``games``: copies of theirs alone.
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, which nobody writes to again. ``games``: copies of
+        theirs alone.
         """
         return {}
 
@@ -116,7 +117,9 @@ class PackedBoards(Mode):
         }
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
-        return arrays if self.zero_copy else {key: array.copy() for key, array in arrays.items()}
+        if self.zero_copy:
+            return arrays
+        return {key: array if key == "terrain" else array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

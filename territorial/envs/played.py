@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from territorial.engine.last_launches import Launches
 from territorial.engine.step import StepResults
+from territorial.envs.infos import pick
 from territorial.envs.spaces import Observation
 from territorial.jit.decorators import kernel
 from territorial.typing import Bools, Floats32, Ints
@@ -48,8 +49,8 @@ def played_by(
     given_parts = np.empty((num_games, parts.shape[1], num_agents), np.float32)
     terminated, truncated = np.empty((2, num_games, num_agents), np.bool_)
     ended, was_reset = np.empty((2, num_games), np.bool_)
-    give(rewards, parts, seats, given, given_parts)
-    num_ended, num_reset = end(
+    hand_out(rewards, parts, seats, given, given_parts)
+    num_ended, num_reset = tell_ends(
         results.terminated,
         results.truncated,
         results.is_over,
@@ -68,18 +69,16 @@ def played_by(
 
 
 @kernel
-def give(rewards: Any, parts: Any, seats: Any, out: Any, out_parts: Any) -> None:
+def hand_out(rewards: Any, parts: Any, seats: Any, out: Any, out_parts: Any) -> None:
     """Write what ``seats`` (E, A) have of ``rewards`` (E, P) and ``parts`` (E, K, P)."""
     for k in range(len(seats)):
-        for a in range(seats.shape[1]):
-            out[k, a] = rewards[k, seats[k, a] - 1]
+        pick(rewards[k], seats[k], out[k])
         for i in range(parts.shape[1]):
-            for a in range(seats.shape[1]):
-                out_parts[k, i, a] = parts[k, i, seats[k, a] - 1]
+            pick(parts[k, i], seats[k], out_parts[k, i])
 
 
 @kernel
-def end(
+def tell_ends(
     terminated: Any,
     truncated: Any,
     is_over: Any,
@@ -100,8 +99,10 @@ def end(
     for k in range(len(seats)):
         out_over[k], out_reset[k] = is_over[k], was_reset[k]
         num_over, num_reset = num_over + is_over[k], num_reset + was_reset[k]
-        for a in range(seats.shape[1]):
-            p = seats[k, a] - 1
-            out_terminated[k, a] = (is_over[k] and not is_cut[k]) if is_kept else terminated[k, p]
-            out_truncated[k, a] = is_cut[k] if is_kept else truncated[k, p]
+        if is_kept:
+            for a in range(seats.shape[1]):
+                out_terminated[k, a], out_truncated[k, a] = is_over[k] and not is_cut[k], is_cut[k]
+        else:
+            pick(terminated[k], seats[k], out_terminated[k])
+            pick(truncated[k], seats[k], out_truncated[k])
     return num_over, num_reset

@@ -98,10 +98,10 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
-    of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
-    observations have memory of their own that stays where it is. All of these show what is new after the next
-    step.
+    All arrays are new in every step but ``terrain``: it is read-only, and the same one until a game begins.
+    With ``zero_copy`` the arrays of "packed" are read-only views of the engine's memory. So is the info of
+    agents, ``place`` apart, where all seats are agents. Masks in observations have memory of their own that
+    stays where it is. All of these show what is new after the next step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
@@ -299,9 +299,8 @@ class TerritorialVec(WritableArrays):
 
         Masks are not among these arrays.
         """
-        seen, terrain = self.game.observations, self._terrain.view()
-        terrain.flags.writeable = False
-        return self._mode.per_game(seen, terrain), self._mode.per_agent(seen, games, seats)
+        seen = self.game.observations
+        return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
 
     def masks_of(self, seen: Observations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return new int8 (N, M): what is legal for ``seats`` of ``games``, of which ``seen`` is observed."""
@@ -393,6 +392,7 @@ class TerritorialVec(WritableArrays):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
+        self._terrain.flags.writeable = False
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -428,8 +428,11 @@ class TerritorialVec(WritableArrays):
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
         self._all_agents = self._list_agents()
+        terrain = self._terrain.copy()
         for k in games.tolist():
-            self._terrain[k] = self.game.terrain(k)
+            terrain[k] = self.game.terrain(k)
+        terrain.flags.writeable = False  # it is what all observations show until the next game begins
+        self._terrain = terrain
 
     def _look(self, games: npt.NDArray[np.intp], shared: Arrays, seen: Observations) -> Observation:
         """Return ``shared`` with what each agent of ``games`` has to itself; ``seen``: of all games."""
@@ -443,7 +446,7 @@ class TerritorialVec(WritableArrays):
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""
         if self._views is None:
-            shared = self._mode.per_game(self.game.observations, self._terrain.view())
+            shared = self._mode.per_game(self.game.observations, self._terrain)
             own = self._mode.per_agent(self.game.observations, *self._all_agents)
             own = {key: self._by_game(array) for key, array in own.items()}
             self._views = EngineViews(self.game, shared | own, self.agent_seats)

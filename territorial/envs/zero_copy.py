@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.engine.vec_game import VecGame
-from territorial.envs.infos import COUNTS, agent_info
+from territorial.envs.infos import COUNTS, agent_info, write_places
 from territorial.typing import Arrays
 
 
@@ -26,7 +26,6 @@ class EngineViews:
         ticks = np.broadcast_to(state.tick[:, None], seats.shape)
         self._counts = {name: getattr(state, name)[:, 1:] for name in COUNTS}
         self._counts |= {"place": ticks, "tick": ticks}  # place keeps its place here
-        self._places = state.place2[:, 1:]
         for array in (*observation.values(), *self._counts.values()):
             array.flags.writeable = False
 
@@ -34,4 +33,6 @@ class EngineViews:
         """Return what ``agent_info`` would, views where all seats are agents; places are new at any time."""
         if not self._are_all:
             return agent_info(self._game, self._seats)
-        return self._counts | {"place": self._places / 2}
+        places = np.empty(self._seats.shape)
+        write_places(self._game.blocks.players, self._seats, places)
+        return self._counts | {"place": places}
