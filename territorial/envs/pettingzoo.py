@@ -386,7 +386,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         told: dict[str, Any] = listed_info(self.game, listed.seats)
         told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
         if launches is not None:
-            told |= {"launches": repeat(Launches(*(array[0] for array in launches)), len(self.agents))}
+            told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
         if self.options.action_mask != "none":
             masks, formed = self._masks(), self.vec.format.for_sampling
             if self.options.masks_obs:

@@ -63,9 +63,7 @@ def played_by(
         ended,
         was_reset,
     )
-    return Played(
-        given, given_parts, terminated, truncated, ended, was_reset, num_ended, num_reset, launches
-    )
+    return Played(given, given_parts, terminated, truncated, ended, was_reset, num_ended, num_reset, launches)
 
 
 @kernel
