@@ -74,7 +74,7 @@ class Mode(ABC):
     ) -> Arrays:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
-        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, which nobody writes to again. ``games``: copies of
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
         theirs alone.
         """
         return {}
