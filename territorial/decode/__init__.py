@@ -4,6 +4,6 @@
 """
 
 from territorial.decode.features import FeatureDecoder
-from territorial.decode.layout import feature_names, state_names
+from territorial.decode.layout import feature_names, pair_names, state_names
 
-__all__ = ["FeatureDecoder", "feature_names", "state_names"]
+__all__ = ["FeatureDecoder", "feature_names", "pair_names", "state_names"]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig, interest_rates
 from territorial.observation.layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, Column, index
+from territorial.observation.pair_columns import PAIR_TABLES
 
 REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
 """Columns of the borders table of which an agent also sees the other direction."""
@@ -31,6 +32,11 @@ def feature_names(config: GameConfig) -> tuple[str, ...]:
         names += [f"to_{owner}.{column.name}" for column in BORDERS]
         names += [f"from_{owner}.{BORDERS[i].name}" for i in REVERSE]
     return tuple(names)
+
+
+def pair_names() -> dict[str, tuple[str, ...]]:
+    """Return the names of the columns of the form "pairs": of its arrays ``own`` and ``pairs``."""
+    return {array: tuple(column.name for column in table) for array, table in PAIR_TABLES.items()}
 
 
 def state_names(config: GameConfig) -> tuple[str, ...]:

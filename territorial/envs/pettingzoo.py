@@ -54,7 +54,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **Agents.** ``player_i`` plays seat i + 1, for every seat called "agent"; the other seats are bots
     that play inside the engine. Agents are listed in the order of seats.
 
-    **Observations.** A flat ``Dict``, the same space for all agents, in one of four forms. The arrays of
+    **Observations.** A flat ``Dict``, the same space for all agents, in one of five forms. The arrays of
     every step are new, but ``terrain``, which is read-only and stays the same all game long; those that are
     equal for all agents are one object in all their observations. In
     every form ``action_mask`` is there besides, unless the option of that name puts it elsewhere: then the
@@ -82,15 +82,22 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ``onehot``    ``observation``: int8              one plane per owner, neutral land first, then the
                   (F * (P + 1), H, W)                agent itself, frame by frame, oldest first: 8.65 MB
                                                      an agent for 32 on 256 x 256 with 4 frames
+    ``pairs``     ``own``: float32 (34,)             numbers of the agent itself; ``decode.pair_names`` lists
+                                                     the columns of both tables
+    .             ``pairs``: float32 (C, 26)         numbers of each owner that it can attack, neutral land
+                                                     first, then by falling front; 0 where there is none
+    .             ``targets``: int32 (C,)            target k of an action against each of them
     ============  =================================  ==================================================
 
     **Actions.** ``Discrete(10 * (P + 1) + 1)``: 0 holds; 1 + 10 * (k - 1) + j sends the fraction
     ``constants.FRACTIONS[j]`` / 1024 of the troops at home against target k. Target 1 is neutral land, 2 is
     the agent itself (never legal), 3.. are the other players in the order in which it sees them. With
-    ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and
-    k = 0 holds. Every living agent must act. An action that the mask forbids holds, and is counted in the
-    info. Actions of eliminated agents and of agents that have left the game are ignored; anything else raises
-    ``ValueError``, and nothing has changed.
+    ``action_format="multi_discrete"`` the two parts k and j are apart, ``MultiDiscrete([P + 2, 10])``, and k
+    = 0 holds. The formats "pairs", ``Discrete(10 * C + 1)``, and "pairs_multi_discrete", ``MultiDiscrete([C +
+    1, 10])``, name for a target one of the C candidates of the form ``pairs``, as they are when the step
+    begins; against one that is not there, an action holds. Every living agent must act. An action that the
+    mask forbids holds, and is counted in the info. Actions of eliminated agents and of agents that have left
+    the game are ignored; anything else raises ``ValueError``, and nothing has changed.
 
     **Masks** are 1 for every legal action, in the order of the actions, and holding always is legal: int8
     (10 * (P + 1) + 1,). Of two parts there are two masks, a tuple of int8 (P + 2,) and (10,), which is what

@@ -21,7 +21,7 @@ class MaskableVecEnv(VecEnv):
 
     Environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
     agents observe, hold and get nothing until their game ends. Observations are one array, so "MlpPolicy"
-    takes "features". Those of the form "packed" are a dict for "MultiInputPolicy".
+    takes "features". Those of the forms "packed" and "pairs" are a dict for "MultiInputPolicy".
 
     Infos are empty but at the end of a game: ``terminal_observation``, ``TimeLimit.truncated``, ``place``,
     ``land``, ``illegal`` and ``tick`` of the game that ended.

@@ -1,0 +1,306 @@
+"""``obs="pairs"`` and actions that name a candidate: in every environment, and in any state of a game."""
+
+import copy
+
+import gymnasium
+import numpy as np
+import pytest
+
+import territorial
+from territorial import make_vec
+from territorial.bots import HOLD_ALL, PythonBot
+from territorial.constants import NUM_FRACTIONS
+from territorial.decode import pair_names
+from territorial.envs.vector import AUTORESETS
+from territorial.observation.pair_columns import PAIRS, UNIT, column
+from tests.env.support import SMALL, small_env
+
+FORMATS = ("pairs", "pairs_multi_discrete")
+LEGAL, THERE = column(PAIRS, "legal"), column(PAIRS, "there")
+SEATS = ("agent", "metronome", "agent", "banker")
+
+
+def pairs_vec(**changes):
+    return make_vec(3, **(SMALL | {"max_ticks": 400, "obs": "pairs", "action_format": "pairs"} | changes))
+
+
+def chosen(masks, rng, action_format, holds=0.6):
+    """Return legal actions (E, A) or (E, A, 2), drawn from masks of the format."""
+    count = masks.shape[-1] - NUM_FRACTIONS if action_format == "pairs_multi_discrete" else masks.shape[-1]
+    draws = np.where(masks[..., :count] == 1, rng.random((*masks.shape[:-1], count)), -1)
+    first = np.where(rng.random(masks.shape[:-1]) < holds, 0, draws.argmax(-1))
+    if action_format == "pairs":
+        return first
+    return np.stack([first, rng.integers(0, NUM_FRACTIONS, first.shape)], axis=-1)
+
+
+def engine_pairs(actions, targets, action_format):
+    """Return what the engine should get, int64 (E, A, 2), from what was observed."""
+    if action_format == "pairs":
+        row, how = (actions - 1) // NUM_FRACTIONS, (actions - 1) % NUM_FRACTIONS
+    else:
+        row, how = actions[..., 0] - 1, actions[..., 1]
+    what = np.take_along_axis(targets, np.maximum(row, 0)[..., None], axis=-1)[..., 0]
+    return np.where((row < 0) | (what == 0), 0, what), how
+
+
+@pytest.mark.parametrize("seats", [None, SEATS], ids=["all agents", "with bots"])
+def test_observations_are_those_of_the_batch_and_within_their_space(seats):
+    vec = pairs_vec(seats=seats)
+    seen, _ = vec.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        games = np.arange(3).repeat(vec.num_agents)
+        wanted = vec.game.pairs(games, vec.agent_seats.ravel())
+        for name, array in wanted._asdict().items():
+            assert np.array_equal(seen[name].reshape(array.shape), array)
+            assert seen[name].dtype == vec.single_observation_space[name].dtype
+        for k, i in np.ndindex(3, vec.num_agents):
+            assert vec.single_observation_space.contains({key: array[k, i] for key, array in seen.items()})
+        seen = vec.step(chosen(seen["action_mask"], rng, "pairs"))[0]
+
+
+@pytest.mark.parametrize("action_format", FORMATS)
+def test_a_mask_allows_hold_and_the_legal_candidates(action_format):
+    vec = pairs_vec(action_format=action_format, num_candidates=3)
+    seen, _ = vec.reset(seed=2)
+    rng = np.random.default_rng(2)
+    allowed = 0
+    for _ in range(30):
+        mask, legal = seen["action_mask"], seen["pairs"][..., LEGAL] > 0
+        assert (mask[..., 0] == 1).all()
+        if action_format == "pairs":
+            assert np.array_equal(mask[..., 1:].reshape(*legal.shape, 10), legal[..., None].repeat(10, -1))
+        else:
+            assert np.array_equal(mask[..., 1:4], legal)
+            assert (mask[..., 4:] == 1).all()
+        assert np.array_equal(mask, vec.action_masks())
+        allowed += legal.sum()
+        seen = vec.step(chosen(mask, rng, action_format))[0]
+    assert allowed > 100
+
+
+@pytest.mark.parametrize("autoreset", AUTORESETS)
+@pytest.mark.parametrize("obs", ["pairs", "features"])
+@pytest.mark.parametrize("action_format", FORMATS)
+def test_an_action_is_a_launch_at_the_candidate_that_was_shown(action_format, obs, autoreset):
+    options = {"obs": obs, "seats": SEATS, "max_ticks": 250, "autoreset": autoreset}
+    vec = pairs_vec(action_format=action_format, **options)
+    other = pairs_vec(action_format="multi_discrete", **options)
+    vec.reset(seed=3)
+    other.reset(seed=3)
+    rng, ended, launched = np.random.default_rng(3), 0, 0
+    for _ in range(60):
+        targets = vec.game.pairs(np.arange(3).repeat(2), vec.agent_seats.ravel()).targets.reshape(3, 2, 8)
+        actions = chosen(vec.action_masks(), rng, action_format)
+        pairs = np.stack(engine_pairs(actions, targets, action_format), axis=-1)
+        launched += np.count_nonzero(pairs[..., 0])
+        info, same = vec.step(actions)[-1], other.step(pairs)[-1]
+        assert [vec.game.digest(k) for k in range(3)] == [other.game.digest(k) for k in range(3)]
+        assert not info["illegal"].any()
+        assert np.array_equal(info["ended"], same["ended"])
+        ended += info["ended"].sum()
+        if autoreset == "disabled" and info["ended"].any():
+            for k in np.flatnonzero(info["ended"]):
+                vec.reset_game(k)
+                other.reset_game(k)
+    assert ended >= 3
+    assert launched > 50
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
+def test_last_observations_have_masks_and_candidates_of_the_game_that_ended(autoreset):
+    vec = pairs_vec(obs="features", action_mask="both", max_ticks=250, autoreset=autoreset, decision_every=25)
+    alone = pairs_vec(obs="features", max_ticks=250, autoreset="disabled", decision_every=25)
+    vec.reset(seed=4)
+    alone.reset(seed=4)
+    for _ in range(10):
+        seen, *_, info = vec.step(np.zeros((3, 4), int))
+        expected = alone.step(np.zeros((3, 4), int))[0]
+    assert info["ended"].all()
+    last = info["final_obs"] if autoreset == "same_step" else seen
+    assert np.array_equal(last["action_mask"], expected["action_mask"])
+    assert expected["action_mask"][..., 1:].any()
+
+
+def test_after_restore_actions_name_candidates_of_the_restored_game():
+    vec = pairs_vec(num_candidates=4, autoreset="disabled")
+    seen, _ = vec.reset(seed=5)
+    rng = np.random.default_rng(5)
+    saved = vec.save_all()
+    actions = chosen(seen["action_mask"], rng, "pairs", holds=0)
+    vec.step(actions)
+    digests = [vec.game.digest(k) for k in range(3)]
+    for _ in range(15):
+        vec.step(chosen(vec.action_masks(), rng, "pairs"))
+    vec.restore_all(saved)
+    assert all(np.array_equal(array, seen[key]) for key, array in vec.observe().items())
+    vec.step(actions)
+    assert [vec.game.digest(k) for k in range(3)] == digests
+
+
+def test_an_action_against_no_candidate_holds_and_one_that_is_illegal_is_counted():
+    vec = pairs_vec()
+    seen, _ = vec.reset(seed=6)
+    absent = np.argmax(seen["pairs"][..., THERE] == 0, axis=-1)
+    assert (seen["pairs"][..., THERE].min(axis=-1) == 0).all()
+    *_, info = vec.step(1 + 10 * absent + 3)
+    assert not info["illegal"].any()
+    assert (info["troops"] >= 512).all(), "no launch was made"
+    vec.game.state.troops[:] = 0
+    assert not vec.action_masks()[..., 1:].any()
+    *_, info = vec.step(np.full((3, 4), 1))
+    assert (info["illegal"] == 1).all()
+
+
+def test_no_seat_is_computed_that_is_not_asked_for(monkeypatch):
+    vec = pairs_vec(seats=SEATS)
+    asked = []
+    observe = vec.game.pair_observer.observe
+    monkeypatch.setattr(
+        vec.game.pair_observer,
+        "observe",
+        lambda games, seats, n: asked.append(len(seats)) or observe(games, seats, n),
+    )
+    vec.reset(seed=7)
+    vec.step(np.zeros((3, 2), int))
+    assert asked == [6, 6], "two agents of three games, once a step"
+
+
+def test_parallel_env_shows_the_same_and_takes_the_same_actions():
+    for action_format in FORMATS:
+        env = small_env(
+            obs="pairs", action_format=action_format, seats=SEATS, max_ticks=400, num_candidates=5
+        )
+        vec = make_vec(
+            1,
+            **(SMALL | {"obs": "pairs", "seats": SEATS, "max_ticks": 400, "num_candidates": 5}),
+            action_format=action_format,
+            autoreset="disabled",
+        )
+        observations, _ = env.reset(seed=8)
+        seen, _ = vec.reset(seed=8)
+        rng = np.random.default_rng(8)
+        while env.agents:
+            actions = chosen(seen["action_mask"], rng, action_format)
+            for agent in env.agents:
+                i = env.possible_agents.index(agent)
+                assert env.observation_space(agent).contains(observations[agent])
+                for name in ("own", "pairs", "targets"):
+                    assert np.array_equal(observations[agent][name], seen[name][0, i])
+            given = {agent: actions[0, env.possible_agents.index(agent)] for agent in env.agents}
+            observations, *_ = env.step(given)
+            seen, *_ = vec.step(actions)
+            assert env.game.digest(0) == vec.game.digest(0)
+
+
+def test_a_sample_of_the_space_with_the_mask_is_taken():
+    for action_format in FORMATS:
+        env = small_env(obs="pairs", action_format=action_format)
+        observations, _ = env.reset(seed=9)
+        for _ in range(10):
+            env.action_space("player_0").seed(1)
+            actions = {
+                agent: env.action_space(agent).sample(mask=observations[agent]["action_mask"])
+                for agent in env.agents
+            }
+            observations, *_, infos = env.step(actions)
+            assert not any(info["illegal"] for info in infos.values())
+
+
+@pytest.mark.parametrize(
+    ("action_format", "wanted"),
+    [
+        ("pairs", "a whole number from 0 to 30"),
+        ("pairs_multi_discrete", "two whole numbers, from 0 to 3 and from 0 to 9"),
+    ],
+)
+def test_actions_out_of_range_are_refused_and_nothing_changes(action_format, wanted):
+    vec = pairs_vec(action_format=action_format, num_candidates=3)
+    vec.reset(seed=10)
+    before = vec.game.digest(0)
+    actions = np.zeros((3, 4), int) if action_format == "pairs" else np.zeros((3, 4, 2), int)
+    for number in (-1, 31):
+        actions[1, 2] = number
+        with pytest.raises(ValueError) as error:
+            vec.step(actions)
+        assert str(error.value) == f"actions[1, 2] is {actions[1, 2].tolist()}; it must be {wanted}"
+    assert vec.game.digest(0) == before
+    env = small_env(obs="pairs", action_format=action_format, num_candidates=3)
+    env.reset(seed=10)
+    with pytest.raises(ValueError, match=f"the action of 'player_0' is .*; it must be {wanted}"):
+        env.step(dict.fromkeys(env.agents, actions[1, 2]))
+
+
+def test_gymnasium_has_them_too():
+    arguments = SMALL | {"obs": "pairs", "action_format": "pairs", "num_candidates": 6, "max_ticks": 300}
+    env = gymnasium.make("territorial/Territorial-v0", **arguments)
+    seen, _ = env.reset(seed=1)
+    assert env.observation_space.contains(seen)
+    assert (seen["pairs"].shape, env.action_space.n) == ((6, 26), 61)
+    vector = gymnasium.make_vec("territorial/Territorial-v0", 4, **arguments)
+    many, _ = vector.reset(seed=1)
+    assert vector.observation_space.contains(many)
+    assert many["own"].shape == (4, 34)
+    vector.step(np.zeros(4, int))
+
+
+def test_copies_go_on_alike_and_apart():
+    vec = pairs_vec(seats=SEATS)
+    vec.reset(seed=11)
+    other, rng = copy.deepcopy(vec), np.random.default_rng(11)
+    actions = chosen(vec.action_masks(), rng, "pairs", holds=0)
+    seen, same = vec.step(actions)[0], other.step(actions)[0]
+    assert all(np.array_equal(array, same[key]) for key, array in seen.items())
+    other.step(actions * 0)
+    assert all(np.array_equal(array, seen[key]) for key, array in vec.observe().items())
+
+
+def test_num_candidates_goes_with_pairs_alone():
+    message = "num_candidates is 4 and obs is 'features'; this option works only"
+    with pytest.raises(ValueError, match=message):
+        make_vec(1, **SMALL, obs="features", num_candidates=4)
+    assert make_vec(1, **SMALL, obs="features", action_format="pairs", num_candidates=4).format.width == 41
+    with pytest.raises(ValueError, match="num_candidates is 0; it must be a whole number from 1 to 250"):
+        make_vec(1, **SMALL, obs="pairs", num_candidates=0)
+
+
+def test_columns_have_names():
+    names = pair_names()
+    assert {array: len(columns) for array, columns in names.items()} == {"own": 34, "pairs": 26}
+    assert names["own"][0] == "land"
+    assert names["pairs"][LEGAL] == "legal"
+
+
+class Watcher(PythonBot):
+    """A bot that attacks the first candidate, and keeps what it saw."""
+
+    name, interval = "watcher-1", 10
+
+    def __init__(self):
+        self.seen = []
+
+    def decide(self, view):
+        self.seen.append((view.games, view.seats, view.pairs, view.candidates, view.fronts))
+        return view.candidates[:, 0], np.full(len(view.seats), 64)
+
+
+def test_a_bot_in_python_sees_what_networks_see():
+    bot = Watcher()
+    game = territorial.VecGame(
+        territorial.GameConfig(height=24, width=24, num_players=4), 2, seats=[bot, "metronome", bot, "banker"]
+    )
+    game.reset()
+    for _ in range(20):
+        before = game.clone()
+        bot.seen.clear()
+        game.step()
+        for games, seats, pairs, candidates, fronts in bot.seen:
+            wanted = before.pairs(games, seats)
+            for found, array in zip(pairs, wanted, strict=True):
+                assert np.array_equal(found, array)
+            shown = wanted.pairs[..., THERE] == UNIT / 4096
+            assert np.array_equal(candidates == HOLD_ALL, ~shown)
+            rows = np.arange(len(seats))[:, None]
+            assert (fronts[rows, np.maximum(candidates, 0)][shown] > 0).all()
+    assert game.state.taken[:, 1].sum() > 50
