@@ -51,13 +51,18 @@ ON_TWO_PARTS = (
 )
 """Of actions that are neither of the two."""
 
+ON_TWO_MASKS = "Action mask is not a NumPy array"
+"""Of the masks of two parts, where the dict has no key "observation" that is looked at instead."""
+
 
 def known_warnings(modes):
     """Return what ``api_test`` says of ``modes``, and nothing but that."""
     is_dict = modes["obs"] in ("packed", "pairs") or modes["action_mask"] in ("obs", "both")
     four = {ON_FOUR_DIMENSIONS} if modes["obs"] == "packed" else set()
     two = {ON_TWO_PARTS} if modes["action_format"].endswith("multi_discrete") else set()
-    return (ON_DICTS if is_dict else set()) | four | two
+    has_masks = modes["obs"] == "pairs" and modes["action_mask"] in ("obs", "both")
+    masks = {ON_TWO_MASKS} if two and has_masks else set()
+    return (ON_DICTS if is_dict else set()) | four | two | masks
 
 
 def name_of(modes):
