@@ -728,6 +728,7 @@ class VecGame:
     def launches(self) -> Launches:
         """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
 
+        Of a step of several decisions it is the latest launch of each seat.
         Of a game that ended and was replaced within that step, they are the launches of the old game. No
         seat has launched where the step played nothing, as the game waits for its next one, and after
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.

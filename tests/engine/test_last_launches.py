@@ -145,3 +145,22 @@ def test_legality_is_that_of_the_rules_at_the_decision() -> None:
             expected = legal[p, target[p - 1]]
             assert game.launches().legal[0, p - 1] == expected
             assert expected == is_legal(needs[p, target[p - 1]], largest_need(troops[p], CONFIG))
+
+
+def test_a_step_of_several_decisions_has_the_latest_launch_of_each_seat_whoever_listens() -> None:
+    config = territorial.GameConfig(height=16, width=16, num_players=2, max_ticks=400)
+    seats = ["agent", "random"]
+    one, other, single = (territorial.VecGame(config, 1, seats=seats, observe=False) for _ in range(3))
+    actions, nothing = np.array([[[1, 5], [0, 0]]]), np.full((1, 2), -1)
+    with territorial.Recorder(other):
+        for game in (one, other, single):
+            game.reset(seed=4)
+        for _ in range(3):
+            latest = nothing.copy()
+            for i in range(4):
+                target = single.launches().target if single.step(actions if i == 0 else None) else nothing
+                latest = np.where(target >= 0, target, latest)
+            one.step(actions, repeat=4)
+            other.step(actions, repeat=4)
+            assert one.launches().target.tolist() == other.launches().target.tolist() == latest.tolist()
+            assert latest[0, 0] == 0
