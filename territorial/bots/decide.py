@@ -44,12 +44,12 @@ from territorial.bots.targets import (
     bot_draw,
     choose,
     is_open,
+    kill_price,
     leader_of,
 )
 from territorial.config import Params
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.game.legality import need_for
-from territorial.game.rules import kill_price
 from territorial.game.state import TICK, Game
 from territorial.jit.decorators import int64, njit
 
@@ -115,8 +115,7 @@ def amount_for_player(game: Game, bot: BotTurn, move: int, target: int) -> int:
     amount = share(game, bot, first, later)
     amount = max(amount, surplus(game, bot, memory[move + SURPLUS]))
     if memory[move + KILL] > 0:
-        price = kill_price(game.troops[target], game.land[target], game.pools[target, p])
-        amount = min(amount, price * memory[move + KILL] // 100)
+        amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)
     if memory[move + SPARES] != 0 and 8 * game.troops[target] < troops:
         amount = min(amount, max(22 * game.troops[target] // 10, troops // 10))
     return min(amount, troops - memory[move + RESERVE] * land)

@@ -505,16 +505,6 @@ def attack_cost(size: int, troops: int, land: int, opposing: int, params: Params
 
 
 @njit
-def kill_price(troops: int, land: int, opposing: int) -> int:
-    """Return about what it takes to bring a player down to a quarter, if no other player interferes.
-
-    Defence is 1.6 times the density, so its troops go with the 1.6th power of its land. At a quarter,
-    nine tenths of them have fallen, each for two attackers, and three quarters of the land cost 2 a cell.
-    """
-    return (18 * troops + 15 * land) // 10 + opposing
-
-
-@njit
 def cadence(land: int, params: Params) -> int:
     """Return the ticks from one step to the next: the larger a player, the more often it steps."""
     if land < params.cadence_land_small:

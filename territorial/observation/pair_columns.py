@@ -23,6 +23,9 @@ MOST = 2**48
 """What a number counts as at most in a logarithm or a ratio."""
 LARGEST_RATIO = 4 * UNIT
 LARGEST_LOG = LOG_UNIT * 48
+GAP = 4
+"""What differences of logarithms are stored times: a doubling is a quarter."""
+LARGEST_GAP = 4 * UNIT
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,13 @@ def _log(name: str, value: str) -> PairColumn:
     return PairColumn(name, value, LARGEST_LOG)
 
 
-def _difference(name: str, value: str) -> PairColumn:
-    return PairColumn(name, value, LARGEST_LOG, -LARGEST_LOG)
+def _gap(name: str, value: str) -> PairColumn:
+    return PairColumn(name, value, LARGEST_GAP, -LARGEST_GAP)
 
 
 OWN: tuple[PairColumn, ...] = (
     _log("land", "log(L[p])"),
-    _difference("crowding", "log(L[p] * P) - log(M)"),
+    _gap("crowding", "gap(log(L[p] * P) - log(M))"),
     PairColumn("land_share", "ratio(L[p], M)"),
     _ratio("density", "ratio(T[p], hard_cap * L[p])"),
     _ratio("over_soft_cap", "ratio(max(0, T[p] - soft_cap * L[p]), hard_cap * L[p])"),
@@ -72,13 +75,13 @@ OWN: tuple[PairColumn, ...] = (
     PairColumn("pools_out", "part(out[p], T[p])"),
     PairColumn("pools_in", "part(in[p], T[p])"),
     PairColumn("leader_share", "ratio(L[leader], M)"),
-    _difference("leader_land", "log(L[leader]) - log(L[p])"),
+    _gap("leader_land", "gap(log(L[leader]) - log(L[p]))"),
     _ratio("leader_density", "ratio(T[leader], hard_cap * L[leader])"),
     _ratio("mean_density", "ratio(sumT, hard_cap * sumL)"),
-    PairColumn("density_to_mean", "dense[p] - (log(sumT) - log(sumL))", 15_360, -17_408),
+    _gap("density_to_mean", "gap(dense[p] - (log(sumT) - log(sumL)))"),
     _ratio("neighbours", "ratio(near[p], 8)"),
     PairColumn("border_neutral", "ratio(n(p, 0), B[p])"),
-    _difference("border", "2 * log(B[p]) - log(L[p])"),
+    _gap("border", "gap(2 * log(B[p]) - log(L[p]))"),
     PairColumn("pool_on_neutral", "part(A[p][0], T[p])"),
     _ratio(
         "thinnest_neighbour",
@@ -86,8 +89,8 @@ OWN: tuple[PairColumn, ...] = (
         "if there is none",
     ),
     PairColumn("richest_neighbour", "the largest part(T[q], T[p]) of the same; 0 if there is none"),
-    _log("living", "log(alive)"),
-    _difference("force_to_mean", "log(T[p] + out[p]) - log((sumT + sumOut) // alive)"),
+    _ratio("wait", "ratio(max(0, next_step[p] - tick), launch_delay) if out[p] > 0, else 0"),
+    _gap("force_to_mean", "gap(log(T[p] + out[p]) - log((sumT + sumOut) // alive))"),
     PairColumn("income_phase", "ratio(tick % income_every, income_every)"),
     PairColumn("first", "4096 if tick = 0, else 0"),
     PairColumn("top", "4096 // (1 + ahead)"),
@@ -99,14 +102,14 @@ PAIRS: tuple[PairColumn, ...] = (
     PairColumn("legal", "4096 if a launch at q is legal now, else 0"),
     _log("front", "log(n(p, q))"),
     PairColumn("border_share", "ratio(n(p, q), B[p])"),
-    _ratio("need", 'ratio(need, T[p]), need as in "Launches" of the rules page'),
+    PairColumn("need", 'part(need, T[p]), need as in "Launches" of the rules page'),
     PairColumn("pool", "part(A[p][q], T[p])"),
-    _log("pool_per_cell", "max(0, log(A[p][q]) - log(n(p, q)))"),
+    _gap("pool_per_cell", "gap(max(0, log(A[p][q]) - log(n(p, q))))"),
     PairColumn("attack", "part(A[q][p], T[p])"),
-    _difference("density", "dense[q]"),
-    _difference("troops_ratio", "log(T[q]) - log(T[p])"),
-    _difference("land_ratio", "log(L[q]) - log(L[p])"),
-    PairColumn("density_ratio", "dense[q] - dense[p]", 15_360, -15_360),
+    _gap("density", "gap(dense[q])"),
+    _gap("troops_ratio", "gap(log(T[q]) - log(T[p]))"),
+    _gap("land_ratio", "gap(log(L[q]) - log(L[p]))"),
+    _gap("density_ratio", "gap(dense[q] - dense[p])"),
     PairColumn("attacked", "part(in[q] - A[p][q], T[q])"),
     PairColumn("sent", "part(out[q], T[q])"),
     _ratio("peak_share", "ratio(L[q], peak[q])"),
@@ -114,20 +117,16 @@ PAIRS: tuple[PairColumn, ...] = (
     PairColumn("to_leader", "ratio(L[q], L[leader])"),
     PairColumn("border_neutral", "ratio(n(q, 0), B[q])"),
     PairColumn("border_ours", "ratio(n(q, p), B[q])"),
-    _ratio(
+    PairColumn(
         "price",
-        'ratio(cost, T[p]), cost of an attack on the whole front now as in "Attack steps" of the '
-        "rules page, 2 * n + 2 * def + A[q][p]; of neutral land neutral_cost * n(p, 0)",
+        'part(cost, T[p]), cost of an attack on the whole front now as in "Attack steps" of the rules page: '
+        "attack_cost * n + attackers_per_defender * def + A[q][p]; of neutral land neutral_cost * n(p, 0)",
     ),
-    _difference(
-        "kill",
-        "log(k) - log(T[p]), k = (18 * T[q] + 15 * L[q]) // 10 + A[q][p]: about what it takes to bring q "
-        "down to its death",
-    ),
+    _gap("kill", "gap(log(k) - log(T[p])), k being about what it takes to bring q down to its death"),
     PairColumn("lost", "part(taken[q][p], L[p])"),
     PairColumn("taken", "part(taken[p][q], L[p])"),
     _ratio("neighbours", "ratio(near[q], 8)"),
-    _difference("force", "log(T[q] + out[q]) - log(T[p] + out[p])"),
+    _gap("force", "gap(log(T[q] + out[q]) - log(T[p] + out[p]))"),
 )
 
 PAIR_TABLES: Mapping[str, tuple[PairColumn, ...]] = {"own": OWN, "pairs": PAIRS}

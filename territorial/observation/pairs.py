@@ -19,10 +19,12 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.legality import is_affordable, largest_need, need_at_front
-from territorial.game.rules import attack_cost, kill_price, opening_rate, rate_for_land, rate_over_cap
+from territorial.game.rules import attack_cost, opening_rate, rate_for_land, rate_over_cap
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
 from territorial.observation.pair_columns import (
+    GAP,
+    LARGEST_GAP,
     LARGEST_RATIO,
     LOG_UNIT,
     MOST,
@@ -97,7 +99,7 @@ _BORDER = column(OWN, "border")
 _POOL_ON_NEUTRAL = column(OWN, "pool_on_neutral")
 _THINNEST = column(OWN, "thinnest_neighbour")
 _RICHEST = column(OWN, "richest_neighbour")
-_LIVING = column(OWN, "living")
+_WAIT = column(OWN, "wait")
 _FORCE_TO_MEAN = column(OWN, "force_to_mean")
 _INCOME_PHASE = column(OWN, "income_phase")
 _FIRST = column(OWN, "first")
@@ -168,6 +170,24 @@ def parts_of(over: int, under: int) -> int:
     return found - (found * under > whole)
 
 
+@njit
+def gap(difference: int) -> int:
+    """Return a difference of logarithms as it is stored: a doubling is a quarter, at most 16 of them."""
+    return min(max(GAP * difference, -LARGEST_GAP), LARGEST_GAP)
+
+
+@njit
+def price_of_death(troops: int, land: int, peak: int, opposing: int, params: Params) -> int:
+    """Return about what it takes to bring a player down to its death, if no other player interferes.
+
+    Defence is 1.6 times the density, so troops fall with the power 1.6 of the land that is left, each for two
+    attackers. Of a share g of the land 2 * (1 - (1 - g)**1.6) is about g * (3.2 - 1.1 * g); a cell costs 2.
+    """
+    cells = max(0, land - peak // params.death_divisor)
+    share = 1024 * cells // max(1, land)
+    return troops * (share * (32768 - 11 * share) // 10240) // 1024 + 2 * cells + opposing
+
+
 # ---- what is the same for all seats ----------------------------------------------------------------
 
 
@@ -232,7 +252,6 @@ def sum_game(game: Game, params: Params, totals: PairTotals) -> int:
                 leader, most_land, most_troops = q, land, troops
     num_land, own = game.clock[NUM_LAND], totals.own
     own[_ALIVE_SHARE] = ratio(alive, params.num_players)
-    own[_LIVING] = log_of(alive)
     own[_LEADER_SHARE] = ratio(max(0, most_land), num_land)
     own[_LEADER_DENSITY] = ratio(max(0, most_troops), params.hard_cap * max(0, most_land))
     own[_MEAN_DENSITY] = ratio(all_troops, params.hard_cap * all_land)
@@ -302,7 +321,7 @@ def see_own(game: Game, params: Params, interest_rates: Any, totals: PairTotals,
     ahead, richer = count_above(game, p)
     thinnest, richest = compare_neighbours(game, totals, p)
     own[_LAND] = log_land
-    own[_CROWDING] = log_of(land * params.num_players) - totals.game[LOG_LAND_OF_MAP]
+    own[_CROWDING] = gap(log_of(land * params.num_players) - totals.game[LOG_LAND_OF_MAP])
     own[_LAND_SHARE] = mine[LAND_SHARE]
     own[_DENSITY] = mine[DENSITY]
     own[_OVER_SOFT_CAP] = ratio(max(0, troops - params.soft_cap * land), params.hard_cap * land)
@@ -313,15 +332,17 @@ def see_own(game: Game, params: Params, interest_rates: Any, totals: PairTotals,
     own[_PEAK_SHARE] = mine[PEAK_SHARE]
     own[_POOLS_OUT] = mine[SENT]
     own[_POOLS_IN] = part(mine[IN], troops)
-    own[_LEADER_LAND] = totals.game[LOG_LEADER_LAND] - log_land
-    own[_DENSITY_TO_MEAN] = mine[LOG_TROOPS] - log_land - totals.game[LOG_MEAN_DENSITY]
+    own[_LEADER_LAND] = gap(totals.game[LOG_LEADER_LAND] - log_land)
+    own[_DENSITY_TO_MEAN] = gap(mine[LOG_TROOPS] - log_land - totals.game[LOG_MEAN_DENSITY])
     own[_NEIGHBOURS] = mine[NEIGHBOURS]
     own[_BORDER_NEUTRAL] = mine[BORDER_NEUTRAL]
-    own[_BORDER] = 2 * log_of(mine[BORDER]) - log_land
+    own[_BORDER] = gap(2 * log_of(mine[BORDER]) - log_land)
     own[_POOL_ON_NEUTRAL] = part(min(game.pools[p, NEUTRAL], MOST_TROOPS), troops)
     own[_THINNEST] = thinnest
     own[_RICHEST] = part(richest, troops) if richest >= 0 else 0
-    own[_FORCE_TO_MEAN] = mine[LOG_FORCE] - totals.game[LOG_MEAN_FORCE]
+    wait = max(0, game.next_step[p] - game.clock[TICK])
+    own[_WAIT] = ratio(wait, params.launch_delay) if mine[OUT] > 0 else 0
+    own[_FORCE_TO_MEAN] = gap(mine[LOG_FORCE] - totals.game[LOG_MEAN_FORCE])
     own[_TOP] = ratio(1, 1 + ahead)
 
 
@@ -416,7 +437,7 @@ def see_neutral(game: Game, params: Params, totals: PairTotals, p: int, out: Any
     out[_IS_NEUTRAL] = UNIT
     see_front(game, params, totals, p, NEUTRAL, out)
     cost = params.neutral_cost * game.fronts[p, NEUTRAL]
-    out[_PRICE] = ratio(cost, min(game.troops[p], MOST_TROOPS))
+    out[_PRICE] = part(cost, min(game.troops[p], MOST_TROOPS))
 
 
 @njit
@@ -430,10 +451,10 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
     out[_IS_NEUTRAL] = 0
     see_front(game, params, totals, p, q, out)
     out[_ATTACK] = part(attack, troops)
-    out[_ITS_DENSITY] = density
-    out[_TROOPS_RATIO] = its[LOG_TROOPS] - mine[LOG_TROOPS]
-    out[_LAND_RATIO] = its[LOG_LAND] - mine[LOG_LAND]
-    out[_DENSITY_RATIO] = density - (mine[LOG_TROOPS] - mine[LOG_LAND])
+    out[_ITS_DENSITY] = gap(density)
+    out[_TROOPS_RATIO] = gap(its[LOG_TROOPS] - mine[LOG_TROOPS])
+    out[_LAND_RATIO] = gap(its[LOG_LAND] - mine[LOG_LAND])
+    out[_DENSITY_RATIO] = gap(density - (mine[LOG_TROOPS] - mine[LOG_LAND]))
     out[_ATTACKED] = part(its[IN] - sent, its_troops)
     out[_SENT] = its[SENT]
     out[_ITS_PEAK_SHARE] = its[PEAK_SHARE]
@@ -441,12 +462,13 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
     out[_TO_LEADER] = its[TO_LEADER]
     out[_ITS_BORDER_NEUTRAL] = its[BORDER_NEUTRAL]
     out[_BORDER_OURS] = ratio(game.fronts[q, p], its[BORDER])
-    out[_PRICE] = ratio(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
-    out[_KILL] = log_of(kill_price(its_troops, its_land, attack)) - mine[LOG_TROOPS]
+    out[_PRICE] = part(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
+    kill = price_of_death(its_troops, its_land, game.peak[q], attack, params)
+    out[_KILL] = gap(log_of(kill) - mine[LOG_TROOPS])
     out[_LOST] = part(game.taken[q, p], land)
     out[_TAKEN] = part(game.taken[p, q], land)
     out[_ITS_NEIGHBOURS] = its[NEIGHBOURS]
-    out[_FORCE] = its[LOG_FORCE] - mine[LOG_FORCE]
+    out[_FORCE] = gap(its[LOG_FORCE] - mine[LOG_FORCE])
 
 
 @njit
@@ -459,6 +481,6 @@ def see_front(game: Game, params: Params, totals: PairTotals, p: int, target: in
     out[_LEGAL] = UNIT if is_affordable(need, largest_need(troops, params)) else 0
     out[_FRONT] = log_size
     out[_BORDER_SHARE] = ratio(size, totals.players[p, BORDER])
-    out[_NEED] = ratio(need, troops)
+    out[_NEED] = part(need, troops)
     out[_POOL] = part(pool, troops)
-    out[_POOL_PER_CELL] = max(0, log_of(pool) - log_size)
+    out[_POOL_PER_CELL] = gap(max(0, log_of(pool) - log_size))

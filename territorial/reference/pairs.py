@@ -44,7 +44,7 @@ OWN_COLUMNS = (
     "pool_on_neutral",
     "thinnest_neighbour",
     "richest_neighbour",
-    "living",
+    "wait",
     "force_to_mean",
     "income_phase",
     "first",
@@ -199,6 +199,11 @@ def part(x: int, y: int) -> int:
     return ONE * _counted(x) // (1 + _counted(x) + _counted(y))
 
 
+def gap(x: int) -> int:
+    """Return a difference of logarithms so that a doubling is a quarter."""
+    return min(max(4 * x, -MOST_RATIO), MOST_RATIO)
+
+
 def _counted(x: int) -> int:
     return min(x, MOST_COUNTED)
 
@@ -212,7 +217,7 @@ class Quantities:
         self.tick = game.tick
         self.P = game.config.num_players
         self.M = game.num_land
-        self.L, self.peak, self.taken = game.land, game.peak, game.taken
+        self.L, self.peak, self.taken, self.next_step = game.land, game.peak, game.taken, game.next_step
         self.T = [min(troops, MOST_TROOPS) for troops in game.troops]
         self.A = [[min(pool, MOST_TROOPS) for pool in row] for row in game.pools]
         self.is_living = game.alive
@@ -266,7 +271,7 @@ def _own_land(w: Quantities, p: int) -> dict[str, int]:
     above_soft_cap = max(0, w.T[p] - w.config.soft_cap * w.L[p])
     return {
         "land": log(w.L[p]),
-        "crowding": log(w.L[p] * w.P) - log(w.M),
+        "crowding": gap(log(w.L[p] * w.P) - log(w.M)),
         "land_share": ratio(w.L[p], w.M),
         "density": ratio(w.T[p], w.hard[p]),
         "over_soft_cap": ratio(above_soft_cap, w.hard[p]),
@@ -314,10 +319,10 @@ def _own_leader(w: Quantities, p: int) -> dict[str, int]:
     """Columns 18 to 22: against the leader, and the mean."""
     return {
         "leader_share": ratio(w.L[w.leader], w.M),
-        "leader_land": log(w.L[w.leader]) - log(w.L[p]),
+        "leader_land": gap(log(w.L[w.leader]) - log(w.L[p])),
         "leader_density": ratio(w.T[w.leader], w.hard[w.leader]),
         "mean_density": ratio(w.sum_T, w.config.hard_cap * w.sum_L),
-        "density_to_mean": w.dense[p] - (log(w.sum_T) - log(w.sum_L)),
+        "density_to_mean": gap(w.dense[p] - (log(w.sum_T) - log(w.sum_L))),
     }
 
 
@@ -327,7 +332,7 @@ def _own_border(w: Quantities, p: int) -> dict[str, int]:
     return {
         "neighbours": ratio(w.near[p], 8),
         "border_neutral": ratio(w.n[p][NEUTRAL], w.B[p]),
-        "border": 2 * log(w.B[p]) - log(w.L[p]),
+        "border": gap(2 * log(w.B[p]) - log(w.L[p])),
         "pool_on_neutral": part(w.A[p][NEUTRAL], w.T[p]),
         "thinnest_neighbour": min((ratio(w.T[q], w.hard[q]) for q in neighbours), default=ONE),
         "richest_neighbour": max((part(w.T[q], w.T[p]) for q in neighbours), default=0),
@@ -337,9 +342,10 @@ def _own_border(w: Quantities, p: int) -> dict[str, int]:
 def _own_late(w: Quantities, p: int) -> dict[str, int]:
     """Columns 29 to 33."""
     mean_force = (w.sum_T + w.sum_out) // w.alive
+    wait = max(0, w.next_step[p] - w.tick)
     return {
-        "living": log(w.alive),
-        "force_to_mean": log(w.T[p] + w.out[p]) - log(mean_force),
+        "wait": ratio(wait, w.config.launch_delay) if w.out[p] > 0 else 0,
+        "force_to_mean": gap(log(w.T[p] + w.out[p]) - log(mean_force)),
         "income_phase": ratio(w.tick % w.config.income_every, w.config.income_every),
         "first": ONE if w.tick == 0 else 0,
         "top": ONE // (1 + _ahead(w, p)),
@@ -353,7 +359,7 @@ def pair_row(w: Quantities, p: int, q: int) -> list[int]:
     """Return the columns of pairs for candidate q of a living seat p."""
     values = _pair_front(w, p, q)
     if q == NEUTRAL:
-        values["price"] = ratio(w.config.neutral_cost * w.n[p][NEUTRAL], w.T[p])
+        values["price"] = part(w.config.neutral_cost * w.n[p][NEUTRAL], w.T[p])
         return [values.get(name, 0) for name in PAIR_COLUMNS]
     values |= {**_pair_strength(w, p, q), **_pair_place(w, p, q), **_pair_war(w, p, q)}
     return [values[name] for name in PAIR_COLUMNS]
@@ -370,9 +376,9 @@ def _pair_front(w: Quantities, p: int, q: int) -> dict[str, int]:
         "legal": ONE if is_legal else 0,
         "front": log(w.n[p][q]),
         "border_share": ratio(w.n[p][q], w.B[p]),
-        "need": ratio(need, w.T[p]),
+        "need": part(need, w.T[p]),
         "pool": part(w.A[p][q], w.T[p]),
-        "pool_per_cell": max(0, log(w.A[p][q]) - log(w.n[p][q])),
+        "pool_per_cell": gap(max(0, log(w.A[p][q]) - log(w.n[p][q]))),
     }
 
 
@@ -380,10 +386,10 @@ def _pair_strength(w: Quantities, p: int, q: int) -> dict[str, int]:
     """Columns 8 to 14: troops and pools of q, beside those of p."""
     return {
         "attack": part(w.A[q][p], w.T[p]),
-        "density": w.dense[q],
-        "troops_ratio": log(w.T[q]) - log(w.T[p]),
-        "land_ratio": log(w.L[q]) - log(w.L[p]),
-        "density_ratio": w.dense[q] - w.dense[p],
+        "density": gap(w.dense[q]),
+        "troops_ratio": gap(log(w.T[q]) - log(w.T[p])),
+        "land_ratio": gap(log(w.L[q]) - log(w.L[p])),
+        "density_ratio": gap(w.dense[q] - w.dense[p]),
         "attacked": part(w.into[q] - w.A[p][q], w.T[q]),
         "sent": part(w.out[q], w.T[q]),
     }
@@ -402,14 +408,13 @@ def _pair_place(w: Quantities, p: int, q: int) -> dict[str, int]:
 
 def _pair_war(w: Quantities, p: int, q: int) -> dict[str, int]:
     """Columns 20 to 25: what an attack costs, what has been taken, and forces."""
-    to_its_death = (18 * w.T[q] + 15 * w.L[q]) // 10 + w.A[q][p]
     return {
-        "price": ratio(_attack_cost(w, p, q), w.T[p]),
-        "kill": log(to_its_death) - log(w.T[p]),
+        "price": part(_attack_cost(w, p, q), w.T[p]),
+        "kill": gap(log(_price_of_death(w, p, q)) - log(w.T[p])),
         "lost": part(w.taken[q][p], w.L[p]),
         "taken": part(w.taken[p][q], w.L[p]),
         "neighbours": ratio(w.near[q], 8),
-        "force": log(w.T[q] + w.out[q]) - log(w.T[p] + w.out[p]),
+        "force": gap(log(w.T[q] + w.out[q]) - log(w.T[p] + w.out[p])),
     }
 
 
@@ -418,3 +423,10 @@ def _attack_cost(w: Quantities, p: int, q: int) -> int:
     n, config = w.n[p][q], w.config
     defenders = formulas.defence(config, n, w.T[q], w.L[q])
     return config.attack_cost * n + config.attackers_per_defender * defenders + w.A[q][p]
+
+
+def _price_of_death(w: Quantities, p: int, q: int) -> int:
+    """Return k of the page: about what it takes to bring q down to its death."""
+    cells = max(0, w.L[q] - w.peak[q] // w.config.death_divisor)
+    g = 1024 * cells // max(1, w.L[q])
+    return w.T[q] * (g * (32768 - 11 * g) // 10240) // 1024 + 2 * cells + w.A[q][p]

@@ -77,6 +77,7 @@ def take_position(rng: random.Random, game: VecGame) -> None:
         troops=[amount(rng) if p in living else 0 for p in seats],
         pools={(p, t): amount(rng) for p in living for t in [0, *living] if p != t and rng.random() < 0.4},
         peak=[rng.choice((0, 1, rng.randint(0, 2000), 2**20)) for _ in seats],
+        next_step=[rng.randint(0, last * config.decision_every + 9) for _ in seats],
     )
     state, largest = game.state, rng.choice((3, 400, 2**20))
     state.alive[0, 1:] = [p in living for p in seats]
@@ -114,5 +115,5 @@ def copy_state(game: VecGame, reference: ReferenceGame) -> None:
     reference.tick, reference.num_land = int(state.tick[0]), int(state.num_land[0])
     reference.owner = state.owner[0, 1:-1, 1:-1].tolist()
     reference.alive = [bool(alive) for alive in state.alive[0]]
-    for name in ("troops", "land", "peak", "pools", "taken"):
+    for name in ("troops", "land", "peak", "next_step", "pools", "taken"):
         setattr(reference, name, getattr(state, name)[0].tolist())

@@ -15,6 +15,7 @@ from territorial.reference.pairs import (
     candidates,
     choice,
     choice_of_parts,
+    gap,
     log,
     observe,
     observe_all,
@@ -86,7 +87,7 @@ def test_all_numbers_of_a_seat_beside_neutral_land_at_the_start():
     game = game_on(STRIP, troops=(1000, 500))
     assert own_of(game, 1) == {
         "land": 1040,  # log(16) = 4 * 256 + 256 * 1 // 16
-        "crowding": 1288 - 1540,  # log(32) - log(64)
+        "crowding": 4 * (1288 - 1540),  # log(32) - log(64)
         "land_share": 1024,
         "density": 1706,  # 4096 * 1000 // 2400
         "over_soft_cap": 0,
@@ -107,15 +108,15 @@ def test_all_numbers_of_a_seat_beside_neutral_land_at_the_start():
         "leader_land": 0,
         "leader_density": 1706,  # seat 1 itself: as much land, more troops
         "mean_density": 1280,  # 4096 * 1500 // 4800
-        "density_to_mean": (2548 - 1040) - (2679 - 1288),
+        "density_to_mean": 4 * ((2548 - 1040) - (2679 - 1288)),
         "neighbours": 0,
         "border_neutral": 4096,
-        "border": 1040,
+        "border": 4 * 1040,
         "pool_on_neutral": 0,
         "thinnest_neighbour": 4096,
         "richest_neighbour": 0,
-        "living": 384,
-        "force_to_mean": 2548 - 2423,  # log(750)
+        "wait": 0,
+        "force_to_mean": 4 * (2548 - 2423),  # log(750)
         "income_phase": 0,
         "first": 4096,
         "top": 4096,
@@ -127,8 +128,8 @@ def test_all_numbers_of_a_seat_beside_neutral_land_at_the_start():
         "legal": 4096,
         "front": 1040,
         "border_share": 4096,
-        "need": 204,  # 4096 * 50 // 1000
-        "price": 131,  # 4096 * 2 * 16 // 1000
+        "need": 194,  # 4096 * 50 // 1051
+        "price": 126,  # 4096 * 2 * 16 // 1033
     }
     assert observe(game, 1).targets == [1, 0, 0, 0, 0, 0, 0, 0]
 
@@ -154,12 +155,12 @@ def test_all_numbers_of_a_candidate_at_war():
         "border_share": 2048,
         "need": 4,  # the pool of 100 is more than 50, so 1 is needed
         "pool": 372,  # 4096 * 100 // 1101
-        "pool_per_cell": 1684 - 1040,  # log(100) - log(16)
+        "pool_per_cell": 4 * (1684 - 1040),  # log(100) - log(16)
         "attack": 944,  # 4096 * 300 // 1301
-        "density": 2448 - 1288,  # log(800) - log(32)
-        "troops_ratio": 2448 - 2548,
-        "land_ratio": 1288 - 1040,
-        "density_ratio": 1160 - 1508,
+        "density": 4 * (2448 - 1288),  # log(800) - log(32)
+        "troops_ratio": 4 * (2448 - 2548),
+        "land_ratio": 4 * (1288 - 1040),
+        "density_ratio": 4 * (1160 - 1508),
         "attacked": 285,  # by seat 3: 4096 * 60 // 861
         "sent": 1116,  # 4096 * 300 // 1101
         "peak_share": 2048,
@@ -167,12 +168,12 @@ def test_all_numbers_of_a_candidate_at_war():
         "to_leader": 4096,
         "border_neutral": 0,
         "border_ours": 4096,
-        "price": 6348,  # def = 16 * 800 // 21 = 609; 32 + 2 * 609 + 300 = 1550
-        "kill": 2751 - 2548,  # (14400 + 480) // 10 + 300 = 1788
+        "price": 2488,  # def = 16 * 800 // 21 = 609; 32 + 2 * 609 + 300 = 1550
+        "kill": 4 * (2652 - 2548),  # X = 16, g = 512, 800 * 1356 // 1024 + 32 + 300 = 1391
         "lost": 930,  # 4096 * 5 // 22
         "taken": 1609,  # 4096 * 11 // 28
         "neighbours": 512,
-        "force": 2579 - 2584,  # log(1100) - log(1120)
+        "force": 4 * (2579 - 2584),  # log(1100) - log(1120)
     }
 
 
@@ -189,20 +190,36 @@ def test_the_own_numbers_of_a_seat_at_war():
         "rank_by_troops": 0,
         "pools_out": 438,  # 4096 * 120 // 1121
         "pools_in": 944,
-        "leader_land": 1288 - 1040,
+        "leader_land": 4 * (1288 - 1040),
         "leader_density": 682,  # 4096 * 800 // 4800
         "neighbours": 512,
         "border_neutral": 2048,
-        "border": 2 * 1288 - 1040,
+        "border": 4 * (2 * 1288 - 1040),
         "pool_on_neutral": 80,  # 4096 * 20 // 1021
         "thinnest_neighbour": 682,
         "richest_neighbour": 1819,  # 4096 * 800 // 1801
-        "force_to_mean": 2584 - 2435,  # log(1120) - log(773); 773 = (1800 + 520) // 3
+        "force_to_mean": 4 * (2584 - 2435),  # log(1120) - log(773); 773 = (1800 + 520) // 3
         "income_phase": 2048,
         "first": 0,
         "top": 2048,
     }
     assert {name: own[name] for name in expected} == expected
+
+
+def test_a_seat_sees_when_its_pools_move_next():
+    game = at_war()
+    game.next_step[1] = 2053
+    assert own_of(game, 1)["wait"] == 1755  # 4096 * 3 // 7
+    game.next_step[1] = 2040
+    assert own_of(game, 1)["wait"] == 0, "they move in this tick"
+    game.pools[1] = [0] * 4
+    game.next_step[1] = 2053
+    assert own_of(game, 1)["wait"] == 0, "there are none"
+
+
+@pytest.mark.parametrize(("x", "expected"), [(100, 400), (-100, -400), (5000, 16384), (-4097, -16384)])
+def test_a_gap_is_four_times_a_difference_within_16_doublings(x, expected):
+    assert gap(x) == expected
 
 
 def test_both_see_each_other_from_their_own_side():
@@ -216,7 +233,7 @@ def test_both_see_each_other_from_their_own_side():
     assert own_of(game, 2)["rank_by_troops"] == 1365, "one of three has more troops"
     assert own_of(game, 3)["rank_by_troops"] == 2730
     assert own_of(game, 3)["rank_by_land"] == 1365, "seat 1 has as much land"
-    assert row["price"] == 15564, "16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800"
+    assert row["price"] == 3241, "16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800"
 
 
 def test_a_front_has_another_length_from_the_other_side():
@@ -228,8 +245,8 @@ def test_a_front_has_another_length_from_the_other_side():
         "border_share": 4096,
         "border_ours": 682,  # 1 of 6
         "border_neutral": 3413,  # 5 of 6
-        "need": 491,  # 4096 * 12 // 100
-        "price": 5242,  # def = 4 * 240 // 16 = 60; 8 + 120 = 128
+        "need": 434,  # 4096 * 12 // 113
+        "price": 2289,  # def = 4 * 240 // 16 = 60; 8 + 120 = 128
     }
     assert {name: inside[name] for name in expected} == expected
     expected = {
@@ -237,8 +254,8 @@ def test_a_front_has_another_length_from_the_other_side():
         "border_share": 682,
         "border_ours": 4096,
         "border_neutral": 0,
-        "need": 51,  # 4096 * 3 // 240
-        "price": 3447,  # def = 1 * 100 // 1; 2 + 200 = 202
+        "need": 50,  # 4096 * 3 // 244
+        "price": 1867,  # def = 1 * 100 // 1; 2 + 200 = 202
     }
     assert {name: around[name] for name in expected} == expected
 
@@ -258,7 +275,6 @@ def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
     after = own_of(game, 1)
     assert {name for name in after if after[name] != before[name]} == {
         "alive_share",
-        "living",
         "force_to_mean",
         "rank_by_land",
     }
@@ -270,8 +286,8 @@ def test_without_troops_shares_of_the_balance_are_at_their_ends():
     game = game_on(STRIP, troops=(0, 500))
     own, row = own_of(game, 1), pair_of(game, 1, 0)
     assert (own["troops"], own["density"], own["pools_out"]) == (0, 0, 0)
-    assert own["density_to_mean"] == (0 - 1040) - (2293 - 1288), "log(500) - log(32) is the mean"
-    assert (row["need"], row["price"], row["legal"]) == (16384, 16384, 0)
+    assert own["density_to_mean"] == 4 * ((0 - 1040) - (2293 - 1288)), "log(500) - log(32) is the mean"
+    assert (row["need"], row["price"], row["legal"]) == (4096 * 50 // 51, 4096 * 32 // 33, 0)
     game.pools[1][0] = 100
     assert own_of(game, 1)["pools_out"] == 4096 * 100 // 101
 
@@ -283,8 +299,8 @@ def test_a_living_seat_without_land_has_no_candidates_and_no_interest():
     zeros = ("land", "land_share", "interest", "peak_share", "neighbours", "border_neutral", "border")
     assert {own[name] for name in zeros} == {0}
     assert (own["density"], own["over_soft_cap"]) == (16384, 16384), "512 troops on no land"
-    assert own["crowding"] == -log(32)
-    assert own["leader_land"] == log(16)
+    assert own["crowding"] == -4 * log(32)
+    assert own["leader_land"] == 4 * log(16)
     seen = observe(game, 1)
     assert seen.targets == [0] * 8
     assert seen.pairs == [[0] * 26] * 8
@@ -389,7 +405,7 @@ def test_numbers_of_neutral_land_are_nine():
     others = [value for name, value in zip(PAIR_COLUMNS, row, strict=True) if name not in NEUTRAL_COLUMNS]
     assert others == [0] * 17
     assert pair_of(game, 1, 0)["pool"] == 4096 * 20 // 1021
-    assert pair_of(game, 1, 0)["pool_per_cell"] == log(20) - log(16)
+    assert pair_of(game, 1, 0)["pool_per_cell"] == 4 * (log(20) - log(16))
     game.pools[1][0] = 3
     assert pair_of(game, 1, 0)["pool_per_cell"] == 0, "3 for 16 cells are below 0"
 
@@ -399,11 +415,10 @@ def test_the_largest_troops_and_pools_stay_within_16_bits():
     game.troops[1], game.troops[2] = 0, 2**41
     game.pools[2][1] = 2**60
     row = pair_of(game, 1, 2)
-    assert row["troops_ratio"] == 10240, "2**41 counts as 2**40"
-    assert row["attack"] == 4095
-    assert row["price"] == 16384
-    assert row["force"] == log(2**41) - log(120)
-    assert own_of(game, 1)["density_to_mean"] == -1040 - (10240 - log(64))
+    assert own_of(game, 2)["troops"] == 10240, "2**41 counts as 2**40"
+    assert (row["attack"], row["price"]) == (4095, 4095)
+    assert (row["troops_ratio"], row["force"]) == (16384, 16384)
+    assert own_of(game, 1)["density_to_mean"] == -16384
 
 
 # ---------------------------------------------------------------------------- actions
