@@ -106,30 +106,30 @@ class Sleeping(territorial.VecGame):
             self._bounds = np.linspace(0, self.num_games, len(self._works) + 1).astype(int).tolist()
             self._jobs: list[SimpleQueue[bool]] = [SimpleQueue() for _ in self._works[1:]]
             self._done: SimpleQueue[bool] = SimpleQueue()
-            self._play(0)
+            self._play_part(0)
             for i, jobs in enumerate(self._jobs, 1):
                 Thread(target=self._serve, args=(i, jobs), daemon=True).start()
             return
         refill(self._crew.queues)
         for jobs in self._jobs:
             jobs.put(True)
-        self._play(0)
+        self._play_part(0)
         for _ in self._jobs:
             self._done.get()
 
-    def _play(self, i: int) -> None:
+    def _play_part(self, i: int) -> None:
         step_queues(self._compiled().held[i])
 
     def _serve(self, i: int, jobs: SimpleQueue[bool]) -> None:
         while jobs.get():
-            self._play(i)
+            self._play_part(i)
             self._done.put(True)
 
 
 class FixedParts(Sleeping):
     """The same, but each has its part of the games."""
 
-    def _play(self, i: int) -> None:
+    def _play_part(self, i: int) -> None:
         step_range(self._compiled().held[i], self._bounds[i], self._bounds[i + 1])
 
 

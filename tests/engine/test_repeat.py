@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Recorder, VecGame
+from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
 from territorial.engine.step import WHOLE
 from tests.engine.support import board, digests, random_actions, same_observations, state_equal
@@ -96,6 +97,7 @@ class ByHand:
         for i in range(repeat):
             self.game.step(actions[None] if i == 0 else None)
             results = self.game.results._asdict()
+            self.note_launches(is_first=sums is None)
             one = {name: results[name][0].copy() for name in (*SUMMED, *ANY, *FINAL)}
             if sums is not None:
                 one |= {name: sums[name] + one[name] for name in SUMMED}
@@ -105,6 +107,13 @@ class ByHand:
                 break
         self.boards = [board(self.game)] * FRAMES if sums["was_reset"] else [board(self.game), *self.boards]
         return sums
+
+    def note_launches(self, *, is_first):
+        """Keep the last launch of every seat since the first decision of a step."""
+        found = [array[0].copy() for array in self.game.launches()]
+        has_launched = found[0] != NO_TARGET
+        before = found if is_first else self.launches
+        self.launches = [np.where(has_launched, now, then) for now, then in zip(found, before, strict=True)]
 
 
 def assert_same_boards(game, k, boards):
@@ -176,6 +185,8 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
             assert game.num_cycles[k] == one.game.num_cycles[0]
             assert game.digest(k) == one.game.digest(0)
             assert state_equal(game, one.game, k, 0)
+            for found, launched in zip(game.launches(), one.launches, strict=True):
+                np.testing.assert_array_equal(found[k], launched)
             assert_same_tables(game.observations, k, one.game.observations)
             if wanted["is_over"]:
                 last, of_one = game.final_observations, one.game.final_observations
