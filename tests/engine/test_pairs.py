@@ -235,6 +235,24 @@ def test_candidates_are_neutral_land_and_then_neighbours_by_front_troops_and_lan
     assert all_seats(game).targets[0].tolist()[:7] == [1, 4, 6, 7, 3, 5, 0]
 
 
+def test_of_equal_fronts_and_troops_more_land_comes_first_and_then_the_next_seat_in_the_circle():
+    drawing = rows_of("22.44444.66", "22.44444.66", "33.55555.11")
+    same = [100] * 6
+    game = game_on(drawing, troops=same, num_players=6)
+    state = game.state
+    for q in (1, 2, 3, 5, 6):  # beside 4, as if all fronts with it were equal
+        state.fronts[0, 4, q] = state.fronts[0, q, 4] = 3
+    state.bordering[0, 4, 0] = 0b1101110
+    state.land[0, 1:] = [6, 4, 9, 10, 4, 4]
+    assert all_seats(game).targets[3].tolist() == targets_of(4, [0, 3, 1, 5, 6, 2])
+
+
+def targets_of(p, owners, num_players=6):
+    """Return the targets of player ``p`` for these owner codes, and 0 for the candidates that are missing."""
+    targets = [1 if owner == 0 else (owner - p) % num_players + 2 for owner in owners]
+    return targets + [0] * (8 - len(targets))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
