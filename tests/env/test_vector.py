@@ -56,9 +56,9 @@ def test_every_row_is_the_game_of_parallel_env(obs, action_format, seats):
         env.vec.begin(seeds=[seed])
         env.agents, env._has_begun = env.possible_agents.copy(), True
         parts = np.zeros((2, len(vec.reward_names), vec.num_agents), np.float32)
-        expected, infos = env._look(parts[0])
+        expected, infos = env._look(parts[0], None)
         row = vec.clone()
-        seen, info = row.observe(), row._info(parts, *np.zeros((2, 2), np.bool_), None, None)
+        seen, info = row.observe(), row._info(parts, *np.zeros((2, 2), np.bool_), None, None, None)
         rewards = ends = dict.fromkeys(env.agents, 0)
         returned = terminated = np.zeros((2, vec.num_agents))
         while True:
