@@ -23,6 +23,7 @@ from territorial.observation.layout import (
     ObsLayout,
     array_called,
 )
+from territorial.observation.pair_columns import PAIR_TABLES
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -49,6 +50,17 @@ def test_explain_names_every_array_and_every_column_with_its_unit_and_meaning(ca
         assert item.unit in lines
         assert item.meaning in lines
     assert f"version {OBS_VERSION}" in lines
+
+
+def test_explain_prints_the_columns_of_pairs_with_their_values_and_versions(capsys):
+    code, out, _ = run(capsys)
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    for table in PAIR_TABLES.values():
+        for i, one in enumerate(table):
+            assert [str(i), one.name, *one.value.split(), str(one.version)] in lines
+    columns = as_json(capsys)["pairs"]
+    assert [one["name"] for one in columns["own"]] == [one.name for one in PAIR_TABLES["own"]]
 
 
 def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):

@@ -33,11 +33,20 @@ class Illegal(BaseCallback):
         return True
 
 
-@pytest.mark.parametrize("action_format", ["discrete", "multi_discrete"])
-def test_maskable_ppo_trains_without_one_illegal_launch(action_format):
-    env = MaskableVecEnv(2, action_format=action_format, **SMALL)
+@pytest.mark.parametrize(
+    ("obs", "action_format"),
+    [
+        ("features", "discrete"),
+        ("features", "multi_discrete"),
+        ("pairs", "pairs"),
+        ("pairs", "pairs_multi_discrete"),
+    ],
+)
+def test_maskable_ppo_trains_without_one_illegal_launch(obs, action_format):
+    env = MaskableVecEnv(2, obs=obs, action_format=action_format, **SMALL)
     watch = Illegal()
-    model = sb3_contrib.MaskablePPO("MlpPolicy", VecMonitor(env), **TINY)
+    policy = "MultiInputPolicy" if obs == "pairs" else "MlpPolicy"
+    model = sb3_contrib.MaskablePPO(policy, VecMonitor(env), **TINY)
     model.learn(1024, callback=watch)
     assert watch.ended >= 8
     assert watch.count == 0
