@@ -79,13 +79,19 @@ class Tensors(NamedTuple):
     """The dtype of each by the format's names, the keys of ``NUMPY_DTYPES``."""
     file: npt.NDArray[np.uint8]
     """All bytes of the mapped file."""
+    metadata: Mapping[str, str]
+    """What the header says beside tensors: texts by name."""
 
 
 # ---- writing -----------------------------------------------------------------------------------------
 
 
 def pieces(
-    tensors: Mapping[str, Any], dtypes: Mapping[str, str] | None = None
+    tensors: Mapping[str, Any],
+    dtypes: Mapping[str, str] | None = None,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    alignment: int = ALIGNMENT,
 ) -> Iterator[bytes | memoryview]:
     """Return the bytes of a file, piece by piece: the header, then one piece per tensor.
 
@@ -93,6 +99,8 @@ def pieces(
         tensors: arrays, or what ``np.asarray`` makes one of, of any shape, under any name.
         dtypes: for arrays that hold the bits of a dtype which numpy lacks, its name: ``{"weight":
             "BF16"}`` for a uint16 array. Arrays of the package ml_dtypes need no entry.
+        metadata: texts by name that go into the header; default none.
+        alignment: the first tensor begins at a multiple of so many bytes; a multiple of 8.
 
     Raises TypeError for a dtype that the format lacks and for names that are no strings, ValueError for a
     name that the format reserves, and for ``dtypes`` that do not fit the arrays.
@@ -112,7 +120,7 @@ def pieces(
         arrays[name] = np.asarray(array, order="C").view(_numpy_dtype(names[name], array))
     # The widest come first, so that every tensor begins at a multiple of its own width.
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
-    yield _header(order, arrays, names)
+    yield _header(order, arrays, names, dict(metadata or {}), alignment)
     for name in order:
         little = arrays[name].astype(NUMPY_DTYPES[names[name]], copy=False)
         yield little.reshape(-1).view(np.uint8).data
@@ -143,14 +151,21 @@ def _numpy_dtype(dtype: str, array: Array) -> np.dtype[Any]:
     return np.dtype(NUMPY_DTYPES[dtype]).newbyteorder(array.dtype.byteorder)
 
 
-def _header(order: list[str], arrays: Mapping[str, Array], dtypes: Mapping[str, str]) -> bytes:
-    entries, end = {}, 0
+def _header(
+    order: list[str],
+    arrays: Mapping[str, Array],
+    dtypes: Mapping[str, str],
+    metadata: dict[str, str],
+    alignment: int,
+) -> bytes:
+    entries: dict[str, Any] = {_METADATA: metadata} if metadata else {}
+    end = 0
     for name in order:
         begin, end = end, end + arrays[name].nbytes
         shape = list(arrays[name].shape)
         entries[name] = {"dtype": dtypes[name], "shape": shape, "data_offsets": [begin, end]}
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
-    text += b" " * (-len(text) % ALIGNMENT)
+    text += b" " * (-(8 + len(text)) % alignment)
     try:
         check_size(text, BOUNDS)
     except ValueError as error:
@@ -178,7 +193,7 @@ def read(file: IO[bytes]) -> Tensors:
         raise FormatError(
             f"its header has {length:,} bytes; it must have at most {most:,}, as the file has {size:,}"
         )
-    entries = _parsed(file.read(length))
+    metadata, entries = _parsed(file.read(length))
     _check_places(entries, size - 8 - length)
     whole = mapped(file, size)
     data = whole[8 + length :]
@@ -186,7 +201,7 @@ def read(file: IO[bytes]) -> Tensors:
         arrays = {name: _array(data, entry) for name, entry in entries.items()}
     except ValueError as error:  # more axes, or longer ones, than numpy can have
         raise FormatError(f"one of its tensors has an impossible shape: {error}") from None
-    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, whole)
+    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, whole, metadata)
 
 
 class _Entry(NamedTuple):
@@ -200,13 +215,20 @@ def _array(data: Array, entry: _Entry) -> Array:
     return data[slice(*entry.place)].view(NUMPY_DTYPES[entry.dtype]).reshape(entry.shape)
 
 
-def _parsed(header: bytes) -> dict[str, _Entry]:
-    """Return the entries of a header."""
+def _parsed(header: bytes) -> tuple[dict[str, str], dict[str, _Entry]]:
+    """Return the metadata and the entries of a header."""
     try:
         found = parse_object(header, BOUNDS)
     except ValueError as error:
         raise FormatError(f"its header: {error}") from None
-    return {name: _entry(name, value) for name, value in found.items() if name != _METADATA}
+    metadata = _checked_metadata(found.pop(_METADATA, {}))
+    return metadata, {name: _entry(name, value) for name, value in found.items()}
+
+
+def _checked_metadata(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise FormatError(f"its header has the {_METADATA} {shown(value)}; it must be an object of texts")
+    return value
 
 
 def _entry(name: str, value: Any) -> _Entry:

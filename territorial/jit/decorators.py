@@ -98,6 +98,18 @@ def njit(function: F) -> F:
     return cast(F, compiled)
 
 
+def routine(function: F) -> F:
+    """Compile ``function`` for use inside other kernels, which call it: for few numbers, and much to do.
+
+    It is compiled once, however many places it is called from.
+    """
+    if not JIT_ENABLED:
+        return function
+    compiled: Any = numba.njit(function, **{**_INNER, "forceinline": False}, **_OPTIONS)
+    compiled.__class__ = _InnerDispatcher
+    return cast(F, compiled)
+
+
 def formula(function: F) -> F:
     """Return ``function`` for numbers and arrays in Python, and for kernels, which compile it.
 

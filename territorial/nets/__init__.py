@@ -8,6 +8,8 @@ from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
+from territorial.nets.pair_export import ExportError, ExportReport
+from territorial.nets.pair_policy import PairPolicy
 from territorial.nets.players import SnapshotPolicy
 from territorial.nets.policy import Policy
 from territorial.nets.reference_net import ReferenceTrunk
@@ -15,9 +17,12 @@ from territorial.nets.reference_net import ReferenceTrunk
 __all__ = [
     "BoardPolicy",
     "EncodeOncePolicy",
+    "ExportError",
+    "ExportReport",
     "FeatureTrunk",
     "FrozenPolicies",
     "OwnerConv2d",
+    "PairPolicy",
     "Policy",
     "ReferenceTrunk",
     "SnapshotPolicy",

@@ -1,0 +1,319 @@
+"""From a trained ``PairPolicy`` to whole numbers: scales by calibration, and how much its choices change."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from territorial.bots.network import Rows, choose_for_rows, make_network_scratch, placed, row_of, table_of
+from territorial.bots.network_file import (
+    ACTIVATION_LIMIT,
+    LANES,
+    MOST_SHIFT,
+    SUM_LIMIT,
+    Description,
+    Layer,
+    LayerSize,
+    NetworkFile,
+    assembled,
+    check_description,
+    even,
+    temperature_256ths,
+    worst_sums,
+    write,
+)
+from territorial.config.validation import finite_number
+from territorial.constants import NUM_FRACTIONS
+from territorial.nets.pair_calibration import calibration_rows
+from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
+from territorial.typing import Array
+
+if TYPE_CHECKING:
+    from territorial.nets.pair_policy import PairPolicy
+
+COLUMN_EXPONENT = UNIT.bit_length() - 1
+LOGIT_EXPONENT = 12
+"""Logits are in 4096ths of a power of two."""
+MOST_EXPONENT = 40
+HEADROOM = 1.25
+"""How much larger an activation may become than any that was measured."""
+THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """How a network changed when it was put into whole numbers.
+
+    Args:
+        num_rows: states that were compared: those in which a launch is legal.
+        equal: share of them in which the greedy choice is the same, target and fraction.
+        equal_targets: share in which the target is.
+        largest_error: how far a logit of holding or of a legal target or fraction is off at most.
+        mean_error: how far on average.
+        nbytes: weights and biases.
+
+    """
+
+    num_rows: int
+    equal: float
+    equal_targets: float
+    largest_error: float
+    mean_error: float
+    nbytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"of {self.num_rows:,} states, {self.equal:.2%} have the same greedy choice and "
+            f"{self.equal_targets:.2%} the same target; logits are off by {self.mean_error:.4f} on average and by "
+            f"{self.largest_error:.4f} at most"
+        )
+
+
+class ExportError(ValueError):
+    """A network changes too much when it is put into whole numbers; ``report`` says how."""
+
+    def __init__(self, message: str, report: ExportReport | None = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+def export(
+    policy: PairPolicy,
+    path: str | os.PathLike[str],
+    *,
+    interval: int,
+    temperature: float,
+    num_candidates: int,
+    rows: Rows | None,
+    least_equal: float,
+) -> ExportReport:
+    """Do what :meth:`PairPolicy.export` says."""
+    least = finite_number("least_equal", least_equal, 0, 1)
+    description = _description(policy, interval, temperature_256ths(temperature), num_candidates)
+    check_description(description)
+    _check_finite(policy)
+    states = calibration_rows() if rows is None else rows
+    measured, compared = _every_other(states, 0), _every_other(states, 1)
+    network = quantized(policy, description, measured)
+    report = compare(policy, network, compared)
+    if report.equal < least:
+        raise ExportError(
+            f"{os.fspath(path)} was not written: {report}. At least {least:.2%} must have the same greedy choice: "
+            "least_equal",
+            report,
+        )
+    write(path, network)
+    return report
+
+
+def _description(policy: PairPolicy, interval: int, temperature: int, num_candidates: int) -> Description:
+    """Return the description of a policy, whose shifts are still to be found."""
+    return Description(
+        own_columns=tuple((one.name, one.version) for one in OWN),
+        pair_columns=tuple((one.name, one.version) for one in PAIRS),
+        candidate_width=policy.hidden.out_features,
+        context_width=policy.summary.out_features,
+        num_candidates=num_candidates,
+        interval=interval,
+        temperature=temperature,
+        shifts=dict.fromkeys(_parameters(policy), 1),
+    )
+
+
+def _check_finite(policy: PairPolicy) -> None:
+    for name, values in policy.named_parameters():
+        if not bool(torch.isfinite(values).all()):
+            raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
+
+
+def _every_other(rows: Rows, first: int) -> Rows:
+    return Rows(*(array[first::2] for array in rows))
+
+
+# ---- scales ------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def quantized(policy: PairPolicy, description: Description, rows: Rows) -> NetworkFile:
+    """Return the network in whole numbers, with the activations of ``rows`` well within their limits."""
+    most = {name: float(values.max()) for name, values in _activations(policy, rows).items() if values.numel()}
+    exponents = {name: _activation_exponent(most.get(name, 0.0)) for name in ACTIVATIONS}
+    layers, shifts = {}, {}
+    for name, (weights, biases) in _parameters(policy).items():
+        size = description.sizes()[name]
+        inputs = _input_exponents(name, size, exponents)
+        to = exponents.get(name, LOGIT_EXPONENT)
+        layers[name] = layer = _whole_layer(name, size, weights, biases, inputs, to)
+        shifts[name] = layer.shift
+    return assembled(Description(**{**_shallow(description), "shifts": shifts}), layers)
+
+
+ACTIVATIONS = ("candidate", "hidden", "context", "summary", "joint")
+"""The hidden layers, whose outputs are activations."""
+
+
+def _shallow(description: Description) -> dict[str, Any]:
+    return {name: getattr(description, name) for name in asdict(description)}
+
+
+def _activation_exponent(most: float) -> int:
+    """Return how many bits behind the point activations have that become ``most``."""
+    room = ACTIVATION_LIMIT / max(most * HEADROOM, 2**-8)
+    return min(math.floor(math.log2(room)), COLUMN_EXPONENT + 8)
+
+
+def _parameters(policy: PairPolicy) -> dict[str, tuple[Array, Array]]:
+    """Return weights (inputs, outputs) and biases of all layers, in the order of inputs that the engine has."""
+    to_power_of_two = 1 / math.log(2)
+    own, pair = _filled_up(_transposed(policy.own)), _filled_up(_transposed(policy.candidate))
+    context = _transposed(policy.context)
+    return {
+        "candidate": (np.concatenate([own, pair]), _biases(policy.own)),
+        "hidden": (_transposed(policy.hidden), _biases(policy.hidden)),
+        "context": (
+            np.concatenate([_filled_up(context[: len(OWN)]), context[len(OWN) :]]),
+            _biases(policy.context),
+        ),
+        "summary": (_transposed(policy.summary), _biases(policy.summary)),
+        "joint": (_transposed(policy.joint), _biases(policy.joint)),
+        "score": _last(policy.score, to_power_of_two),
+        "hold": _last(policy.hold, to_power_of_two),
+    }
+
+
+def _transposed(layer: Any) -> Array:
+    weights: Array = layer.weight.detach().double().cpu().numpy().T
+    return weights
+
+
+def _biases(layer: Any) -> Array:
+    biases: Array = layer.bias.detach().double().cpu().numpy()
+    return biases
+
+
+def _filled_up(weights: Array) -> Array:
+    """Return weights of an even number of inputs."""
+    return np.pad(weights, ((0, even(len(weights)) - len(weights)), (0, 0)))
+
+
+def _last(layer: Any, factor: float) -> tuple[Array, Array]:
+    """Return a last layer times ``factor``, with as many outputs as the engine computes at once."""
+    spare = LANES - layer.out_features
+    weights, biases = np.pad(_transposed(layer), ((0, 0), (0, spare))), np.pad(_biases(layer), (0, spare))
+    return weights * factor, biases * factor
+
+
+def _input_exponents(name: str, size: LayerSize, exponents: Mapping[str, int]) -> Array:
+    """Return how many bits behind the point each input of a layer has."""
+    sources = {
+        "hidden": ["candidate"],
+        "context": ["hidden", "hidden"],
+        "summary": ["context"],
+        "joint": ["hidden", "summary"],
+        "score": ["joint"],
+        "hold": ["summary"],
+    }.get(name, [])
+    widths = _widths(name, size)
+    parts = [np.full(size.columns, COLUMN_EXPONENT)]
+    parts += [np.full(width, exponents[source]) for width, source in zip(widths, sources, strict=True)]
+    return np.concatenate(parts)
+
+
+def _widths(name: str, size: LayerSize) -> list[int]:
+    """Return how many activations come from each of the sources of a layer."""
+    if name == "context":
+        return [size.activations // 2] * 2
+    if name == "joint":
+        return [size.outputs, size.activations - size.outputs]
+    return [size.activations] if size.activations else []
+
+
+def _whole_layer(name: str, size: LayerSize, weights: Array, biases: Array, inputs: Array, to: int) -> Layer:
+    """Return a layer in whole numbers, as exact as its sums have room for; its outputs have ``to`` bits."""
+    for exponent in range(min(MOST_EXPONENT, to + MOST_SHIFT), to, -1):
+        whole = np.rint(weights * 2.0 ** (exponent - inputs)[:, None])
+        offsets = np.rint(biases * 2.0**exponent)
+        if np.abs(whole).max() <= 32767 and np.abs(offsets).max() <= SUM_LIMIT:
+            layer = Layer(whole.astype(np.int16), offsets.astype(np.int32), exponent - to)
+            paired = layer.weights.reshape(-1, 2, size.outputs).transpose(0, 2, 1)
+            if worst_sums(size, paired, layer.biases, layer.shift).max() <= SUM_LIMIT:
+                return layer
+    raise ExportError(
+        f"the layer {name} has weights of up to {np.abs(weights).max():g} and biases of up to "
+        f"{np.abs(biases).max():g}, which saturate whole numbers; smaller ones, as weight decay makes them, do not"
+    )
+
+
+# ---- what has changed --------------------------------------------------------------------------------
+
+
+def _batches(rows: Rows, size: int = 4096) -> Iterator[tuple[Tensor, Tensor]]:
+    for i in range(0, len(rows.counts), size):
+        yield tuple(torch.from_numpy(array[i : i + size].astype(np.float32) / UNIT) for array in rows[:2])
+
+
+def _activations(policy: PairPolicy, rows: Rows) -> dict[str, Tensor]:
+    """Return the largest activation of every state in each hidden layer."""
+    found: dict[str, list[Tensor]] = {name: [] for name in ACTIVATIONS}
+    for own, pairs in _batches(rows):
+        for name, values in policy.activations(own, pairs).items():
+            found[name].append(values.flatten(1).amax(1) if values.numel() else values.new_zeros(0))
+    return {name: torch.cat(values) for name, values in found.items()}
+
+
+@torch.no_grad()
+def compare(policy: PairPolicy, network: NetworkFile, rows: Rows) -> ExportReport:
+    """Return how far ``network`` is from ``policy`` in those of ``rows`` in which a launch is legal."""
+    legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
+    asked = Rows(*(array[legal.any(1)] for array in rows))
+    legal = legal[legal.any(1)]
+    if not len(legal):
+        raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")
+    wanted = _real_logits(policy, asked)
+    chosen, found = _whole_logits(network, asked)
+    wanted[:, 1:, 0] = np.where(legal, wanted[:, 1:, 0], -np.inf)
+    targets = wanted[:, :, 0].argmax(1)
+    fractions = np.where(targets == 0, 0, wanted[np.arange(len(targets)), targets, 1:].argmax(1))
+    is_target = chosen[:, 0] == targets
+    counts = np.concatenate([np.zeros((len(legal), 1, 11), bool), np.repeat(legal[:, :, None], 11, 2)], axis=1)
+    counts[:, 0, 0] = True
+    errors = np.abs(found - wanted)[counts]
+    return ExportReport(
+        num_rows=len(legal),
+        equal=float((is_target & (chosen[:, 1] == fractions)).mean()),
+        equal_targets=float(is_target.mean()),
+        largest_error=float(errors.max()),
+        mean_error=float(errors.mean()),
+        nbytes=sum(tensor.nbytes for tensor in network.tensors.values()),
+    )
+
+
+def _real_logits(policy: PairPolicy, rows: Rows) -> Array:
+    """Return float32 (B, 1 + C, 1 + 10): logits of targets, holding first, and of the fractions against each."""
+    parts = []
+    for own, pairs in _batches(rows):
+        found = policy.choices(own, pairs)
+        logits = torch.zeros(len(own), 1 + pairs.shape[1], 1 + NUM_FRACTIONS)
+        logits[:, 0, 0] = found.hold
+        logits[:, 1:, 0], logits[:, 1:, 1:] = found.targets, found.fractions
+        parts.append(logits)
+    return torch.cat(parts).numpy()
+
+
+def _whole_logits(network: NetworkFile, rows: Rows) -> tuple[Array, Array]:
+    """Return int64 (B, 2), what the engine chooses for ``rows``, and its logits as ``_real_logits`` has them."""
+    num_rows, num_candidates = rows.pairs.shape[:2]
+    chosen = np.zeros((num_rows, 2), np.int64)
+    logits = np.zeros((num_rows, 1 + num_candidates, 1 + NUM_FRACTIONS), np.int64)
+    in_place = placed(network)
+    table = table_of([row_of(in_place, temperature=0)])
+    numbers = np.zeros((num_rows, 2), np.uint64)
+    choose_for_rows(table, 0, make_network_scratch(), rows, numbers, chosen, logits)
+    return chosen, logits * (math.log(2) / 2**LOGIT_EXPONENT)
