@@ -22,9 +22,8 @@ import territorial
 from benchmarks import goals, harness
 from territorial import bots
 from territorial.cli import options
-from territorial.constants import AGENT_CODE
 from territorial.engine.seats import LINEUPS
-from territorial.engine.step import decide_launches, play
+from territorial.engine.step import Batch, decide_launches, play
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.scratch import make_work
@@ -41,9 +40,7 @@ SIZES = {
 
 
 @kernel
-def run(
-    state: Any, params: Any, work: Any, actions: Any, launches: Any, counts: Any, steps: Any, mode: int
-) -> None:
+def run(batch: Batch, work: Any, launches: Any, counts: Any, steps: Any, mode: int) -> None:
     """Play all games to their ends, asking bots and writing down their launches, or making those.
 
     ``launches``: int64 (steps, E, P, 4), a table for every step; ``counts``: int64 (steps, E), how many rows
@@ -53,15 +50,18 @@ def run(
         steps[k] = 0
     for i in range(len(launches)):
         for k in range(len(steps)):
-            game = game_of(state, k)
+            game = game_of(batch.state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
-                    decided = decide_launches(game, params, work, seating_of(state, k), actions[k])
+                    seating, actions = seating_of(batch.state, k), batch.actions[k]
+                    decided = decide_launches(
+                        game, batch.params, work, seating, actions, batch.custom, batch.networks
+                    )
                     counts[i, k] = decided.end
                     for row in range(decided.end):
                         for column in range(NUM_LAUNCH_COLUMNS):
                             launches[i, k, row, column] = decided.rows[row, column]
-                play(game, params, work, LaunchList(launches[i, k], 0, counts[i, k]))
+                play(game, batch.params, work, LaunchList(launches[i, k], 0, counts[i, k]))
                 steps[k] += 1
 
 
@@ -117,7 +117,7 @@ def measure(
     """Return what a step of games of ``seats`` costs, and what of that their bots do."""
     game = VecGame(config, games, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=range(games))
-    actions = np.full((games, config.num_players, 2), AGENT_CODE, np.int64)
+    batch = game._batch(0)
     work = make_work(config, logs_changes=False)
     num_steps = -(-config.max_ticks // config.decision_every)
     launches = np.zeros((num_steps, games, config.num_players, NUM_LAUNCH_COLUMNS), np.int64)
@@ -131,7 +131,7 @@ def measure(
             for block, saved in zip(game.blocks, start, strict=True):
                 block[...] = saved
             started = time.process_time()
-            run(game.blocks, game._params, work, actions, launches, counts, steps, mode)
+            run(batch, work, launches, counts, steps, mode)
             found.append(time.process_time() - started)
             game._owner_is_current = False
             ends.add(tuple(game.digest(k) for k in range(games)))

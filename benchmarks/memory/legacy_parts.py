@@ -97,7 +97,7 @@ class Counted(Policy):
         super().__init__(*arguments, **keywords)
 
 
-class Network(Counted, PPOTorchPolicy):
+class SmallNetwork(Counted, PPOTorchPolicy):
     """RLlib's own policy of PPO."""
 
 

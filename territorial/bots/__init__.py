@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from territorial.bots.decide import decide
+from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
 from territorial.bots.style import FreeLand, Move, Style
@@ -29,6 +30,7 @@ __all__ = [
     "Bot",
     "FreeLand",
     "Move",
+    "Network",
     "PythonBot",
     "Style",
     "View",

@@ -6,7 +6,6 @@ columns in the first layer, that of the context in the last but one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
     FRACTION_OUTPUTS,
     INPUT_LIMIT,
-    LANES,
     LAYERS,
     MOST_CANDIDATES,
     MOST_COLUMNS,
@@ -28,6 +26,7 @@ from territorial.bots.network_file import (
     places_of,
 )
 from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
+from territorial.config import Params
 from territorial.constants import FRACTIONS
 from territorial.game.state import Game
 from territorial.jit.alignment import aligned_zeros
@@ -44,16 +43,17 @@ from territorial.jit.products import (
     with_products,
 )
 from territorial.observation.pair_columns import OWN, PAIRS, column
+from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
 
 CANDIDATE, HIDDEN, CONTEXT, SUMMARY, JOINT, SCORE, HOLD = range(len(LAYERS))
 
-TEMPERATURE, INTERVAL, NUM_CANDIDATES, NUM_OWN, NUM_PAIR, CANDIDATE_WIDTH, CONTEXT_WIDTH = range(7)
-"""What a row of the table says of its network; widths in activations."""
-LEGAL_PLACE, PLACES = 7, 8
+TEMPERATURE, NUM_CANDIDATES, NUM_OWN, NUM_PAIR, CANDIDATE_WIDTH, CONTEXT_WIDTH = range(6)
+"""What a row of the table of networks says; widths in activations. Without a network all of it is 0."""
+LEGAL_PLACE, PLACES = 6, 7
 """Where ``pairs`` says whether a launch is legal; the address of where the columns stand."""
-WEIGHTS, BIASES, SHIFTS = 9, 9 + len(LAYERS), 9 + 2 * len(LAYERS)
+WEIGHTS, BIASES, SHIFTS = 8, 8 + len(LAYERS), 8 + 2 * len(LAYERS)
 """Addresses of weights and of biases, and shifts, one a layer."""
-NUM_NUMBERS = 9 + 3 * len(LAYERS)
+NUM_NUMBERS = 8 + 3 * len(LAYERS)
 NO_COLUMN = -1
 """The place of an input that is there only because inputs come in pairs."""
 
@@ -95,7 +95,9 @@ class NetworkScratch(NamedTuple):
     hidden: npt.NDArray[np.int16]  # (MOST_WIDTH,) activations of the first layer
     candidates: npt.NDArray[np.int16]  # (MOST_CANDIDATES, MOST_WIDTH) activations of the second
     context: npt.NDArray[np.int16]  # (MOST_COLUMNS + 2 * MOST_WIDTH,) own columns, means, maxima
-    summary: npt.NDArray[np.int16]  # (2 * MOST_WIDTH,) activations of context and summary, one after the other
+    summary: npt.NDArray[
+        np.int16
+    ]  # (2 * MOST_WIDTH,) activations of context and summary, one after the other
     shared: npt.NDArray[np.int32]  # (MOST_WIDTH,) sums that are the same for all candidates
     sums: npt.NDArray[np.int32]  # (MOST_WIDTH,)
     logits: npt.NDArray[np.int64]  # (1 + MOST_CANDIDATES,) of holding, then of the candidates
@@ -117,6 +119,27 @@ def make_network_scratch() -> NetworkScratch:
     )
 
 
+class NetworkWork(NamedTuple):
+    """What networks on seats need of a game, and what they are shown; every thread needs its own."""
+
+    scratch: NetworkScratch
+    totals: PairTotals
+    own: npt.NDArray[np.int16]  # (N,)
+    pairs: npt.NDArray[np.int16]  # (MOST_CANDIDATES, K)
+    owners: npt.NDArray[np.int64]  # (MOST_CANDIDATES,) codes of the candidates
+
+
+def make_network_work(num_players: int) -> NetworkWork:
+    """Return room for the decisions of networks in games of ``num_players``."""
+    return NetworkWork(
+        scratch=make_network_scratch(),
+        totals=allocate_totals(num_players),
+        own=np.zeros(len(OWN), np.int16),
+        pairs=np.zeros((MOST_CANDIDATES, len(PAIRS)), np.int16),
+        owners=np.zeros(MOST_CANDIDATES, np.int64),
+    )
+
+
 # ---- a table of networks ---------------------------------------------------------------------------
 
 
@@ -126,12 +149,6 @@ class Rows(NamedTuple):
     own: npt.NDArray[np.int16]  # (B, N)
     pairs: npt.NDArray[np.int16]  # (B, C, K)
     counts: npt.NDArray[np.int64]  # (B,) candidates that are there
-
-
-class NetworkTable(NamedTuple):
-    """The networks of a batch, for its kernels; row i is that of network i."""
-
-    numbers: npt.NDArray[np.int64]  # (N, NUM_NUMBERS) TEMPERATURE ...
 
 
 class Placed(NamedTuple):
@@ -145,7 +162,10 @@ def placed(file: NetworkFile) -> Placed:
     """Return a network that reads the columns of this layout; NetworkError for one that it lacks."""
     description = file.description
     places: list[int] = []
-    for what, wanted, table in (("own", description.own_columns, OWN), ("pair", description.pair_columns, PAIRS)):
+    for what, wanted, table in (
+        ("own", description.own_columns, OWN),
+        ("pair", description.pair_columns, PAIRS),
+    ):
         try:
             found = places_of(what, wanted, [(one.name, one.version) for one in table])
         except ValueError as error:
@@ -154,13 +174,15 @@ def placed(file: NetworkFile) -> Placed:
     return Placed(file, np.array(places, np.int64))
 
 
-def row_of(network: Placed, *, temperature: int | None = None, interval: int | None = None) -> list[int]:
-    """Return the numbers of a network for the table, valid as long as ``network`` is there."""
+def row_of(network: Placed, temperature: int | None = None) -> npt.NDArray[np.int64]:
+    """Return the numbers of a network, (NUM_NUMBERS,): a row of the table of networks that kernels read.
+
+    They are valid as long as ``network`` is there. ``temperature``: 256ths; None: that of the file.
+    """
     file = network.file
     description, tensors = file.description, file.tensors
-    return [
+    numbers = [
         description.temperature if temperature is None else temperature,
-        description.interval if interval is None else interval,
         description.num_candidates,
         even(len(description.own_columns)),
         even(len(description.pair_columns)),
@@ -172,26 +194,30 @@ def row_of(network: Placed, *, temperature: int | None = None, interval: int | N
         *(tensors[f"{layer}.biases"].ctypes.data for layer in LAYERS),
         *(description.shifts[layer] for layer in LAYERS),
     ]
-
-
-def table_of(rows: Sequence[Sequence[int]]) -> NetworkTable:
-    """Return the table with these rows."""
-    return NetworkTable(np.array(rows, np.int64).reshape(len(rows), NUM_NUMBERS))
+    return np.array(numbers, np.int64)
 
 
 # ---- a decision ------------------------------------------------------------------------------------
 
 
 @njit
+def show_game(game: Game, params: Params, work: NetworkWork) -> None:
+    """Find what all networks of ``game`` need, as it stands; ``decide_network`` may then be asked."""
+    sum_up(game, params, work.totals)
+
+
+@njit
 def decide_network(
-    game: Game, net: Any, scratch: NetworkScratch, p: int, own: Any, pairs: Any, owners: Any, count: int
+    game: Game, params: Params, interest_rates: Any, net: Any, work: NetworkWork, p: int
 ) -> tuple[int, int]:
     """Return the launch (target, 1024ths) of the network on seat ``p``, whose turn to decide it is.
 
-    ``net``: its row of the table; ``own``, ``pairs``, ``owners`` and ``count``: what ``see_pairs`` shows ``p``.
+    ``net``: its row of the table of networks.
     """
+    owners = work.owners[: net[NUM_CANDIDATES]]
+    count = see_pairs(game, params, interest_rates, work.totals, p, work.own, work.pairs, owners)
     first, second = bot_draw(game, p, FREE_DRAWS), bot_draw(game, p, FREE_DRAWS + 1)
-    chosen, fraction = choose_launch(net, scratch, own, pairs, count, first, second)
+    chosen, fraction = choose_launch(net, work.scratch, work.own, work.pairs, count, first, second)
     if chosen == 0:
         return HOLD_ALL, 0
     return owners[chosen - 1], FRACTION_TABLE[fraction]
@@ -244,15 +270,15 @@ def likelihood(below: int, temperature: int) -> int:
 
 @kernel
 def choose_for_rows(
-    table: NetworkTable, i: int, scratch: NetworkScratch, rows: Rows, numbers: Any, chosen: Any, logits: Any
+    net: Any, scratch: NetworkScratch, rows: Rows, numbers: Any, chosen: Any, logits: Any
 ) -> None:
-    """Let network ``i`` choose for B rows.
+    """Let a network, of which ``net`` is the row, choose for B rows.
 
     ``numbers``: uint64 (B, 2), the random numbers. Written: ``chosen``, int64 (B, 2), 0 to hold or 1 + the
     candidate, and the fraction; ``logits``, int64 (B, 1 + C, 1 + 10), of targets and their fractions.
     """
     for b in range(len(chosen)):
-        net, count = table.numbers[i], rows.counts[b]
+        count = rows.counts[b]
         own, pairs, first, second = rows.own[b], rows.pairs[b], numbers[b, 0], numbers[b, 1]
         chosen[b, 0], chosen[b, 1] = choose_launch(net, scratch, own, pairs, count, first, second)
         for c in range(1 + count):

@@ -1,7 +1,8 @@
 """The file of a network that plays in the engine: what is in it, and everything that is checked of one.
 
-docs/networks.md has the format. Weights are used where they lie, in the mapped file, so they are stored in the
-order in which the engine multiplies: for every pair of inputs, the two weights of each output side by side.
+docs/networks.md has the format. Weights are used where they lie, in the mapped file, so they are stored in
+the order in which the engine multiplies: for every pair of inputs, the two weights of each output side by
+side.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class NetworkError(ValueError):
     """A file is no network that can play; the message names the file, the thing, the value and the wish."""
 
 
-class Layer(NamedTuple):
+class NetworkLayer(NamedTuple):
     """A layer in whole numbers."""
 
     weights: Array
@@ -128,11 +129,11 @@ class NetworkFile:
     digest: str
     """64 hexadecimal digits that stand for all of it."""
 
-    def layer(self, name: str) -> Layer:
+    def layer(self, name: str) -> NetworkLayer:
         """Return a layer with its weights as (inputs, outputs), which is a copy."""
         paired = self.tensors[f"{name}.weights"]
         weights = paired.transpose(0, 2, 1).reshape(-1, paired.shape[1])
-        return Layer(weights, self.tensors[f"{name}.biases"], self.description.shifts[name])
+        return NetworkLayer(weights, self.tensors[f"{name}.biases"], self.description.shifts[name])
 
 
 def even(count: int) -> int:
@@ -148,8 +149,10 @@ def temperature_256ths(temperature: Any) -> int:
 # ---- writing -----------------------------------------------------------------------------------------
 
 
-def assembled(description: Description, layers: Mapping[str, Layer], name: str = "the network") -> NetworkFile:
-    """Return a network of these layers that no file has yet; NetworkError, as for reading, begins with ``name``."""
+def assembled(
+    description: Description, layers: Mapping[str, NetworkLayer], name: str = "the network"
+) -> NetworkFile:
+    """Return a network of these layers that no file has yet; NetworkError as for reading, with ``name``."""
     tensors = {}
     for layer, (weights, biases, _) in layers.items():
         paired = weights.reshape(-1, 2, weights.shape[1]).transpose(0, 2, 1)
@@ -261,7 +264,11 @@ def _check(name: str, description: Description, tensors: Mapping[str, Array]) ->
         _check_tensors(description, tensors)
         for layer, size in description.sizes().items():
             check_sums(
-                layer, size, tensors[f"{layer}.weights"], tensors[f"{layer}.biases"], description.shifts[layer]
+                layer,
+                size,
+                tensors[f"{layer}.weights"],
+                tensors[f"{layer}.biases"],
+                description.shifts[layer],
             )
     except (TypeError, ValueError) as error:
         raise NetworkError(f"{name}: {error}") from None
@@ -296,7 +303,9 @@ def _check_tensors(description: Description, tensors: Mapping[str, Array]) -> No
     if missing := sorted(set(wanted) - set(tensors)):
         raise ValueError(f"it has no tensor {missing[0]!r}; it must have {', '.join(sorted(wanted))}")
     if unknown := sorted(set(tensors) - set(wanted)):
-        raise ValueError(f"it has a tensor {shown(unknown[0])}; it must have only {', '.join(sorted(wanted))}")
+        raise ValueError(
+            f"it has a tensor {shown(unknown[0])}; it must have only {', '.join(sorted(wanted))}"
+        )
     for name, (dtype, shape) in wanted.items():
         found = tensors[name]
         if found.dtype != np.dtype(dtype) or found.shape != shape:
@@ -312,8 +321,8 @@ def check_sums(layer: str, size: LayerSize, weights: Array, biases: Array, shift
     if worst.max() > SUM_LIMIT:
         output = int(worst.argmax())
         raise ValueError(
-            f"output {output} of the layer {layer} can reach a sum of {int(worst[output]):,}, which saturates "
-            f"int32; sums must be at most {SUM_LIMIT:,}, so its weights or its bias must be smaller"
+            f"output {output} of the layer {layer} can reach a sum of {int(worst[output]):,}, which "
+            f"saturates int32; sums must be at most {SUM_LIMIT:,}, so its weights or its bias must be smaller"
         )
 
 

@@ -21,7 +21,7 @@ from territorial.evaluation.schedule import MOST_GAMES
 from territorial.files.cores import usable_cores
 from territorial.league import SnapshotError
 
-WHO = "bots, module:Class, style:FILE, or snapshot:NAME"
+WHO = "bots, module:Class, style:FILE, net:FILE, or snapshot:NAME"
 """Who can play, for the help of both verbs."""
 
 

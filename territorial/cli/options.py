@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots, maps
+from territorial.bots.network_bot import NETWORK
 from territorial.cli.option_names import explained, with_current_names
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
@@ -36,6 +37,8 @@ NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks"
 """Fields with an option of their own; ``--set`` reaches all."""
 
 DEFAULT_LINEUP = "mixed-1"
+FILES = STYLE, NETWORK
+"""What names of bots begin with that stand in files."""
 SEED_LIMIT = 2**64
 STDOUT = "-"
 
@@ -284,7 +287,7 @@ def add_seats_option(parser: argparse.ArgumentParser) -> None:
         type=_seat_names,
         default=DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, or style:FILE for a style", DEFAULT_LINEUP),
+        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", DEFAULT_LINEUP),
     )
 
 
@@ -305,13 +308,17 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
     try:
         return tuple(_bot(name.strip()) for name in text.split(","))
     except ValueError as error:
-        others = "" if STYLE in text else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        others = (
+            ""
+            if any(prefix in text for prefix in FILES)
+            else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        )
         raise argparse.ArgumentTypeError(f"{error}{others}") from None
 
 
 def _bot(name: str) -> Seat:
-    """Return the bot of this name, or the style in the file that it names."""
-    return custom_bot(name) if name.startswith(STYLE) else bots.canonical(name)
+    """Return the bot of this name, or the style or the network in the file that it names."""
+    return custom_bot(name) if name.startswith(FILES) else bots.canonical(name)
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:

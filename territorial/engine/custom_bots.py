@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.bots.network import NUM_NUMBERS
+from territorial.bots.network_bot import Network
 from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
-from territorial.engine.seats import FIRST_CUSTOM_CODE, check_custom, is_built_in
+from territorial.engine.seats import FIRST_CUSTOM_CODE, CompiledBot, check_custom, is_built_in, with_networks
 
 ROOM = 16
 """Rows of the smallest table; it doubles when it is full."""
@@ -24,13 +26,14 @@ class CustomTable(NamedTuple):
 
     lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
     highs: npt.NDArray[np.int64]  # (N, S) the most
+    networks: npt.NDArray[np.int64]  # (N, K) of a network: territorial.bots.network; of a style zeros
 
 
 class CustomBots:
     """The compiled custom bots of one batch, in the order in which they came."""
 
-    def __init__(self, bots: Iterable[Style] = ()) -> None:
-        self._bots: dict[str, Style] = {}
+    def __init__(self, bots: Iterable[CompiledBot] = ()) -> None:
+        self._bots: dict[str, CompiledBot] = {}
         self.table = _table(ROOM)
         self.welcome(tuple(bots))
 
@@ -40,7 +43,7 @@ class CustomBots:
         return tuple(self._bots)
 
     @property
-    def bots(self) -> tuple[Style, ...]:
+    def bots(self) -> tuple[CompiledBot, ...]:
         """All of them, in the order of their codes."""
         return tuple(self._bots.values())
 
@@ -51,24 +54,28 @@ class CustomBots:
         """Return ``seats`` with the bots themselves instead of their names."""
         return [self._bots.get(seat, seat) if isinstance(seat, str) else seat for seat in seats]
 
+    def with_networks(self, seats: Any) -> Any:
+        """Return ``seats`` with networks instead of texts that name files; names of bots here are left."""
+        return with_networks(seats, self._bots)
+
     def welcome(self, seats: Any, others: Collection[str] = ()) -> bool:
         """Give every custom bot among ``seats`` a code and a row; return whether the table has moved.
 
         Equal ones are one. ``others``: names that other bots of the batch have. ValueError for a name that
         another bot has; then nothing has changed.
         """
-        newcomers: dict[str, Style] = {}
+        newcomers: dict[str, CompiledBot] = {}
         for seat in seats if isinstance(seats, Iterable) else ():
-            if isinstance(seat, Style) and not self._knows(seat) and newcomers.get(seat.name) != seat:
+            if isinstance(seat, CompiledBot) and not self._knows(seat) and newcomers.get(seat.name) != seat:
                 check_custom(seat, (*self.names, *newcomers, *others))
                 newcomers[seat.name] = seat
         return self._append(newcomers)
 
-    def _knows(self, style: Style) -> bool:
-        """Return whether ``style`` has a code already, here or in the library."""
-        return self._bots.get(style.name) == style or is_built_in(style)
+    def _knows(self, bot: CompiledBot) -> bool:
+        """Return whether ``bot`` has a code already, here or in the library."""
+        return self._bots.get(bot.name) == bot or (isinstance(bot, Style) and is_built_in(bot))
 
-    def _append(self, newcomers: dict[str, Style]) -> bool:
+    def _append(self, newcomers: dict[str, CompiledBot]) -> bool:
         """Give bots with new names the next rows; return whether the table has moved."""
         first, old = len(self._bots), self.table
         self._bots |= newcomers
@@ -80,9 +87,11 @@ class CustomBots:
             settings = bot.settings()
             self.table.lows[row] = [setting.low for setting in settings]
             self.table.highs[row] = [setting.high for setting in settings]
+            if isinstance(bot, Network):
+                self.table.networks[row] = bot.row()
         return self.table is not old
 
-    def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[Style]) -> npt.NDArray[np.int64]:
+    def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[CompiledBot]) -> npt.NDArray[np.int64]:
         """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
         names = self.names
         numbers = np.array([names.index(bot.name) for bot in bots], np.int64)
@@ -98,4 +107,5 @@ def _room_for(count: int) -> int:
 
 
 def _table(rows: int) -> CustomTable:
-    return CustomTable(*(np.zeros((rows, NUM_SETTINGS), np.int64) for _ in CustomTable._fields))
+    columns = NUM_SETTINGS, NUM_SETTINGS, NUM_NUMBERS
+    return CustomTable(*(np.zeros((rows, number), np.int64) for number in columns))

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.bots.style import Style
-from territorial.config.validation import checked_list, true_or_false, whole_number
-from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES
+from territorial.config.validation import checked_list, shown, true_or_false, whole_number
+from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.game.state import SEATING, State, check_blocks, view
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
@@ -36,7 +35,7 @@ class SavedGame(NamedTuple):
     guests: tuple[str, ...] = ()
     num_cycles: int = 0
     stands: bool = False
-    custom: tuple[Style, ...] = ()
+    custom: tuple[CompiledBot, ...] = ()
 
 
 def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str, ...]) -> None:
@@ -53,7 +52,9 @@ def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str,
         )
     whole_number("num_cycles of the saved game", saved.num_cycles, 0)
     true_or_false("stands of the saved game", saved.stands)
-    checked_list("custom of the saved game", saved.custom, Style)
+    for i, bot in enumerate(checked_list("custom of the saved game", saved.custom)):
+        if not isinstance(bot, CompiledBot):
+            raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
     check_blocks(state, saved.blocks)
     _check_seats(saved, guests)
     older = saved.older_frames

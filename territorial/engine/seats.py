@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.bots.network_bot import Network, is_network, network_of
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START, Style
 from territorial.bots.style_checks import MOST_TICKS, check_name
@@ -22,11 +23,15 @@ AGENT = "agent"
 EXTERNAL = "external"
 """A seat driven by actions but not reported as an agent."""
 
-CustomBot = PythonBot | Style
+CompiledBot = Style | Network
+"""A custom bot that compiled code plays: a style, or a trained network."""
+
+CustomBot = PythonBot | Style | Network
 """A bot that is not of the library: in Python, or as data that the engine plays."""
 
 Seat = str | CustomBot
-"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, or a custom bot."""
+"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, ``net:PATH`` for the
+file of a network, or a custom bot."""
 
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
@@ -38,7 +43,7 @@ _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
 _CHOICES = (AGENT, EXTERNAL, *bots.ALIASES)
-_WANTED = f"it must be one of {', '.join(_CHOICES)}"
+_WANTED = f"it must be one of {', '.join(_CHOICES)}, or net:PATH for the file of a network"
 
 
 class LineUp(NamedTuple):
@@ -108,9 +113,34 @@ def name_of(seat: Any) -> Any:
 
 def check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     """Raise TypeError or ValueError unless a batch of ``num_players`` seats can have ``seats``."""
-    are_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
-    custom = [seat.name for seat in seats or () if isinstance(seat, CustomBot)] if are_listed else []
-    seat_codes(seats, num_players, custom=custom)
+    found = with_networks(seats)
+    are_listed = isinstance(found, Sequence)
+    custom = [seat.name for seat in found or () if isinstance(seat, CustomBot)] if are_listed else []
+    seat_codes(found, num_players, custom=custom)
+
+
+def with_networks(seats: Any, known: Collection[str] = ()) -> Any:
+    """Return ``seats`` with networks instead of the texts that name their files, but for ``known`` names.
+
+    What is no list of seats, or names no file, is left as it is: others say what is wrong with it.
+    """
+    is_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
+    if not is_listed or isinstance(seats, (str, bytes, bytearray)):
+        return seats
+    named = {text for text in seats if is_network(text) and text not in known}
+    return [seat_network(seats, text) if text in named else text for text in seats] if named else seats
+
+
+def seat_network(seats: Any, text: str) -> Network:
+    """Return the network that ``text``, one of ``seats``, names; ValueError where there is no such file."""
+    try:
+        return network_of(str(text))
+    except OSError as error:
+        place = list(seats).index(text)
+        raise ValueError(
+            f"seats[{place}] is {str(text)!r}, whose file cannot be read: {error.strerror}; net: is followed "
+            "by the path of a file that PairPolicy.export wrote"
+        ) from None
 
 
 def is_built_in(style: Style) -> bool:
@@ -120,7 +150,7 @@ def is_built_in(style: Style) -> bool:
 
 def is_same_bot(one: CustomBot, other: CustomBot) -> bool:
     """Return whether two custom bots are one: styles that are equal, bots in Python that are one object."""
-    return one is other or (isinstance(one, Style) and one == other)
+    return one is other or (isinstance(one, CompiledBot) and one == other)
 
 
 def seat_codes(
@@ -161,7 +191,7 @@ def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np
 
 def _start(seat: Seat) -> int:
     """Return what a seat starts with where handicaps are on, in 512ths."""
-    if isinstance(seat, Style):
+    if isinstance(seat, CompiledBot):
         return seat.start
     is_bot = isinstance(seat, str) and seat in _CODES and seat not in _DRIVEN
     return bots.make(str(seat)).style.start if is_bot else WHOLE_START
@@ -177,6 +207,12 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
     """Raise ValueError for a custom bot whose name or interval cannot be; ``others``: names in use."""
     if isinstance(bot, Style):
         _check_style(bot, others)
+        return
+    if isinstance(bot, Network):
+        if bot.name in others:
+            raise ValueError(
+                f"a network has the name {bot.name!r}, which another bot of this batch has already"
+            )
         return
     what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
     check_name(what, name)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
+from territorial.bots.network import CANDIDATE_WIDTH, NetworkWork, decide_network, show_game
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -135,6 +136,7 @@ class Batch(NamedTuple):
     work: Work
     bank: MapBank
     custom: CustomTable
+    networks: NetworkWork
     seed: npt.NDArray[np.uint64]  # (1,) the batch's
     actions: npt.NDArray[np.int64]  # (E, P, 2)
     buffers: Buffers
@@ -288,7 +290,8 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     """Play game ``k`` up to the next decision; add what it gives to the results."""
     params, work, results = batch.params, batch.work, batch.results
     remember(game, work)
-    launches = decide_launches(game, params, work, seating, batch.actions[k])
+    actions = batch.actions[k]
+    launches = decide_launches(game, params, work, seating, actions, batch.custom, batch.networks)
     log_launches(batch.tape, k, launches)
     note_launches(batch.launched, k, game, params, launches)
     play(game, params, work, launches)
@@ -460,19 +463,36 @@ def place_position(held: Held[Batch], owner: Any, k: int) -> None:
 
 
 @njit
-def decide_launches(game: Game, params: Params, work: Work, seating: Seating, actions: Any) -> LaunchList:
+def decide_launches(
+    game: Game,
+    params: Params,
+    work: Work,
+    seating: Seating,
+    actions: Any,
+    custom: CustomTable,
+    networks: NetworkWork,
+) -> LaunchList:
     """Return the launches of all seats, all decided on the same board; none between two decision points.
 
     ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
     """
-    count, now = 0, game.clock[TICK]
+    count, now, is_shown = 0, game.clock[TICK], False
     if now % params.decision_every == 0:
         for p in range(1, len(game.alive)):
+            target, fraction = NO_TARGET, 0
             if seating.seats[p] < FIRST_BOT_CODE:
                 target = owner_of_target(actions[p - 1, WHAT], p, params.num_players)
                 fraction = FRACTION_TABLE[actions[p - 1, HOW_MUCH]]
-            else:
-                target, fraction = decide_bot(game, params, seating, actions, p)
+            elif is_turn(game, seating, p):
+                if is_network(custom, seating.seats[p]):
+                    if not is_shown:
+                        show_game(game, params, networks)
+                        is_shown = True
+                    net = custom.networks[seating.seats[p] - FIRST_CUSTOM_CODE]
+                    target, fraction = decide_network(game, params, work.interest_rate, net, networks, p)
+                else:
+                    target, fraction = decide_bot(game, params, seating, actions, p)
+                seating.wake[p] = max(seating.wake[p] + seating.memory[p, bots.INTERVAL], now + 1)
             if target != NO_TARGET:
                 write_launch(work.launches, count, now, p, target, fraction)
                 count += 1
@@ -480,20 +500,26 @@ def decide_launches(game: Game, params: Params, work: Work, seating: Seating, ac
 
 
 @njit
+def is_turn(game: Game, seating: Seating, p: int) -> bool:
+    """Return whether this is the decision tick of the bot on seat ``p``."""
+    return game.alive[p] != 0 and game.clock[TICK] >= seating.wake[p]
+
+
+@njit
 def decide_bot(game: Game, params: Params, seating: Seating, actions: Any, p: int) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the bot on seat ``p``, if this is its decision tick.
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
 
     A bot in Python was asked before the step: ``actions`` have the owner code and 1024ths for it.
     """
-    target, fraction = NO_TARGET, 0
-    now = game.clock[TICK]
-    if game.alive[p] != 0 and now >= seating.wake[p]:
-        if is_compiled_bot(seating.seats[p]):
-            target, fraction = bots.decide(game, params, p, seating.memory[p])
-        else:
-            target, fraction = actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
-        seating.wake[p] = max(seating.wake[p] + seating.memory[p, bots.INTERVAL], now + 1)
-    return target, fraction
+    if is_compiled_bot(seating.seats[p]):
+        return bots.decide(game, params, p, seating.memory[p])
+    return actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
+
+
+@njit
+def is_network(custom: CustomTable, code: int) -> bool:
+    """Return whether the bot with this seat code is a network."""
+    return code >= FIRST_CUSTOM_CODE and custom.networks[code - FIRST_CUSTOM_CODE, CANDIDATE_WIDTH] > 0
 
 
 @njit

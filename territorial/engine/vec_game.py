@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import renamed
+from territorial.bots.network import make_network_work
 from territorial.config import GameConfig, make_params
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -354,6 +355,7 @@ class VecGame:
         """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
         threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
         self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
+        self._network_works = [make_network_work(self.config.num_players) for _ in range(threads)]
         self._crew = Crew(self.num_games, threads)
         self._call = allocate_call(self.num_games)
         self._is_behind = False
@@ -844,7 +846,7 @@ class VecGame:
         )
         arrays: list[npt.NDArray[Any]] = [self.actions, *(self._position or ())]
         arrays += [array for group in groups for array in group]
-        arrays += [array for work in self._works for _, array in named_arrays(work)]
+        arrays += [array for work in (*self._works, *self._network_works) for _, array in named_arrays(work)]
         arrays += [] if self._owner is None else [self._owner]
         distinct = {id(array): array.nbytes for array in arrays}
         return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
@@ -902,7 +904,8 @@ class VecGame:
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
         state = self.__dict__.copy()
-        for name in ("state", "_works", "_crew", "_lock", "_call", "_is_behind", *MADE_ANEW):
+        per_process = ("state", "_works", "_network_works", "_crew", "_lock", "_call", "_is_behind")
+        for name in (*per_process, *MADE_ANEW):
             state.pop(name, None)
         state["_final_buffers"] = None if self._final_buffers is self._buffers else self._final_buffers
         state |= {name: copy.deepcopy(state[name]) for name in COPIED}
@@ -990,6 +993,7 @@ class VecGame:
             work=self._works[thread],
             bank=self._atlas.bank,
             custom=self._custom.table,
+            networks=self._network_works[thread],
             seed=self._seed,
             actions=self.actions,
             buffers=self._buffers,
@@ -1054,6 +1058,7 @@ class VecGame:
 
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
         """Return the codes of ``seats``, whose custom bots have one from now on."""
+        seats = self._custom.with_networks(seats)
         self._welcome(seats)
         self._guests.welcome(seats, self._custom.names)
         codes = seat_codes(seats, self.config.num_players, self._guests.names, self._custom.names)

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._moved import renamed
 from territorial.bots import PythonBot, Style
+from territorial.bots.network_bot import is_network, network_of
 from territorial.config import GameConfig
-from territorial.engine.seats import AGENT, CustomBot, Seat, is_built_in
+from territorial.engine.seats import AGENT, CompiledBot, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Ints
@@ -114,7 +115,7 @@ class Entrants:
             return self._enter(asked, self._policies[asked], asked)
         if isinstance(asked, str) and asked.startswith(SNAPSHOT):
             raise ValueError(f"the player {asked!r} is in a store of snapshots; it must be a SnapshotPolicy")
-        if isinstance(asked, str) and asked.startswith(STYLE):
+        if isinstance(asked, str) and (asked.startswith(STYLE) or is_network(asked)):
             asked = self._bot(asked)
         if isinstance(asked, Style) and is_built_in(asked):
             asked = asked.name
@@ -140,7 +141,7 @@ class Entrants:
     def _code(self, player: Player) -> str | None:
         if is_acting(player):
             return player.identity()
-        if isinstance(player, Style):
+        if isinstance(player, CompiledBot):
             return player.digest
         if isinstance(player, str):
             return code_digest(player, type(self._bot(player))) if ":" in player else None
@@ -177,7 +178,7 @@ def identity_of(player: Player) -> str:
     """Return what tells a player from all others of its name."""
     if isinstance(player, str):
         return player if ":" in player else bots.canonical(player)
-    if isinstance(player, Style):
+    if isinstance(player, CompiledBot):
         return f"{player.name}@{player.digest}"
     return player.name if isinstance(player, PythonBot) else player.identity()
 
@@ -214,10 +215,12 @@ def code_digest(text: str, loaded: Any) -> str:
 
 
 def custom_bot(text: str) -> CustomBot:
-    """Return the bot that ``module:Class`` or ``style:FILE`` names; ValueError if there is none."""
-    if not text.startswith(STYLE):
-        return python_bot(text)
+    """Return the bot that ``module:Class``, ``style:FILE`` or ``net:FILE`` names; ValueError if none."""
     try:
+        if is_network(text):
+            return network_of(text)
+        if not text.startswith(STYLE):
+            return python_bot(text)
         return Style.load(text.removeprefix(STYLE))
     except OSError as error:
         raise ValueError(f"the player {text!r} cannot be read: {error.strerror}") from None

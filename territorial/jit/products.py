@@ -1,8 +1,8 @@
 """Sixteen sums at a time: products of pairs of int16, added up as int32, as networks in the engine need them.
 
 Weights lie in memory so that one instruction takes 32 of them: for every pair of inputs, the two weights of
-each output side by side, int16[pair][output][2]. Processors have had that instruction since MMX (``pmaddwd``),
-the newest add its result to the sums as well; elsewhere the compiler makes several of it.
+each output side by side, int16[pair][output][2]. Processors have had that instruction since MMX
+(``pmaddwd``), the newest add its result to the sums as well; elsewhere the compiler makes several of it.
 
 Compilers find this for loops over arrays of whole numbers only where they know all lengths and that no
 arrays overlap. Memory is named by address, as weights may lie in a mapped file; nothing is bounds-checked.
@@ -112,7 +112,7 @@ if JIT_ENABLED:
 
     @intrinsic
     def with_products(_context: Any, sums: Any, address: Any, pair: Any) -> Any:
-        """Return ``sums`` with the products of a pair and the sixteen pairs of weights at ``address`` added."""
+        """Return ``sums`` with the products of a pair and sixteen pairs of weights at ``address`` added."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             weights = builder.sext(_loaded(builder, args[1], HALVES, 2), PRODUCTS)
@@ -177,7 +177,7 @@ else:
         return int(_memory(address, np.int64, 1)[0])
 
     def with_products(sums: Any, address: int, pair: Any) -> Any:
-        """Return ``sums`` with the products of a pair and the sixteen pairs of weights at ``address`` added."""
+        """Return ``sums`` with the products of a pair and sixteen pairs of weights at ``address`` added."""
         weights = _memory(address, np.int16, 2 * SIXTEEN).reshape(SIXTEEN, 2).astype(np.int32)
         return sums + weights @ pair
 

@@ -6,22 +6,22 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from territorial.bots.network import Rows, choose_for_rows, make_network_scratch, placed, row_of, table_of
+from territorial.bots.network import Rows, choose_for_rows, make_network_scratch, placed, row_of
 from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
     LANES,
     MOST_SHIFT,
     SUM_LIMIT,
     Description,
-    Layer,
     LayerSize,
     NetworkFile,
+    NetworkLayer,
     assembled,
     check_description,
     even,
@@ -32,11 +32,9 @@ from territorial.bots.network_file import (
 from territorial.config.validation import finite_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.pair_calibration import calibration_rows
+from territorial.nets.pair_network import PairNetwork
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
 from territorial.typing import Array
-
-if TYPE_CHECKING:
-    from territorial.nets.pair_policy import PairPolicy
 
 COLUMN_EXPONENT = UNIT.bit_length() - 1
 LOGIT_EXPONENT = 12
@@ -71,8 +69,8 @@ class ExportReport:
     def __str__(self) -> str:
         return (
             f"of {self.num_rows:,} states, {self.equal:.2%} have the same greedy choice and "
-            f"{self.equal_targets:.2%} the same target; logits are off by {self.mean_error:.4f} on average and by "
-            f"{self.largest_error:.4f} at most"
+            f"{self.equal_targets:.2%} the same target; logits are off by {self.mean_error:.4f} on average "
+            f"and by {self.largest_error:.4f} at most"
         )
 
 
@@ -85,7 +83,7 @@ class ExportError(ValueError):
 
 
 def export(
-    policy: PairPolicy,
+    policy: PairNetwork,
     path: str | os.PathLike[str],
     *,
     interval: int,
@@ -105,15 +103,15 @@ def export(
     report = compare(policy, network, compared)
     if report.equal < least:
         raise ExportError(
-            f"{os.fspath(path)} was not written: {report}. At least {least:.2%} must have the same greedy choice: "
-            "least_equal",
+            f"{os.fspath(path)} was not written: {report}. At least {least:.2%} must have the same greedy "
+            "choice: least_equal",
             report,
         )
     write(path, network)
     return report
 
 
-def _description(policy: PairPolicy, interval: int, temperature: int, num_candidates: int) -> Description:
+def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:
     """Return the description of a policy, whose shifts are still to be found."""
     return Description(
         own_columns=tuple((one.name, one.version) for one in OWN),
@@ -127,23 +125,25 @@ def _description(policy: PairPolicy, interval: int, temperature: int, num_candid
     )
 
 
-def _check_finite(policy: PairPolicy) -> None:
+def _check_finite(policy: PairNetwork) -> None:
     for name, values in policy.named_parameters():
         if not bool(torch.isfinite(values).all()):
             raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
 
 
 def _every_other(rows: Rows, first: int) -> Rows:
-    return Rows(*(array[first::2] for array in rows))
+    return Rows(rows.own[first::2], rows.pairs[first::2], rows.counts[first::2])
 
 
 # ---- scales ------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
-def quantized(policy: PairPolicy, description: Description, rows: Rows) -> NetworkFile:
+def quantized(policy: PairNetwork, description: Description, rows: Rows) -> NetworkFile:
     """Return the network in whole numbers, with the activations of ``rows`` well within their limits."""
-    most = {name: float(values.max()) for name, values in _activations(policy, rows).items() if values.numel()}
+    most = {
+        name: float(values.max()) for name, values in _activations(policy, rows).items() if values.numel()
+    }
     exponents = {name: _activation_exponent(most.get(name, 0.0)) for name in ACTIVATIONS}
     layers, shifts = {}, {}
     for name, (weights, biases) in _parameters(policy).items():
@@ -169,8 +169,8 @@ def _activation_exponent(most: float) -> int:
     return min(math.floor(math.log2(room)), COLUMN_EXPONENT + 8)
 
 
-def _parameters(policy: PairPolicy) -> dict[str, tuple[Array, Array]]:
-    """Return weights (inputs, outputs) and biases of all layers, in the order of inputs that the engine has."""
+def _parameters(policy: PairNetwork) -> dict[str, tuple[Array, Array]]:
+    """Return weights (inputs, outputs) and biases of all layers, inputs in the order of the engine."""
     to_power_of_two = 1 / math.log(2)
     own, pair = _filled_up(_transposed(policy.own)), _filled_up(_transposed(policy.candidate))
     context = _transposed(policy.context)
@@ -235,19 +235,22 @@ def _widths(name: str, size: LayerSize) -> list[int]:
     return [size.activations] if size.activations else []
 
 
-def _whole_layer(name: str, size: LayerSize, weights: Array, biases: Array, inputs: Array, to: int) -> Layer:
+def _whole_layer(
+    name: str, size: LayerSize, weights: Array, biases: Array, inputs: Array, to: int
+) -> NetworkLayer:
     """Return a layer in whole numbers, as exact as its sums have room for; its outputs have ``to`` bits."""
     for exponent in range(min(MOST_EXPONENT, to + MOST_SHIFT), to, -1):
         whole = np.rint(weights * 2.0 ** (exponent - inputs)[:, None])
         offsets = np.rint(biases * 2.0**exponent)
         if np.abs(whole).max() <= 32767 and np.abs(offsets).max() <= SUM_LIMIT:
-            layer = Layer(whole.astype(np.int16), offsets.astype(np.int32), exponent - to)
+            layer = NetworkLayer(whole.astype(np.int16), offsets.astype(np.int32), exponent - to)
             paired = layer.weights.reshape(-1, 2, size.outputs).transpose(0, 2, 1)
             if worst_sums(size, paired, layer.biases, layer.shift).max() <= SUM_LIMIT:
                 return layer
     raise ExportError(
         f"the layer {name} has weights of up to {np.abs(weights).max():g} and biases of up to "
-        f"{np.abs(biases).max():g}, which saturate whole numbers; smaller ones, as weight decay makes them, do not"
+        f"{np.abs(biases).max():g}, which saturate whole numbers; smaller ones, as weight decay makes them, "
+        "do not"
     )
 
 
@@ -259,7 +262,7 @@ def _batches(rows: Rows, size: int = 4096) -> Iterator[tuple[Tensor, Tensor]]:
         yield tuple(torch.from_numpy(array[i : i + size].astype(np.float32) / UNIT) for array in rows[:2])
 
 
-def _activations(policy: PairPolicy, rows: Rows) -> dict[str, Tensor]:
+def _activations(policy: PairNetwork, rows: Rows) -> dict[str, Tensor]:
     """Return the largest activation of every state in each hidden layer."""
     found: dict[str, list[Tensor]] = {name: [] for name in ACTIVATIONS}
     for own, pairs in _batches(rows):
@@ -269,11 +272,12 @@ def _activations(policy: PairPolicy, rows: Rows) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def compare(policy: PairPolicy, network: NetworkFile, rows: Rows) -> ExportReport:
+def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
     """Return how far ``network`` is from ``policy`` in those of ``rows`` in which a launch is legal."""
     legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
-    asked = Rows(*(array[legal.any(1)] for array in rows))
-    legal = legal[legal.any(1)]
+    may_launch = legal.any(1)
+    asked = Rows(rows.own[may_launch], rows.pairs[may_launch], rows.counts[may_launch])
+    legal = legal[may_launch]
     if not len(legal):
         raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")
     wanted = _real_logits(policy, asked)
@@ -282,7 +286,9 @@ def compare(policy: PairPolicy, network: NetworkFile, rows: Rows) -> ExportRepor
     targets = wanted[:, :, 0].argmax(1)
     fractions = np.where(targets == 0, 0, wanted[np.arange(len(targets)), targets, 1:].argmax(1))
     is_target = chosen[:, 0] == targets
-    counts = np.concatenate([np.zeros((len(legal), 1, 11), bool), np.repeat(legal[:, :, None], 11, 2)], axis=1)
+    counts = np.concatenate(
+        [np.zeros((len(legal), 1, 11), bool), np.repeat(legal[:, :, None], 11, 2)], axis=1
+    )
     counts[:, 0, 0] = True
     errors = np.abs(found - wanted)[counts]
     return ExportReport(
@@ -295,8 +301,8 @@ def compare(policy: PairPolicy, network: NetworkFile, rows: Rows) -> ExportRepor
     )
 
 
-def _real_logits(policy: PairPolicy, rows: Rows) -> Array:
-    """Return float32 (B, 1 + C, 1 + 10): logits of targets, holding first, and of the fractions against each."""
+def _real_logits(policy: PairNetwork, rows: Rows) -> Array:
+    """Return float32 (B, 1 + C, 1 + 10): logits of targets, holding first, and of the fractions."""
     parts = []
     for own, pairs in _batches(rows):
         found = policy.choices(own, pairs)
@@ -308,12 +314,11 @@ def _real_logits(policy: PairPolicy, rows: Rows) -> Array:
 
 
 def _whole_logits(network: NetworkFile, rows: Rows) -> tuple[Array, Array]:
-    """Return int64 (B, 2), what the engine chooses for ``rows``, and its logits as ``_real_logits`` has them."""
+    """Return int64 (B, 2), what the engine chooses for ``rows``, and its logits as ``_real_logits`` does."""
     num_rows, num_candidates = rows.pairs.shape[:2]
     chosen = np.zeros((num_rows, 2), np.int64)
     logits = np.zeros((num_rows, 1 + num_candidates, 1 + NUM_FRACTIONS), np.int64)
     in_place = placed(network)
-    table = table_of([row_of(in_place, temperature=0)])
     numbers = np.zeros((num_rows, 2), np.uint64)
-    choose_for_rows(table, 0, make_network_scratch(), rows, numbers, chosen, logits)
+    choose_for_rows(row_of(in_place, temperature=0), make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits * (math.log(2) / 2**LOGIT_EXPONENT)

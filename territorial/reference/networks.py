@@ -17,7 +17,7 @@ Named = Mapping[str, int]
 """The columns of a row by name."""
 
 
-class Layer(NamedTuple):
+class PlainLayer(NamedTuple):
     """A layer: a row of weights for every output."""
 
     weights: list[list[int]]
@@ -37,11 +37,11 @@ class Layer(NamedTuple):
         return [min(8191, max(0, value)) for value in self.sums(inputs)]
 
 
-class Network(NamedTuple):
+class PlainNetwork(NamedTuple):
     """A network, read from the bytes of its file."""
 
     about: dict[str, Any]
-    layers: dict[str, Layer]
+    layers: dict[str, PlainLayer]
 
 
 class Logits(NamedTuple):
@@ -52,13 +52,15 @@ class Logits(NamedTuple):
     fractions: list[list[int]]
 
 
-def parse(data: bytes) -> Network:
+def parse(data: bytes) -> PlainNetwork:
     """Return the network in a file; ValueError where its digest is another."""
     length = int.from_bytes(data[:8], "little")
     header, content = json.loads(data[8 : 8 + length]), data[8 + length :]
     about = json.loads(header.pop("__metadata__")["territorial.network"])
     tensors = {name: content[slice(*entry["data_offsets"])] for name, entry in header.items()}
-    text = json.dumps({k: v for k, v in about.items() if k != "digest"}, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        {k: v for k, v in about.items() if k != "digest"}, sort_keys=True, separators=(",", ":")
+    )
     digest = hashlib.sha256(text.encode() + b"".join(tensors[name] for name in sorted(tensors)))
     if digest.hexdigest() != about["digest"]:
         raise ValueError(f"the digest is {about['digest']}; the content has {digest.hexdigest()}")
@@ -68,18 +70,18 @@ def parse(data: bytes) -> Network:
         paired = _numbers(tensors[f"{name}.weights"], 2)
         outputs, inputs = len(biases), len(paired) // len(biases)
         # Input i of output j is entry (i // 2, j, i % 2).
-        weights = [[paired[(i // 2 * outputs + j) * 2 + i % 2] for i in range(inputs)] for j in range(outputs)]
-        layers[name] = Layer(weights, biases, shift)
-    return Network(about, layers)
+        weights = [
+            [paired[(i // 2 * outputs + j) * 2 + i % 2] for i in range(inputs)] for j in range(outputs)
+        ]
+        layers[name] = PlainLayer(weights, biases, shift)
+    return PlainNetwork(about, layers)
 
 
 def _numbers(data: bytes, width: int) -> list[int]:
-    return [
-        int.from_bytes(data[i : i + width], "little", signed=True) for i in range(0, len(data), width)
-    ]
+    return [int.from_bytes(data[i : i + width], "little", signed=True) for i in range(0, len(data), width)]
 
 
-def logits(network: Network, own: Named, candidates: Sequence[Named]) -> Logits:
+def logits(network: PlainNetwork, own: Named, candidates: Sequence[Named]) -> Logits:
     """Return the logits of a state: the columns of own by name, and those of each candidate that is there."""
     layers, columns = network.layers, _read(network, "own_columns", own)
     hidden = []
@@ -97,14 +99,14 @@ def logits(network: Network, own: Named, candidates: Sequence[Named]) -> Logits:
     )
 
 
-def _read(network: Network, table: str, columns: Named) -> list[int]:
+def _read(network: PlainNetwork, table: str, columns: Named) -> list[int]:
     """Return the columns that the network reads, in its order, between the limits, an even number of them."""
     values = [min(16384, max(-16384, columns[name])) for name, _version in network.about[table]]
     return values + [0] * (len(values) % 2)
 
 
 def decide(
-    network: Network,
+    network: PlainNetwork,
     own: Named,
     candidates: Sequence[Named],
     *,
@@ -145,7 +147,7 @@ def choose(options: Row, temperature: int, number: int) -> int:
 
 def likelihood(parts: int) -> int:
     """Return 2 ** 32 * 2 ** (-parts / 256), rounded down twice as the page says."""
-    power = 2 ** (8192 - parts % 256)
+    power = 1 << (8192 - parts % 256)
     for _ in range(8):
         power = isqrt(power)
     return power >> (parts // 256)

@@ -13,14 +13,24 @@ from territorial.bots.network import (
     make_network_scratch,
     placed,
     row_of,
-    table_of,
 )
-from territorial.bots.network_file import LAYERS, Description, Layer, NetworkFile, assembled, read, worst_sums, write
+from territorial.bots.network_file import (
+    LAYERS,
+    Description,
+    NetworkFile,
+    NetworkLayer,
+    assembled,
+    read,
+    worst_sums,
+    write,
+)
 from territorial.observation.pair_columns import OWN, PAIRS
 
 OWN_COLUMNS = tuple((column.name, column.version) for column in OWN)
 PAIR_COLUMNS = tuple((column.name, column.version) for column in PAIRS)
-THERE, LEGAL = (next(i for i, column in enumerate(PAIRS) if column.name == name) for name in ("there", "legal"))
+THERE, LEGAL = (
+    next(i for i, column in enumerate(PAIRS) if column.name == name) for name in ("there", "legal")
+)
 
 
 def description(**fields: Any) -> Description:
@@ -38,11 +48,14 @@ def description(**fields: Any) -> Description:
     return Description(**given | fields)
 
 
-def random_layers(about: Description, rng: np.random.Generator) -> dict[str, Layer]:
-    """Return layers whose sums come close to the limit, one output of each hidden layer as close as can be."""
+def random_layers(about: Description, rng: np.random.Generator) -> dict[str, NetworkLayer]:
+    """Return layers whose sums come close to the limit, one of each hidden layer as close as can be."""
     layers = {}
     for name, size in about.sizes().items():
-        largest = min(32767, int(2**31 * (0.2 if name == 'hold' else 1.2) / (size.columns * 16384 + size.activations * 8191)))
+        largest = min(
+            32767,
+            int(2**31 * (0.2 if name == "hold" else 1.2) / (size.columns * 16384 + size.activations * 8191)),
+        )
         weights = rng.integers(-largest, largest, (size.inputs, size.outputs), np.int16, endpoint=True)
         biases = rng.integers(-(2**16), 2**16, size.outputs, np.int32)
         paired = weights.reshape(-1, 2, size.outputs).transpose(0, 2, 1)
@@ -50,7 +63,7 @@ def random_layers(about: Description, rng: np.random.Generator) -> dict[str, Lay
         room = 2**31 - 1 - worst
         if name not in ("score", "hold"):
             biases[0] = np.clip(rng.choice((-1, 1)) * room[0], -(2**31) + 1, 2**31 - 1)
-        layers[name] = Layer(weights, biases, about.shifts[name])
+        layers[name] = NetworkLayer(weights, biases, about.shifts[name])
     return layers
 
 
@@ -76,18 +89,17 @@ def random_rows(amount: int, seed: int, num_candidates: int = 8) -> Rows:
     return Rows(own, pairs, counts.astype(np.int64))
 
 
-def choices(file: NetworkFile, rows: Rows, numbers: Any, **options: int) -> tuple[Any, Any]:
+def choices(file: NetworkFile, rows: Rows, numbers: Any) -> tuple[Any, Any]:
     """Return what the engine's network chooses for ``rows``, and its logits."""
     network = placed(file)
-    table = table_of([row_of(network, **options)])
     chosen = np.zeros((len(rows.counts), 2), np.int64)
     logits = np.zeros((len(rows.counts), 1 + rows.pairs.shape[1], 11), np.int64)
-    choose_for_rows(table, 0, make_network_scratch(), rows, numbers, chosen, logits)
+    choose_for_rows(row_of(network), make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits
 
 
 def named(rows: Rows, b: int) -> tuple[dict[str, int], list[dict[str, int]]]:
-    """Return row ``b`` as the reference implementation takes it: columns by name, of own and each candidate."""
+    """Return row ``b`` as the reference implementation reads it: own columns and candidates by name."""
     names = [column.name for column in PAIRS]
     candidates = [dict(zip(names, row, strict=True)) for row in rows.pairs[b, : rows.counts[b]].tolist()]
     return dict(zip([column.name for column in OWN], rows.own[b].tolist(), strict=True)), candidates

@@ -31,7 +31,9 @@ def load(tmp_path):
 def test_damaged_files_load_as_they_were_or_are_refused(original, load, amount):
     data = original.path.read_bytes()
     found = outcomes(
-        lambda copy: _assert_same(load(copy), original), (mutated(data, i) for i in range(amount)), NetworkError
+        lambda copy: _assert_same(load(copy), original),
+        (mutated(data, i) for i in range(amount)),
+        NetworkError,
     )
     assert found["refused"] > 0.8 * amount
     assert found["refused without a text"] == 0

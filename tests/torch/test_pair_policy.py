@@ -55,18 +55,23 @@ def test_the_sizes_have_so_many_weights(size, number):
 
 
 def test_another_size_is_refused():
-    with pytest.raises(ValueError, match="size is 'standart'.*did you mean 'standard'.*one of small, standard"):
+    with pytest.raises(
+        ValueError, match=r"size is 'standart'.*did you mean 'standard'.*one of small, standard"
+    ):
         PairPolicy("standart")
 
 
 def test_a_logit_is_the_probability_of_the_target_times_that_of_the_fraction():
     policy, (own, pairs, mask) = policy_of(), inputs(40)
     logits, values = policy(own, pairs, mask)
-    assert logits.shape == (40, 81) and values.shape == (40,)
+    assert logits.shape == (40, 81)
+    assert values.shape == (40,)
     torch.testing.assert_close(logits.exp().sum(1), torch.ones(40))
     found = policy.choices(own, pairs)
     legal = torch.cat([torch.ones(40, 1), mask[:, 1::10]], dim=1) > 0
-    of_target = torch.cat([found.hold.unsqueeze(1), found.targets], dim=1).masked_fill(~legal, -math.inf).softmax(1)
+    of_target = (
+        torch.cat([found.hold.unsqueeze(1), found.targets], dim=1).masked_fill(~legal, -math.inf).softmax(1)
+    )
     wanted = of_target[:, 1:, None] * found.fractions.softmax(2)
     torch.testing.assert_close(logits[:, 1:].exp(), wanted.flatten(1))
     assert (logits[mask == 0] == MASKED).all()
@@ -113,8 +118,10 @@ def test_the_greedy_action_is_the_best_target_then_the_best_fraction():
 def test_in_whole_numbers_it_chooses_the_same(tmp_path, rows, size):
     policy = policy_of(size)
     report = policy.export(tmp_path / "net.safetensors", rows=rows, interval=30, temperature=0.5)
-    assert report.equal >= 0.99 and report.equal_targets >= report.equal
-    assert report.largest_error < 0.05 and report.num_rows > 1000
+    assert report.equal >= 0.99
+    assert report.equal_targets >= report.equal
+    assert report.largest_error < 0.05
+    assert report.num_rows > 1000
     file = read(tmp_path / "net.safetensors")
     assert (file.description.interval, file.description.temperature) == (30, 128)
     assert file.description.own_columns == tuple((column.name, 1) for column in OWN)
@@ -144,7 +151,9 @@ def test_a_network_that_changes_too_much_is_refused_with_a_report(tmp_path, rows
         policy.score.weight[:, 0] = 3e3
         policy.joint.bias[0] = -1e3
         policy.joint.weight[0] = 0
-    with pytest.raises(ExportError, match=r"net was not written: of [\d,]+ states, .*At least 99.00% must") as caught:
+    with pytest.raises(
+        ExportError, match=r"net was not written: of [\d,]+ states, .*At least 99.00% must"
+    ) as caught:
         policy.export(tmp_path / "net", rows=rows)
     assert caught.value.report.equal < 0.99
     assert not (tmp_path / "net").exists()
@@ -155,11 +164,13 @@ def test_weights_that_saturate_whole_numbers_are_refused(tmp_path, rows):
     policy = policy_of()
     with torch.no_grad():
         policy.hold.weight *= 1e9
-    with pytest.raises(ExportError, match="the layer hold has weights of up to .* which saturate whole numbers"):
+    with pytest.raises(
+        ExportError, match=r"the layer hold has weights of up to .* which saturate whole numbers"
+    ):
         policy.export(tmp_path / "net", rows=rows)
     with torch.no_grad():
         policy.hold.weight[0, 0] = math.nan
-    with pytest.raises(ExportError, match="the parameter hold.weight has entries that are not finite"):
+    with pytest.raises(ExportError, match=r"the parameter hold.weight has entries that are not finite"):
         policy.export(tmp_path / "net", rows=rows)
 
 

@@ -1,0 +1,159 @@
+"""A trained network as a bot: what goes into ``seats``, and the text that stands for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.bots.network import placed, row_of
+from territorial.bots.network_file import (
+    MOST_INTERVAL,
+    TEMPERATURE_UNIT,
+    NetworkError,
+    read,
+    temperature_256ths,
+)
+from territorial.bots.settings import INTERVAL, NUM_SETTINGS
+from territorial.bots.style import WHOLE_START, SettingRange
+from territorial.bots.style_checks import LONGEST_NAME
+from territorial.config.validation import whole_number
+
+NETWORK = "net:"
+"""What a text begins with that names the file of a network."""
+_DIGITS = 8
+"""Of its digest, how many a network's name has."""
+_NAMED = re.compile(rf"(.+)@([0-9a-f]{{{_DIGITS}}})")
+
+
+class Network:
+    """A network on pairs that the engine plays in compiled code, read from the file that ``export`` wrote.
+
+    It goes into ``seats`` like the name of a bot; so does the text ``"net:PATH"``. The file is checked once.
+    It is mapped as long as the bot is there: all processes share its pages. Its name has the path and the
+    beginning of the file's digest. Equal ones are one bot. Pickles have the path and the digest, not the
+    weights.
+
+    Args:
+        path: the file.
+        temperature: 0 plays the likeliest action, 1 draws as the policy does; 0 to 255, default None: that of
+            the file.
+        interval: ticks from one decision to the next; 1 to 10,000,000, default None: that of the file.
+
+    Raises:
+        NetworkError: for a file that is no network, or reads columns that this release does not have.
+        OSError: for a file that cannot be read.
+
+    """
+
+    start = WHOLE_START
+    """512ths of the starting troops that it has where handicaps are on."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        temperature: float | None = None,
+        interval: int | None = None,
+    ) -> None:
+        self._network = placed(read(path))
+        self._shown = os.fspath(path)
+        about = self._network.file.description
+        self._given = temperature, interval
+        self._temperature = about.temperature if temperature is None else temperature_256ths(temperature)
+        self.interval = (
+            about.interval if interval is None else whole_number("interval", interval, 1, MOST_INTERVAL)
+        )
+        """Ticks from one decision to the next."""
+
+    @property
+    def path(self) -> Path:
+        """The file, from the root."""
+        return self._network.file.path
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits that tell its weights from all others."""
+        return self._network.file.digest
+
+    @property
+    def temperature(self) -> float:
+        """How far it is from playing the likeliest action; 0 plays it."""
+        return self._temperature / TEMPERATURE_UNIT
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called: its path, the end of a long one, its digest, and what the file does not say."""
+        temperature, interval = self._given
+        more = ("" if temperature is None else f",t={self.temperature:g}") + (
+            "" if interval is None else f",every={interval}"
+        )
+        end = f"@{self.digest[:_DIGITS]}{more}"
+        room = LONGEST_NAME - len(NETWORK) - len(end)
+        shown = self._shown if self._shown.isprintable() else "..."
+        return f"{NETWORK}{shown if len(shown) <= room else '...' + shown[3 - room :]}{end}"
+
+    def settings(self) -> tuple[SettingRange, ...]:
+        """Return what a seat of it draws each of its settings from: only the interval means something."""
+        table = dict.fromkeys(range(NUM_SETTINGS), SettingRange(0, 0))
+        table[INTERVAL] = SettingRange(self.interval, self.interval)
+        return tuple(table.values())
+
+    def row(self) -> npt.NDArray[np.int64]:
+        """Return what kernels know of it; valid as long as this bot is there."""
+        return row_of(self._network, self._temperature)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Network) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.digest, self._temperature, self.interval
+
+    def __repr__(self) -> str:
+        return f"Network({self.name!r})"
+
+    def __copy__(self) -> Network:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Network:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _loaded, (os.fspath(self.path), self._shown, self.digest, *self._given)
+
+
+def _loaded(path: str, shown: str, digest: str, temperature: float | None, interval: int | None) -> Network:
+    """Return the network of a pickle, whose file must still be what it was."""
+    network = Network(path, temperature=temperature, interval=interval)
+    if network.digest != digest:
+        raise NetworkError(
+            f"{path}: its digest is {network.digest}; the saved network had {digest}, so the file is "
+            "another one"
+        )
+    network._shown = shown
+    return network
+
+
+def network_of(text: str) -> Network:
+    """Return the network that ``net:PATH`` or ``net:PATH@DIGEST``, the beginning of its digest, names."""
+    path = text.removeprefix(NETWORK)
+    named = _NAMED.fullmatch(path)
+    if named is None or os.path.exists(path):
+        return Network(path)
+    network = Network(named[1])
+    if not network.digest.startswith(named[2]):
+        raise NetworkError(f"{named[1]}: its digest is {network.digest}; {text!r} asks for another file")
+    return network
+
+
+def is_network(text: Any) -> bool:
+    """Return whether this is a text that names the file of a network."""
+    return isinstance(text, str) and text.startswith(NETWORK)

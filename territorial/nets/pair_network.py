@@ -1,0 +1,110 @@
+"""The layers of a small network on pairs: of each candidate, and of what they are together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from territorial.config.validation import hint, shown
+from territorial.constants import NUM_FRACTIONS
+from territorial.observation.pair_columns import OWN, PAIRS, column
+
+LARGEST_INPUT = 4.0
+"""Columns count as at most this, and as at least so much below zero, here and in the engine."""
+HOLD_BIAS = 2.0
+"""What the bias of holding begins with: launches are taxed, so that one which always launches never grows."""
+THERE = column(PAIRS, "there")
+
+
+@dataclass(frozen=True)
+class PairSize:
+    """How large a ``PairPolicy`` is.
+
+    Args:
+        candidate: activations of a candidate.
+        context: activations of the context.
+
+    """
+
+    candidate: int
+    context: int
+
+
+PAIR_SIZES: Mapping[str, PairSize] = {
+    "small": PairSize(candidate=32, context=64),
+    "standard": PairSize(candidate=64, context=128),
+}
+"""The sizes by name."""
+
+
+class Choices(NamedTuple):
+    """What the network thinks of B states with C candidates each, before anything is masked."""
+
+    hold: Tensor
+    """float32 (B,): the logit of holding."""
+    targets: Tensor
+    """float32 (B, C): those of the candidates."""
+    fractions: Tensor
+    """float32 (B, C, 10): those of the fractions against each."""
+    values: Tensor
+    """float32 (B,): what each state is worth."""
+
+
+class PairNetwork(nn.Module):
+    """From own numbers and those of candidates to logits and values, before anything is masked.
+
+    Args:
+        size: one of ``PAIR_SIZES``.
+
+    """
+
+    def __init__(self, size: str = "standard") -> None:
+        super().__init__()
+        if size not in PAIR_SIZES:
+            raise ValueError(
+                f"size is {shown(size)}{hint(str(size), PAIR_SIZES)}; it must be one of "
+                f"{', '.join(PAIR_SIZES)}"
+            )
+        self.size = size
+        h, c = PAIR_SIZES[size].candidate, PAIR_SIZES[size].context
+        self.own = nn.Linear(len(OWN), h)
+        self.candidate = nn.Linear(len(PAIRS), h, bias=False)
+        self.hidden = nn.Linear(h, h)
+        self.context = nn.Linear(len(OWN) + 2 * h, c)
+        self.summary = nn.Linear(c, c)
+        self.joint = nn.Linear(h + c, h)
+        self.score = nn.Linear(h, 1 + NUM_FRACTIONS)
+        self.hold = nn.Linear(c, 1)
+        self.value = nn.Sequential(nn.Linear(c, h), nn.ReLU(), nn.Linear(h, 1))
+        nn.init.constant_(self.hold.bias, HOLD_BIAS)
+
+    def choices(self, own: Tensor, pairs: Tensor) -> Choices:
+        """Return the logits and values of states, before anything is masked; arguments as for ``forward``."""
+        found = self.activations(own, pairs)
+        scores, context = self.score(found["joint"]), found["summary"]
+        hold, values = self.hold(context).squeeze(1), self.value(context).squeeze(1)
+        return Choices(hold, scores[..., 0], scores[..., 1:], values)
+
+    def activations(self, own: Tensor, pairs: Tensor) -> dict[str, Tensor]:
+        """Return what comes out of each hidden layer, by name; of candidates that are not there, zeros."""
+        is_there = (pairs[..., THERE] > 0).unsqueeze(-1)
+        own, pairs = (values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in (own, pairs))
+        first = functional.relu(self.own(own).unsqueeze(1) + self.candidate(pairs)) * is_there
+        candidates = functional.relu(self.hidden(first)) * is_there
+        means = candidates.sum(1) / is_there.sum(1).clamp(min=1)
+        context = functional.relu(self.context(torch.cat([own, means, candidates.amax(1)], dim=1)))
+        summary = functional.relu(self.summary(context))
+        beside = summary.unsqueeze(1).expand(-1, candidates.shape[1], -1)
+        joint = functional.relu(self.joint(torch.cat([candidates, beside], dim=2))) * is_there
+        return {
+            "candidate": first,
+            "hidden": candidates,
+            "context": context,
+            "summary": summary,
+            "joint": joint,
+        }

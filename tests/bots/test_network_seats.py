@@ -1,0 +1,243 @@
+"""Networks play seats: by path, in any batch, the same bits everywhere, saved, restored and replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.bots import Network
+from territorial.bots.network_file import NetworkError
+from territorial.cli import main
+from territorial.constants import FRACTIONS
+from territorial.observation.pair_columns import OWN, PAIRS
+from territorial.reference import networks as twin
+from tests.bots.networks import random_file
+
+CONFIG = territorial.GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    return random_file(
+        tmp_path_factory.mktemp("nets") / "one.safetensors", 1, interval=30, temperature=4000
+    ).path
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory) -> Path:
+    return random_file(tmp_path_factory.mktemp("nets") / "two", 2, interval=50, candidate_width=16).path
+
+
+def batch(seats, **options) -> territorial.VecGame:
+    game = territorial.VecGame(CONFIG, **{"num_games": 3, "seed": 5, "observe": False} | options, seats=seats)
+    game.reset()
+    return game
+
+
+def digests(game, steps: int = 60) -> list[bytes]:
+    for _ in range(steps):
+        game.step()
+    return [game.digest(k) for k in range(game.num_games)]
+
+
+def test_a_text_and_a_network_are_the_same_seat(path, other):
+    by_text = batch([f"net:{path}", "banker", f"net:{other}", f"net:{path}"])
+    by_bot = batch([Network(path), "banker", Network(other), Network(path)])
+    assert by_text.seats_of(0) == by_bot.seats_of(0)
+    first = by_text.seats_of(0)[0]
+    assert first.startswith("net:")
+    assert first.endswith(f"@{Network(path).digest[:8]}")
+    assert len(first) <= 64
+    assert digests(by_text) == digests(by_bot)
+
+
+def test_the_same_bits_on_any_number_of_threads_and_in_any_batch(path, other):
+    seats = [f"net:{path}", f"net:{other}", "turtle", f"net:{path}"]
+    alone = batch(seats, num_games=8)
+    assert digests(alone) == digests(batch(seats, num_games=8, num_threads=3))
+    among_others = batch([f"net:{other}"] * 4, num_games=8)
+    for k in range(8):
+        among_others.set_seats(k, seats)
+    among_others.reset(seeds=[int(seed) for seed in alone.state.seed.reshape(8, -1)[:, 0]])
+    assert digests(alone, 0) == digests(among_others)
+
+
+def test_decisions_in_games_are_those_of_the_reference_implementation(path):
+    game = batch([f"net:{path}"] * 4, num_games=2)
+    net, made = twin.parse(path.read_bytes()), 0
+    launched = []
+    for _ in range(80):
+        state = game.state
+        is_turn = (
+            (state.alive[:, 1:] != 0)
+            & (state.wake[:, 1:] <= state.tick[:, None])
+            & (state.over[:, None] == 0)
+        )
+        games, seats = np.nonzero(is_turn)
+        seen = game.pairs(games, seats + 1, 8, "int16")
+        wanted = []
+        for i, (k, p) in enumerate(zip(games.tolist(), (seats + 1).tolist(), strict=True)):
+            own = dict(zip([c.name for c in OWN], seen.own[i].tolist(), strict=True))
+            rows = [row for row in seen.pairs[i].tolist() if row[0]]
+            candidates = [dict(zip([c.name for c in PAIRS], row, strict=True)) for row in rows]
+            seed, tick = int(state.seed[k]), int(state.tick[k])
+            chosen = twin.decide(net, own, candidates, seed=seed, tick=tick, player=p)
+            if chosen is not None:
+                target = int(seen.targets[i, chosen[0]])
+                wanted.append((k, tick, p, target, FRACTIONS[chosen[1]]))
+        launched.append(wanted)
+        made += len(wanted)
+        game.step()
+    assert made > 20
+    replayed = batch(["external"] * 4, num_games=2)
+    for wanted in launched:
+        actions = np.zeros((2, 4, 2), np.int64)
+        for k, _, p, target, fraction in wanted:
+            actions[k, p - 1] = target, FRACTIONS.index(fraction)
+        replayed.step(actions)
+    assert digests(replayed, 0) == digests(game, 0)
+
+
+def test_saved_games_and_pickles_go_on_alike_by_path_and_digest(path, other, tmp_path):
+    seats = [f"net:{path}", "banker", f"net:{other}", "novice"]
+    game = batch(seats)
+    digests(game, 20)
+    copies = [pickle.loads(pickle.dumps(game)), copy.deepcopy(game)]
+    saved = pickle.loads(pickle.dumps(game.save(1)))
+    assert len(pickle.dumps(Network(path))) < 1000
+    elsewhere = batch([f"net:{other}"] * 4)
+    elsewhere.restore(2, saved)
+    wanted = digests(game, 30)
+    assert [digests(copied, 30) for copied in copies] == [wanted, wanted]
+    assert digests(elsewhere, 30)[2] == wanted[1]
+
+
+def test_a_pickle_whose_file_has_changed_or_gone_is_refused(path, tmp_path):
+    mine = tmp_path / "mine"
+    mine.write_bytes(path.read_bytes())
+    data = pickle.dumps(Network(mine))
+    assert pickle.loads(data) == Network(mine)
+    random_file(mine, 3)
+    with pytest.raises(NetworkError, match=r"the saved network had .*, so the file is another one"):
+        pickle.loads(data)
+    mine.unlink()
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(data)
+
+
+def test_replays_verify_without_the_file(path, tmp_path):
+    mine = tmp_path / "mine.safetensors"
+    mine.write_bytes(path.read_bytes())
+    game = territorial.VecGame(
+        CONFIG,
+        num_games=1,
+        seed=3,
+        seats=[f"net:{mine}", "banker", "novice", f"net:{mine}"],
+        autoreset="disabled",
+    )
+    recorder = territorial.Recorder(game, tmp_path / "replays")
+    game.reset()
+    while not game.state.over.all():
+        game.step()
+    recorder.close()
+    del game
+    mine.unlink()
+    (file,) = (tmp_path / "replays").iterdir()
+    replay = territorial.Replay.load(file)
+    replay.verify()
+    assert replay.seats[0].startswith("net:")
+    assert replay.launches[:, 1].tolist().count(1) > 0
+
+
+def test_temperature_and_interval_may_differ_from_those_of_the_file(path):
+    sharp = Network(path, temperature=0, interval=70)
+    assert (sharp.temperature, sharp.interval) == (0, 70)
+    assert sharp.name.endswith(",t=0,every=70")
+    assert len(sharp.name) <= 64
+    assert sharp != Network(path)
+    assert sharp == Network(path, temperature=0.0, interval=70)
+    game = batch([sharp, Network(path), "banker", "banker"])
+    assert len(set(game.seats_of(0))) == 3
+    digests(game, 5)
+    assert game.state.memory[0, 1, 0] == 70
+    assert game.state.memory[0, 2, 0] == 30
+
+
+def test_names_of_a_batch_can_be_used_again_and_name_a_digest_elsewhere(path):
+    game = batch([f"net:{path}", "banker", "novice", "banker"])
+    game.set_seats(0, game.seats_of(0)[::-1])
+    named = f"net:{path}@{Network(path).digest[:8]}"
+    assert batch([named] * 4).seats_of(0) == batch([f"net:{path}"] * 4).seats_of(0)
+    with pytest.raises(NetworkError, match="asks for another file"):
+        batch([f"net:{path}@00000000"] * 4)
+
+
+def test_a_bad_file_is_refused_by_its_seat(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"seats\[1\] is 'net:.*nothing', whose file cannot be read: No such file"
+    ):
+        batch(["banker", f"net:{tmp_path / 'nothing'}", "banker", "banker"])
+    (tmp_path / "bad").write_bytes(b"12345678")
+    with pytest.raises(NetworkError, match="bad: it is no safetensors file of a network"):
+        territorial.make_vec(
+            2, height=32, width=32, num_players=2, seats=["agent", f"net:{tmp_path / 'bad'}"]
+        )
+
+
+def test_environments_take_networks(path):
+    env = territorial.parallel_env(
+        height=32, width=32, num_players=3, seats=["agent", f"net:{path}", Network(path)]
+    )
+    env.reset(seed=1)
+    for _ in range(5):
+        env.step({"player_0": env.action_space("player_0").sample()})
+
+
+def test_many_networks_take_one_row_each(path, tmp_path):
+    sizes = {"candidate_width": 16, "context_width": 16}
+    names = [f"net:{random_file(tmp_path / str(seed), seed, **sizes).path}" for seed in range(40)]
+    game = batch([*names[:3], "banker"], num_games=13)
+    for k in range(13):
+        game.set_seats(k, [*names[3 * k : 3 * k + 3], "banker"])
+    game.reset()
+    assert len(game._custom.bots) == 39
+    digests(game, 20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory is a process's own")
+def test_three_hundred_files_take_no_memory_of_their_own(path, tmp_path):
+    standard = random_file(tmp_path / "0", 0, candidate_width=64, context_width=128).path
+    for number in range(1, 300):
+        (tmp_path / str(number)).write_bytes(standard.read_bytes())
+    game = batch([f"net:{standard}", "banker", "novice", "novice"], num_games=1)
+    before = anonymous_memory()
+    for number in range(300):
+        game.set_seats(0, [f"net:{tmp_path / str(number)}", "banker", "novice", "novice"])
+    assert len(game._custom.bots) == 300
+    assert anonymous_memory() - before < 5 * 2**20
+
+
+def anonymous_memory() -> int:
+    """Return the bytes of this process that are no file's and no other process's."""
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
+
+
+def test_contests_take_networks_by_path_and_as_objects(path):
+    players = [f"net:{path}", Network(path, temperature=0), "banker", "novice"]
+    ranking = territorial.match(players, CONFIG, 2, processes=1, progress=False)
+    assert {players[1].name, Network(path).name} < {line.player for line in ranking.standings}
+
+
+def test_commands_take_networks(path, capsys):
+    size = ["--height", "32", "--width", "32", "--num-players", "2", "--set", "max_ticks=200"]
+    with contextlib.chdir(path.parent):
+        assert main(["play", *size, "--seats", f"net:{path.name},banker", "--json", "--no-picture"]) == 0
+    assert f"net:one.safetensors@{Network(path).digest[:8]}" in capsys.readouterr().out
