@@ -157,7 +157,7 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
     assert other.digest(0) == before
     with pytest.raises(ValueError, match="hold the code 65536; it has 0 custom bots"):
         other.restore(0, saved._replace(custom=()))
-    with pytest.raises(TypeError, match=r"custom of the saved game\[0\] is 'mine-1'; it must be of the type"):
+    with pytest.raises(TypeError, match=r"custom\[0\] of the saved game is 'mine-1'; it must be a style"):
         other.restore(0, saved._replace(custom=("mine-1",)))
 
 
