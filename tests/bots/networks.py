@@ -43,7 +43,7 @@ def description(**fields: Any) -> Description:
         "num_candidates": 8,
         "interval": 50,
         "temperature": 0,
-        "shifts": dict.fromkeys(LAYERS, 12) | {"score": 8, "hold": 8},
+        "shifts": dict.fromkeys(LAYERS, 12) | {"score": 14, "hold": 14},
     }
     return Description(**given | fields)
 

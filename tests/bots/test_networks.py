@@ -96,7 +96,8 @@ def test_the_table_of_powers_is_what_its_rule_says():
 
 
 def test_drawn_choices_are_as_likely_as_the_logits_say(tmp_path):
-    about = description(temperature=temperature_256ths(1))
+    shifts = dict.fromkeys(LAYERS, 8)
+    about = description(temperature=temperature_256ths(1), shifts=shifts)
     layers = {
         name: NetworkLayer(w * 0, b * 0, s)
         for name, (w, b, s) in random_layers(about, np.random.default_rng(0)).items()
