@@ -36,6 +36,7 @@ from territorial.jit.thread_pool import (
 from territorial.replay import Recorder
 
 AWAKE = 10**8 if JIT_ENABLED else 0
+FOREVER = 2**60
 """Turns, a second or so, that a thread stays awake from call to call."""
 
 
@@ -127,9 +128,9 @@ def test_who_is_called_works_once_and_goes_to_sleep():
 @pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
 def test_who_is_called_while_it_watches_works_again_without_being_woken():
     posts, asleep = np.zeros((2, WIDTH), np.int64), np.zeros(2, np.int64)
-    posts[1, [STATE, TURNS]] = WORKING, 10 * AWAKE
+    posts[1, [STATE, TURNS]] = WORKING, FOREVER
     begin(np.zeros(WIDTH, np.int64))  # compiled
-    watcher = threading.Thread(target=begin, args=(posts[1],))
+    watcher = threading.Thread(target=begin, args=(posts[1],), daemon=True)
     watcher.start()
     while posts[1, STATE] != WATCHING:
         time.sleep(0.001)
