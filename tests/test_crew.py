@@ -36,8 +36,8 @@ from territorial.jit.thread_pool import (
 from territorial.replay import Recorder
 
 AWAKE = 10**8 if JIT_ENABLED else 0
-FOREVER = 2**60
 """Turns, a second or so, that a thread stays awake from call to call."""
+FOREVER = 2**60
 
 
 @kernel
