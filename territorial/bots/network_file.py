@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,7 +213,17 @@ def read(path: str | os.PathLike[str]) -> NetworkFile:
             f"{name}: its digest is {shown(fields['digest'])}; its content has {found!r}, so it was damaged "
             "or changed after it was exported"
         )
-    return NetworkFile(Path(path).absolute(), description, content.arrays, found)
+    return NetworkFile(Path(path).absolute(), _with_shared_columns(description), content.arrays, found)
+
+
+def _with_shared_columns(description: Description) -> Description:
+    """Return a checked description whose columns are one object for all networks that read the same."""
+    own, pair = (_SHARED.setdefault(c, c) for c in (description.own_columns, description.pair_columns))
+    return replace(description, own_columns=own, pair_columns=pair)
+
+
+_SHARED: dict[tuple[Column, ...], tuple[Column, ...]] = {}
+"""Those of the networks that were read: hundreds of networks would take 8 KB each for their names."""
 
 
 def _description_text(metadata: Mapping[str, str]) -> dict[str, Any]:
