@@ -101,7 +101,7 @@ def make_policy(args: Args, env: territorial.TerritorialVec) -> Policy:
 
 def to_rows(seen: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     """Return an observation of N games as a ``Policy`` takes it: one row an agent, boards once a game."""
-    tensors = {key: torch.from_numpy(array) for key, array in seen.items() if key != "terrain"}
+    tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
     games, agents = tensors["seat"].shape[:2]
     rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
     shared = {key: tensors[key] for key in ("players", "borders", "globals")}

@@ -68,14 +68,21 @@ def main() -> None:
     """Evaluate a population, and print those that did best."""
     parser = argparse.ArgumentParser(description="Evaluate a population of mutated styles.")
     parser.add_argument("--styles", type=int, default=64, help="a multiple of 8 (default %(default)s)")
-    parser.add_argument("--rounds", type=int, default=16, help="games of every style (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default %(default)s)")
-    parser.add_argument("--max-ticks", type=int, default=5000, help="of a game (default %(default)s)")
+    parser.add_argument(
+        "--games-per-style", type=int, default=16, help="games that each style plays (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    parser.add_argument(
+        "--max-ticks",
+        type=int,
+        default=5000,
+        help="the game ends after this many ticks (default %(default)s)",
+    )
     parsed = parser.parse_args()
     rng = np.random.default_rng(parsed.seed)
     population = [PARENT, *(mutant(f"mutant-{i}", rng) for i in range(1, parsed.styles))]
     config = territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=parsed.max_ticks)
-    places = evaluate(population, config, parsed.rounds, parsed.seed)
+    places = evaluate(population, config, parsed.games_per_style, parsed.seed)
     for i in np.argsort(places, kind="stable")[:8]:
         style = population[i]
         print(f"{style.name:12} place {places[i]:4.2f}  every {style.interval} ticks, {style.second}")

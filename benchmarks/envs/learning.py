@@ -101,7 +101,7 @@ def player_of(policy: Policy, *, greedy: bool) -> Player:
 
 def to_rows(seen: Seen) -> dict[str, Tensor]:
     """Return what ``make_vec`` shows of E games as a policy takes it."""
-    tensors = {key: torch.from_numpy(array) for key, array in seen.items() if key != "terrain"}
+    tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
     games, agents = tensors["seat"].shape[:2]
     frame = torch.arange(games).repeat_interleave(agents)[:, None]
     rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}

@@ -129,8 +129,10 @@ class NetworkWork(NamedTuple):
     owners: npt.NDArray[np.int64]  # (MOST_CANDIDATES,) codes of the candidates
 
 
-def make_network_work(num_players: int) -> NetworkWork:
-    """Return room for the decisions of networks in games of ``num_players``."""
+def make_network_work(num_players: int, has_networks: bool) -> NetworkWork:
+    """Return room for the decisions of networks in games of ``num_players``, or next to none without any."""
+    if not has_networks:
+        return NetworkWork(*(_emptied(part) for part in make_network_work(2, True)))
     return NetworkWork(
         scratch=make_network_scratch(),
         totals=allocate_totals(num_players),
@@ -138,6 +140,13 @@ def make_network_work(num_players: int) -> NetworkWork:
         pairs=np.zeros((MOST_CANDIDATES, len(PAIRS)), np.int16),
         owners=np.zeros(MOST_CANDIDATES, np.int64),
     )
+
+
+def _emptied(part: Any) -> Any:
+    """Return arrays of the same types without an entry."""
+    if isinstance(part, np.ndarray):
+        return aligned_zeros(tuple(0 for _ in part.shape), part.dtype.type)
+    return type(part)(*map(_emptied, part))
 
 
 # ---- a table of networks ---------------------------------------------------------------------------

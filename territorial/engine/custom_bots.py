@@ -43,6 +43,11 @@ class CustomBots:
         return tuple(self._bots)
 
     @property
+    def has_networks(self) -> bool:
+        """Whether any of them is a network."""
+        return any(isinstance(bot, Network) for bot in self._bots.values())
+
+    @property
     def bots(self) -> tuple[CompiledBot, ...]:
         """All of them, in the order of their codes."""
         return tuple(self._bots.values())

@@ -114,8 +114,8 @@ def name_of(seat: Any) -> Any:
 def check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     """Raise TypeError or ValueError unless a batch of ``num_players`` seats can have ``seats``."""
     found = with_networks(seats)
-    are_listed = isinstance(found, Sequence)
-    custom = [seat.name for seat in found or () if isinstance(seat, CustomBot)] if are_listed else []
+    are_listed = isinstance(found, Sequence) or (isinstance(found, np.ndarray) and found.ndim == 1)
+    custom = [seat.name for seat in found if isinstance(seat, CustomBot)] if are_listed else []
     seat_codes(found, num_players, custom=custom)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import renamed
-from territorial.bots.network import make_network_work
+from territorial.bots.network import NetworkWork, make_network_work
 from territorial.config import GameConfig, make_params
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -355,7 +355,7 @@ class VecGame:
         """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
         threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
         self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
-        self._network_works = [make_network_work(self.config.num_players) for _ in range(threads)]
+        self._network_works: list[NetworkWork] = []
         self._crew = Crew(self.num_games, threads)
         self._call = allocate_call(self.num_games)
         self._is_behind = False
@@ -972,7 +972,9 @@ class VecGame:
         """Return the compiled calls for the arrays of this batch."""
         if self._calls is None:
             self._crew.retire()  # nobody is to watch for calls with what they were given before
-            batches = [self._batch(thread) for thread in range(len(self._works))]
+            threads, players = range(len(self._works)), self.config.num_players
+            self._network_works = [make_network_work(players, self._custom.has_networks) for _ in threads]
+            batches = [self._batch(thread) for thread in threads]
             self._calls = CompiledCalls(batches, self._specialize)
         return self._calls
 
@@ -1067,8 +1069,10 @@ class VecGame:
 
     def _welcome(self, bots: Any) -> None:
         """Let the kernels know the compiled custom bots among ``bots``."""
-        if self._custom.welcome(bots, self._guests.names):
-            self._calls = None  # the next call unboxes the table where it is now
+        had_networks = self._custom.has_networks
+        has_moved = self._custom.welcome(bots, self._guests.names)
+        if has_moved or self._custom.has_networks != had_networks:
+            self._calls = None  # the next call unboxes the table where it is now, and has room for networks
 
     def _seat(self, games: Any, codes: npt.NDArray[np.int64], troops: npt.NDArray[np.int64]) -> None:
         """Write who plays ``games``, and what they start with, from the next reset on."""

@@ -119,7 +119,7 @@ class PackedBoards(Mode):
             return {key: array[games] for key, array in arrays.items()}
         if self.zero_copy:
             return arrays
-        return {key: array if key == "terrain" else array.copy() for key, array in arrays.items()}
+        return {key: array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

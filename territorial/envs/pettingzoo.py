@@ -55,8 +55,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     that play inside the engine. Agents are listed in the order of seats.
 
     **Observations.** A flat ``Dict``, the same space for all agents, in one of five forms. The arrays of
-    every step are new, but ``terrain``, which is read-only and stays the same all game long; those that are
-    equal for all agents are one object in all their observations. In
+    every step are new; those that are equal for all agents are one object in all their observations. In
     every form ``action_mask`` is there besides, unless the option of that name puts it elsewhere: then the
     forms of one array are that ``Box`` itself, without a ``Dict``.
 

@@ -98,10 +98,10 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step but ``terrain``: it is read-only, and the same one until a game begins.
-    With ``zero_copy`` the arrays of "packed" are read-only views of the engine's memory. So is the info of
-    agents, ``place`` apart, where all seats are agents. Masks in observations have memory of their own that
-    stays where it is. All of these show what is new after the next step.
+    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
+    of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
+    observations have memory of their own that stays where it is. All of these show what is new after the next
+    step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
@@ -431,7 +431,7 @@ class TerritorialVec(WritableArrays):
         terrain = self._terrain.copy()
         for k in games.tolist():
             terrain[k] = self.game.terrain(k)
-        terrain.flags.writeable = False  # it is what all observations show until the next game begins
+        terrain.flags.writeable = False  # with zero_copy it is shown itself, until the next game begins
         self._terrain = terrain
 
     def _look(self, games: npt.NDArray[np.intp], shared: Arrays, seen: Observations) -> Observation:

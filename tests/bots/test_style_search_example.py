@@ -16,7 +16,7 @@ PATH = ROOT / "examples" / "style_search.py"
 
 def test_the_example_prints_the_best_styles(monkeypatch, capsys):
     monkeypatch.setattr(
-        sys, "argv", ["style_search.py", "--styles", "16", "--rounds", "2", "--max-ticks", "500"]
+        sys, "argv", ["style_search.py", "--styles", "16", "--games-per-style", "2", "--max-ticks", "500"]
     )
     runpy.run_path(str(PATH), run_name="__main__")
     lines = capsys.readouterr().out.splitlines()

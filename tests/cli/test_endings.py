@@ -21,6 +21,7 @@ ARGUMENTS = {
     "play": ["--no-picture", *SMALL],
     "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],
+    "dataset": ["rows", "--games", "1", *SMALL],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "tournament": ["--players", "banker,turtle", *CONTEST],
     "league": ["show", "run"],

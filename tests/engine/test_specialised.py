@@ -174,6 +174,7 @@ def test_all_arrays_that_a_step_writes_to_are_sized():
     assert {name.split(".")[1] for name in loose(given, "")} == {
         "bank",
         "custom",
+        "networks",
         "seed",
         "tape",
         "queues",

@@ -709,7 +709,7 @@ BAD_CALLS = {
     "a saved game with seats that no bot has": (
         lambda game: game.restore(0, tampered(game, "seating", 10**12)),
         ValueError,
-        "the seats of the saved game hold codes",
+        "the seats of the saved game hold the code 1000000000000",
     ),
     "an owner board of floats": (
         lambda game: game.set_position(0, SPACIOUS * 1.0),

@@ -28,10 +28,10 @@ def legal_actions(tested, rng):
     actions = {}
     for agent, mask in tested.action_masks().items():
         holds = rng.random() < 0.7
-        if tested.options.action_format == "discrete":
+        if tested.vec.format.shape == ():
             actions[agent] = 0 if holds else int(rng.choice(np.flatnonzero(mask)))
         else:
-            what = 0 if holds else int(rng.choice(np.flatnonzero(mask[:6])))
+            what = 0 if holds else int(rng.choice(np.flatnonzero(mask[:-10])))
             actions[agent] = np.array([what, rng.integers(10)])
     return actions
 

@@ -6,17 +6,19 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from territorial.bots.network import Rows
 from territorial.bots.network_file import read
-from territorial.nets import ExportError, PairPolicy
-from territorial.nets.pair_calibration import calibration_rows
-from territorial.nets.pair_export import compare
-from territorial.nets.policy import MASKED
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT
 from territorial.reference import networks as twin
 from tests.bots.networks import LEGAL, THERE, choices, named, random_rows
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from territorial.nets import ExportError, PairPolicy  # noqa: E402 - they need it
+from territorial.nets.pair_calibration import calibration_rows  # noqa: E402
+from territorial.nets.pair_export import compare  # noqa: E402
+from territorial.nets.policy import MASKED  # noqa: E402
 
 
 def policy_of(size: str = "small", seed: int = 0, scale: float = 3.0) -> PairPolicy:
