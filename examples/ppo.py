@@ -1,10 +1,16 @@
 """PPO in one file on the native vector environment: a few seats learn with one network, among bots.
 
-The boards of a game are stored once, packed, for all its agents, and decoded within the network. The
-encode-once network also looks at each of them once for all; `--network mlp` encodes it again for each agent.
+Four networks can learn, each from a form of observation:
+
+    encode-once   packed boards, stored, decoded and encoded once for all agents of a game
+    mlp           the same boards, encoded again for each agent
+    features      a vector of numbers for each agent
+    pairs         some numbers of each owner that an agent can attack: the smallest and the quickest
+
 Needs PyTorch.
 
     python examples/ppo.py                                  five minutes on two cores
+    python examples/ppo.py --network pairs
     python examples/ppo.py --num-games 32 --height 64 --width 64 --total-steps 100000
 """
 
@@ -14,17 +20,19 @@ import argparse
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.distributions import Categorical
 
 import territorial
 from territorial.config import GameConfig
 from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
 from territorial.evaluation.statistics import Z
-from territorial.nets import BoardPolicy, EncodeOncePolicy, Policy
+from territorial.nets import BoardPolicy, EncodeOncePolicy, PairPolicy, Policy
 from territorial.observation.layout import ObsLayout
 
 
@@ -33,7 +41,7 @@ class Args:
     """Every option, with its default."""
 
     seed: int = 0
-    network: str = "encode-once"  # or "mlp"
+    network: str = "encode-once"  # or another of NETWORKS
     height: int = 32
     width: int = 32
     num_players: int = 4
@@ -54,6 +62,67 @@ class Args:
     eval_games: int = 64
 
 
+Seen = Mapping[str, np.ndarray]
+"""What the environment shows of E games with A agents each: arrays (E, ...), or (E, A, ...) of agents."""
+
+
+class Learner(nn.Module):
+    """A network as PPO needs it: it looks at E games, and speaks of N = E * A agents."""
+
+    obs: ClassVar[str]
+    action_format: ClassVar[str] = "multi_discrete"
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Return masked logits (N, M), and values (N,)."""
+        raise NotImplementedError
+
+    def draw(self, logits: Tensor) -> Tensor:
+        """Return an action for every row of ``logits``: (N, 2), or (N,) where an action is one number."""
+        raise NotImplementedError
+
+    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the log-probabilities of ``actions``, and entropies, (N,) each."""
+        raise NotImplementedError
+
+
+class InTwoParts(Learner):
+    """Whom to attack, and how much to send; what holds sends nothing."""
+
+    def __init__(self, num_targets: int) -> None:
+        super().__init__()
+        self.num_targets = num_targets
+
+    def draw(self, logits: Tensor) -> Tensor:
+        """Return int64 (N, 2)."""
+        return torch.stack([part.sample() for part in self._parts(logits)], dim=1)
+
+    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what they are of both parts; what holds has no fraction."""
+        first, second = self._parts(logits)
+        launches = (actions[:, 0] > 0).float()
+        chosen = first.log_prob(actions[:, 0]) + launches * second.log_prob(actions[:, 1])
+        return chosen, first.entropy() + (1 - first.probs[:, 0]) * second.entropy()
+
+    def _parts(self, logits: Tensor) -> list[Categorical]:
+        parts = logits.tensor_split([self.num_targets], dim=1)
+        return [Categorical(logits=part, validate_args=False) for part in parts]
+
+
+class OnBoards(InTwoParts):
+    """A ``Policy``, which decodes packed boards within."""
+
+    obs = "packed"
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy.num_targets)
+        self.policy = policy
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Return logits (N, P + 12), and values."""
+        logits, embedding = self.policy(to_rows(seen))
+        return logits, self.policy.values(embedding)
+
+
 class Trunk(nn.Module):
     """Pooled planes and features, flattened, through two layers."""
 
@@ -71,8 +140,65 @@ class Trunk(nn.Module):
         return self.layers(torch.cat([boards.flatten(1), features], dim=1))
 
 
-def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialVec:
-    """Return games of the learning seats and bots."""
+class OnFeatures(InTwoParts):
+    """Two layers on the vector of features, which mostly hold at first."""
+
+    obs = "features"
+
+    def __init__(self, config: GameConfig) -> None:
+        super().__init__(config.num_players + 2)
+        size, actions = len(feature_names(config)), self.num_targets + 10
+        self.layers = nn.Sequential(nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh())
+        self.choice, self.value = nn.Linear(128, actions), nn.Linear(128, 1)
+        with torch.no_grad():
+            self.choice.weight *= 0.01
+            self.choice.bias[0] += 2
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Return logits (N, P + 12), and values."""
+        features, mask = (of_agents(seen[key]) for key in ("observation", "action_mask"))
+        hidden = self.layers(features)
+        return torch.where(mask > 0, self.choice(hidden), -1e9), self.value(hidden)[:, 0]
+
+
+class OnPairs(Learner):
+    """The small network on pairs, whose actions name one of the owners that it is shown."""
+
+    obs, action_format = "pairs", "pairs"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.policy = PairPolicy()
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Return logits (N, 1 + 10 C), and values."""
+        return self.policy(*(of_agents(seen[key]) for key in ("own", "pairs", "action_mask")))
+
+    def draw(self, logits: Tensor) -> Tensor:
+        """Return int64 (N,)."""
+        return Categorical(logits=logits, validate_args=False).sample()
+
+    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return those of one number."""
+        choice = Categorical(logits=logits, validate_args=False)
+        return choice.log_prob(actions), choice.entropy()
+
+
+Maker = Callable[[ObsLayout, GameConfig], Learner]
+NETWORKS: Mapping[str, tuple[type[Learner], Maker]] = {
+    "encode-once": (OnBoards, lambda layout, config: OnBoards(EncodeOncePolicy(layout, config))),
+    "mlp": (OnBoards, lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config)))),
+    "features": (OnFeatures, lambda layout, config: OnFeatures(config)),
+    "pairs": (OnPairs, lambda layout, config: OnPairs()),
+}
+"""By name: what kind of learner it is, and how one is made."""
+
+
+def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialVec:
+    """Return games of the learning seats and bots; ValueError for a network that there is not."""
+    if args.network not in NETWORKS:
+        raise ValueError(f"network is {args.network!r}; it must be one of {', '.join(NETWORKS)}")
+    kind, _ = NETWORKS[args.network]
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     return territorial.make_vec(
         num_games,
@@ -80,8 +206,9 @@ def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialV
         args.width,
         args.num_players,
         seats,
+        obs=kind.obs,
+        action_format=kind.action_format,
         frames=1,
-        action_format="multi_discrete",
         end_when="no_agents",
         decision_every=args.decision_every,
         max_ticks=4000,
@@ -89,35 +216,25 @@ def make(args: Args, num_games: int, **options: str) -> territorial.TerritorialV
     )
 
 
-def make_policy(args: Args, env: territorial.TerritorialVec) -> Policy:
+def make_learner(args: Args, env: territorial.TerritorialVec) -> Learner:
     """Return the network as it begins."""
-    layout, config = env.game.layout, env.config
-    if args.network == "encode-once":
-        return EncodeOncePolicy(layout, config)
-    if args.network == "mlp":
-        return BoardPolicy(layout, config, Trunk(layout, config))
-    raise ValueError(f"network is {args.network!r}; it must be 'encode-once' or 'mlp'")
+    _, maker = NETWORKS[args.network]
+    return maker(env.game.layout, env.config)
 
 
-def to_rows(seen: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-    """Return an observation of N games as a ``Policy`` takes it: one row an agent, boards once a game."""
+def of_agents(array: np.ndarray) -> Tensor:
+    """Return what E games show their agents, (E, A, ...), as a tensor (E * A, ...)."""
+    return torch.from_numpy(array).flatten(0, 1)
+
+
+def to_rows(seen: Seen) -> dict[str, Tensor]:
+    """Return packed boards of E games as a ``Policy`` takes them: one row an agent, boards once a game."""
     tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
     games, agents = tensors["seat"].shape[:2]
     rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
     shared = {key: tensors[key] for key in ("players", "borders", "globals")}
     frame = torch.arange(games).repeat_interleave(agents)[:, None]
     return rows | shared | {"observations": tensors["observation"], "frame": frame}
-
-
-def log_probs(policy: Policy, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-probabilities of ``actions`` (N, 2), and entropies; what holds has no fraction."""
-    what, how = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
-    first, second = (
-        torch.distributions.Categorical(logits=part, validate_args=False) for part in (what, how)
-    )
-    launches = (actions[:, 0] > 0).float()
-    chosen = first.log_prob(actions[:, 0]) + launches * second.log_prob(actions[:, 1])
-    return chosen, first.entropy() + (1 - first.probs[:, 0]) * second.entropy()
 
 
 def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, last: Tensor) -> Tensor:
@@ -132,54 +249,55 @@ def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, la
 
 
 @torch.no_grad()
-def mean_place(args: Args, policy: Policy, seed: int) -> tuple[float, float]:
+def mean_place(args: Args, learner: Learner, seed: int) -> tuple[float, float]:
     """Return the mean place of the learning seats over whole games, and half its 95 % interval."""
     env = make(args, args.eval_games, autoreset="disabled")
     seen, info = env.reset(seed)
     torch.manual_seed(seed)
     has_ended = np.zeros(args.eval_games, bool)
     while not has_ended.all():
-        logits, _ = policy(to_rows(seen))
-        seen, *_, info = env.step(policy.draw(logits).view(args.eval_games, -1, 2).numpy())
+        logits, _ = learner(seen)
+        actions = learner.draw(logits)
+        seen, *_, info = env.step(actions.unflatten(0, (args.eval_games, -1)).numpy())
         has_ended |= info["ended"]
     # The agents of a game share its luck: a game is one draw.
     places = info["place"].mean(axis=1)
     return float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5)
 
 
-def update(args: Args, policy: Policy, optimizer: torch.optim.Optimizer, batch: dict) -> float:
+def update(args: Args, learner: Learner, optimizer: torch.optim.Optimizer, batch: dict) -> float:
     """Learn from a rollout, in minibatches of whole games at a step; return the last loss."""
     loss = torch.zeros(())
     for _ in range(args.epochs):
         for chosen in torch.randperm(len(batch["actions"])).tensor_split(args.minibatches):
-            seen = to_rows({key: array[chosen.numpy()] for key, array in batch["seen"].items()})
+            seen = {key: array[chosen.numpy()] for key, array in batch["seen"].items()}
             rows = {key: batch[key][chosen].flatten(0, 1) for key in batch if key != "seen"}
             alive = rows["alive"].bool()
-            logits, embedding = policy(seen)
-            new, entropy = log_probs(policy, logits, rows["actions"])
+            logits, values = learner(seen)
+            new, entropy = learner.log_probs(logits, rows["actions"])
             ratio = (new - rows["logp"]).exp()[alive]
             gain = rows["advantages"][alive]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
             surrogate = torch.min(ratio * gain, ratio.clamp(1 - args.clip, 1 + args.clip) * gain)
-            error = (policy.values(embedding) - rows["returns"])[alive].square()
+            error = (values - rows["returns"])[alive].square()
             loss = -surrogate.mean() + 0.5 * error.mean() - args.entropy * entropy[alive].mean()
             optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), args.max_norm)
+            nn.utils.clip_grad_norm_(learner.parameters(), args.max_norm)
             optimizer.step()
     return loss.item()
 
 
-def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tuple[Policy, int]:
-    """Return a trained policy, and how many launches were not legal.
+def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tuple[Learner, int]:
+    """Return a trained network, and how many launches were not legal.
 
     ``goes_on``: gets the steps so far and the mean place of the games that ended lately, after each
     iteration, and says whether there is to be another.
     """
     torch.manual_seed(args.seed)
     env = make(args, args.num_games)
-    policy = make_policy(args, env)
-    optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
+    learner = make_learner(args, env)
+    optimizer = torch.optim.Adam(learner.parameters(), lr=args.learning_rate)
     seen, info = env.reset(args.seed)
     started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.agent_seats)
     for iteration in range(1, args.total_steps // (args.rollout * args.num_games) + 1):
@@ -189,35 +307,36 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
         frames, places = [], []
         for _ in range(args.rollout):
             with torch.no_grad():
-                logits, embedding = policy(to_rows(seen))
-                actions = policy.draw(logits)
-                chosen, _ = log_probs(policy, logits, actions)
+                logits, values = learner(seen)
+                actions = learner.draw(logits)
+                chosen, _ = learner.log_probs(logits, actions)
+                acted = actions.unflatten(0, shape)
             frames.append(seen)
             kept["alive"].append(torch.from_numpy(info["alive"]))
-            seen, rewards, ends, cuts, info = env.step(actions.view(*shape, 2).numpy())
-            kept["actions"].append(actions.view(*shape, 2))
+            seen, rewards, ends, cuts, info = env.step(acted.numpy())
+            kept["actions"].append(acted)
             kept["logp"].append(chosen.view(shape))
-            kept["values"].append(policy.values(embedding).detach().view(shape))
+            kept["values"].append(values.view(shape))
             kept["rewards"].append(torch.from_numpy(rewards))
             kept["dones"].append(torch.from_numpy(ends | cuts).float())
             if info["ended"].any():
                 places += info["final_info"]["place"].ravel().tolist()
                 illegal += int(info["final_info"]["illegal"].sum())
         with torch.no_grad():
-            last = policy.values(policy.embed(to_rows(seen))).view(shape)
+            last = learner(seen)[1].view(shape)
         batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
         values, dones = batch.pop("values"), batch.pop("dones")
         batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
         batch["returns"] = batch["advantages"] + values
         batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
         batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in seen}
-        loss = update(args, policy, optimizer, batch)
+        loss = update(args, learner, optimizer, batch)
         rate = iteration * args.rollout * args.num_games / (time.perf_counter() - started)
         place = float(np.mean(places)) if places else float("nan")
         print(f"iteration {iteration}: loss {loss:.3f}, mean place {place:.2f}, {rate:,.0f} game steps/s")
         if goes_on is not None and not goes_on(iteration * args.rollout * args.num_games, place):
             break
-    return policy, illegal + int(info["illegal"].sum())
+    return learner, illegal + int(info["illegal"].sum())
 
 
 def main(argv: list[str] | None = None) -> dict[str, float]:
@@ -227,11 +346,11 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
         option = "--" + field.name.replace("_", "-")
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = Args(**vars(parser.parse_args(argv)))
-    policy, illegal = train(args)
+    learner, illegal = train(args)
     torch.manual_seed(args.seed)
-    untrained = make_policy(args, make(args, 1))
+    untrained = make_learner(args, make(args, 1))
     result: dict[str, float] = {"illegal": illegal}
-    for name, player in (("trained", policy), ("untrained", untrained)):
+    for name, player in (("trained", learner), ("untrained", untrained)):
         place, half = mean_place(args, player, seed=1_000_000 + args.seed)
         result |= {name: place, f"{name}_half_interval": half}
         print(f"{name}: mean place {place:.2f} +- {half:.2f} of {args.num_players}")

@@ -211,8 +211,8 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
     torch.manual_seed(seed)
     env = ppo.make(args, 1)
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
-    before = ppo.make_policy(args, env)
-    return Trained(before, after, env.config, seats, vars(args))
+    before = ppo.make_learner(args, env)
+    return Trained(before.policy, after.policy, env.config, seats, vars(args))
 
 
 TRAINERS = {"rllib": (train_with_rllib, 160_000, 15.0), "example": (train_with_example, 60_000, 5.0)}

@@ -21,12 +21,20 @@ def ppo():
     return module
 
 
-def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys):
-    options = "--num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
+@pytest.mark.parametrize("network", ["encode-once", "mlp", "features", "pairs"])
+def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys, network):
+    options = f"--network {network} --num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
     result = ppo.main(options.split())
     assert result["illegal"] == 0
     assert all(1 <= result[name] <= 4 for name in ("trained", "untrained"))
     assert capsys.readouterr().out.count("iteration") == 3
+
+
+def test_a_network_that_there_is_not_is_named(ppo):
+    with pytest.raises(
+        ValueError, match="network is 'pair'; it must be one of encode-once, mlp, features, pairs"
+    ):
+        ppo.main(["--network", "pair"])
 
 
 def test_advantages_stop_at_ends(ppo):
