@@ -23,8 +23,8 @@ def ppo():
 
 @pytest.mark.parametrize("network", ["encode-once", "mlp", "features", "pairs"])
 def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys, network):
-    options = f"--network {network} --num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
-    result = ppo.main(options.split())
+    options = "--num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
+    result = ppo.main(["--network", network, *options.split()])
     assert result["illegal"] == 0
     assert all(1 <= result[name] <= 4 for name in ("trained", "untrained"))
     assert capsys.readouterr().out.count("iteration") == 3
