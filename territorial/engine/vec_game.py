@@ -355,7 +355,7 @@ class VecGame:
         """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
         threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
         self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
-        self._network_works: list[NetworkWork] = []
+        self._network_works = self._make_network_works()
         self._crew = Crew(self.num_games, threads)
         self._call = allocate_call(self.num_games)
         self._is_behind = False
@@ -972,11 +972,15 @@ class VecGame:
         """Return the compiled calls for the arrays of this batch."""
         if self._calls is None:
             self._crew.retire()  # nobody is to watch for calls with what they were given before
-            threads, players = range(len(self._works)), self.config.num_players
-            self._network_works = [make_network_work(players, self._custom.has_networks) for _ in threads]
-            batches = [self._batch(thread) for thread in threads]
+            self._network_works = self._make_network_works()
+            batches = [self._batch(thread) for thread in range(len(self._works))]
             self._calls = CompiledCalls(batches, self._specialize)
         return self._calls
+
+    def _make_network_works(self) -> list[NetworkWork]:
+        """Return scratch memory of networks for each thread."""
+        has_networks = self._custom.has_networks
+        return [make_network_work(self.config.num_players, has_networks) for _ in self._works]
 
     def _step_all(self) -> None:
         """Play one step of all games with ``self.actions``."""
