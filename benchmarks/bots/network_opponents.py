@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def opinionated() -> PairPolicy:
-    """Return a network of random weights whose logits lie some units apart, and that launches where it may."""
+    """Return a network of random weights with logits some units apart, which launches where it may."""
     policy = PairPolicy()
     policy.hold.bias.fill_(-20.0)
     for layer in (policy.joint, policy.score, policy.context, policy.hold):
