@@ -66,7 +66,7 @@ Seen = Mapping[str, np.ndarray]
 """What the environment shows of E games with A agents each: arrays (E, ...), or (E, A, ...) of agents."""
 
 
-class Learner(nn.Module):
+class ActorCritic(nn.Module):
     """A network as PPO needs it: it looks at E games, and speaks of N = E * A agents."""
 
     obs: ClassVar[str]
@@ -85,7 +85,7 @@ class Learner(nn.Module):
         raise NotImplementedError
 
 
-class InTwoParts(Learner):
+class InTwoParts(ActorCritic):
     """Whom to attack, and how much to send; what holds sends nothing."""
 
     def __init__(self, num_targets: int) -> None:
@@ -161,7 +161,7 @@ class OnFeatures(InTwoParts):
         return torch.where(mask > 0, self.choice(hidden), -1e9), self.value(hidden)[:, 0]
 
 
-class OnPairs(Learner):
+class OnPairs(ActorCritic):
     """The small network on pairs, whose actions name one of the owners that it is shown."""
 
     obs, action_format = "pairs", "pairs"
@@ -184,14 +184,14 @@ class OnPairs(Learner):
         return choice.log_prob(actions), choice.entropy()
 
 
-Maker = Callable[[ObsLayout, GameConfig], Learner]
-NETWORKS: Mapping[str, tuple[type[Learner], Maker]] = {
+Maker = Callable[[ObsLayout, GameConfig], ActorCritic]
+NETWORKS: Mapping[str, tuple[type[ActorCritic], Maker]] = {
     "encode-once": (OnBoards, lambda layout, config: OnBoards(EncodeOncePolicy(layout, config))),
     "mlp": (OnBoards, lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config)))),
     "features": (OnFeatures, lambda layout, config: OnFeatures(config)),
     "pairs": (OnPairs, lambda layout, config: OnPairs()),
 }
-"""By name: what kind of learner it is, and how one is made."""
+"""By name: which class it is, and how one is made."""
 
 
 def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialVec:
@@ -216,7 +216,7 @@ def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialV
     )
 
 
-def make_learner(args: Args, env: territorial.TerritorialVec) -> Learner:
+def make_network(args: Args, env: territorial.TerritorialVec) -> ActorCritic:
     """Return the network as it begins."""
     _, maker = NETWORKS[args.network]
     return maker(env.game.layout, env.config)
@@ -249,15 +249,15 @@ def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, la
 
 
 @torch.no_grad()
-def mean_place(args: Args, learner: Learner, seed: int) -> tuple[float, float]:
+def mean_place(args: Args, network: ActorCritic, seed: int) -> tuple[float, float]:
     """Return the mean place of the learning seats over whole games, and half its 95 % interval."""
     env = make(args, args.eval_games, autoreset="disabled")
     seen, info = env.reset(seed)
     torch.manual_seed(seed)
     has_ended = np.zeros(args.eval_games, bool)
     while not has_ended.all():
-        logits, _ = learner(seen)
-        actions = learner.draw(logits)
+        logits, _ = network(seen)
+        actions = network.draw(logits)
         seen, *_, info = env.step(actions.unflatten(0, (args.eval_games, -1)).numpy())
         has_ended |= info["ended"]
     # The agents of a game share its luck: a game is one draw.
@@ -265,7 +265,7 @@ def mean_place(args: Args, learner: Learner, seed: int) -> tuple[float, float]:
     return float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5)
 
 
-def update(args: Args, learner: Learner, optimizer: torch.optim.Optimizer, batch: dict) -> float:
+def update(args: Args, network: ActorCritic, optimizer: torch.optim.Optimizer, batch: dict) -> float:
     """Learn from a rollout, in minibatches of whole games at a step; return the last loss."""
     loss = torch.zeros(())
     for _ in range(args.epochs):
@@ -273,8 +273,8 @@ def update(args: Args, learner: Learner, optimizer: torch.optim.Optimizer, batch
             seen = {key: array[chosen.numpy()] for key, array in batch["seen"].items()}
             rows = {key: batch[key][chosen].flatten(0, 1) for key in batch if key != "seen"}
             alive = rows["alive"].bool()
-            logits, values = learner(seen)
-            new, entropy = learner.log_probs(logits, rows["actions"])
+            logits, values = network(seen)
+            new, entropy = network.log_probs(logits, rows["actions"])
             ratio = (new - rows["logp"]).exp()[alive]
             gain = rows["advantages"][alive]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -283,12 +283,12 @@ def update(args: Args, learner: Learner, optimizer: torch.optim.Optimizer, batch
             loss = -surrogate.mean() + 0.5 * error.mean() - args.entropy * entropy[alive].mean()
             optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(learner.parameters(), args.max_norm)
+            nn.utils.clip_grad_norm_(network.parameters(), args.max_norm)
             optimizer.step()
     return loss.item()
 
 
-def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tuple[Learner, int]:
+def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tuple[ActorCritic, int]:
     """Return a trained network, and how many launches were not legal.
 
     ``goes_on``: gets the steps so far and the mean place of the games that ended lately, after each
@@ -296,8 +296,8 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
     """
     torch.manual_seed(args.seed)
     env = make(args, args.num_games)
-    learner = make_learner(args, env)
-    optimizer = torch.optim.Adam(learner.parameters(), lr=args.learning_rate)
+    network = make_network(args, env)
+    optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
     seen, info = env.reset(args.seed)
     started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.agent_seats)
     for iteration in range(1, args.total_steps // (args.rollout * args.num_games) + 1):
@@ -307,9 +307,9 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
         frames, places = [], []
         for _ in range(args.rollout):
             with torch.no_grad():
-                logits, values = learner(seen)
-                actions = learner.draw(logits)
-                chosen, _ = learner.log_probs(logits, actions)
+                logits, values = network(seen)
+                actions = network.draw(logits)
+                chosen, _ = network.log_probs(logits, actions)
                 acted = actions.unflatten(0, shape)
             frames.append(seen)
             kept["alive"].append(torch.from_numpy(info["alive"]))
@@ -323,20 +323,20 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
                 places += info["final_info"]["place"].ravel().tolist()
                 illegal += int(info["final_info"]["illegal"].sum())
         with torch.no_grad():
-            last = learner(seen)[1].view(shape)
+            last = network(seen)[1].view(shape)
         batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
         values, dones = batch.pop("values"), batch.pop("dones")
         batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
         batch["returns"] = batch["advantages"] + values
         batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
         batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in seen}
-        loss = update(args, learner, optimizer, batch)
+        loss = update(args, network, optimizer, batch)
         rate = iteration * args.rollout * args.num_games / (time.perf_counter() - started)
         place = float(np.mean(places)) if places else float("nan")
         print(f"iteration {iteration}: loss {loss:.3f}, mean place {place:.2f}, {rate:,.0f} game steps/s")
         if goes_on is not None and not goes_on(iteration * args.rollout * args.num_games, place):
             break
-    return learner, illegal + int(info["illegal"].sum())
+    return network, illegal + int(info["illegal"].sum())
 
 
 def main(argv: list[str] | None = None) -> dict[str, float]:
@@ -346,11 +346,11 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
         option = "--" + field.name.replace("_", "-")
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = Args(**vars(parser.parse_args(argv)))
-    learner, illegal = train(args)
+    network, illegal = train(args)
     torch.manual_seed(args.seed)
-    untrained = make_learner(args, make(args, 1))
+    untrained = make_network(args, make(args, 1))
     result: dict[str, float] = {"illegal": illegal}
-    for name, player in (("trained", learner), ("untrained", untrained)):
+    for name, player in (("trained", network), ("untrained", untrained)):
         place, half = mean_place(args, player, seed=1_000_000 + args.seed)
         result |= {name: place, f"{name}_half_interval": half}
         print(f"{name}: mean place {place:.2f} +- {half:.2f} of {args.num_players}")

@@ -211,7 +211,7 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
     torch.manual_seed(seed)
     env = ppo.make(args, 1)
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
-    before = ppo.make_learner(args, env)
+    before = ppo.make_network(args, env)
     return Trained(before.policy, after.policy, env.config, seats, vars(args))
 
 

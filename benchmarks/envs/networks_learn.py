@@ -2,7 +2,7 @@
 """What examples/ppo.py learns in the same minutes from pairs and from features, with several seeds.
 
     python benchmarks/envs/networks_learn.py                    two networks, three seeds: half an hour
-    python benchmarks/envs/networks_learn.py --minutes 0.1 --seeds 1 --eval-games 8     whether it runs
+    python benchmarks/envs/networks_learn.py --minutes-each 0.1 --seeds 1 --eval-games 8     whether it runs
 
 Each training has the same minutes of the processor, on one thread, and the options of the example but for the
 network. Curves are printed as they grow. Then the trained network plays games that it has not seen, the same
@@ -40,9 +40,9 @@ def main(argv: list[str] | None = None) -> int:
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in NETWORKS}
     for seed in range(parsed.seeds):
         for name in NETWORKS:
-            found[name].append(train(ppo, name, seed, parsed.minutes, parsed.eval_games))
+            found[name].append(train(ppo, name, seed, parsed.minutes_each, parsed.eval_games))
     print(table(found))
-    games = {"minutes": parsed.minutes, "eval_games": parsed.eval_games, "game": GAME}
+    games = {"minutes": parsed.minutes_each, "eval_games": parsed.eval_games, "game": GAME}
     harness.write(parsed.json, {**games, "networks": found, "versions": harness.versions_of("torch")})
     return int(parsed.eval_games >= FEWEST_GAMES and not is_better(found))
 
@@ -53,13 +53,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--minutes", type=float, default=4, help="processor time of each training (default %(default)s)"
+        "--minutes-each", type=float, default=4, help="processor time of each training (default %(default)s)"
     )
     parser.add_argument(
         "--seeds", type=int, default=3, help="trainings of each network (default %(default)s)"
     )
     parser.add_argument(
-        "--eval-games", type=int, default=200, help="games in which each is judged (default %(default)s)"
+        "--eval-games", type=int, default=200, help="games of each evaluation (default %(default)s)"
     )
     harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
@@ -87,8 +87,8 @@ def train(ppo: Any, network: str, seed: int, minutes: float, eval_games: int) ->
         return seconds < 60 * minutes
 
     print(f"{network}, seed {seed}")
-    learner, illegal = ppo.train(args, goes_on)
-    place, half = ppo.mean_place(args, learner, EVAL_SEED)
+    trained, illegal = ppo.train(args, goes_on)
+    place, half = ppo.mean_place(args, trained, EVAL_SEED)
     print(f"{network}, seed {seed}: mean place {place:.2f} ± {half:.2f} of {GAME['num_players']}", flush=True)
     return {"seed": seed, "place": place, "half": half, "illegal": illegal, "curve": curve}
 
