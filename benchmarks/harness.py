@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from territorial.cli.machine import machine, revision, versions
 from territorial.files.atomic import write_file
 
 RESULTS = Path(__file__).parent / "results"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 STDOUT = "-"
 
 
@@ -52,6 +54,17 @@ def tell(what: str) -> None:
 def stamp() -> dict[str, Any]:
     """Return what is measured: revision, machine and versions."""
     return {"revision": revision(), "machine": machine(), "versions": versions()}
+
+
+def example(name: str) -> Any:
+    """Return examples/NAME.py as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
 
 
 def versions_of(*packages: str) -> dict[str, str]:

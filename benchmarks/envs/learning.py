@@ -19,7 +19,6 @@ benchmarks/results/learning_*.json, and a picture of the curve to where --pictur
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import itertools
 import sys
 import time
@@ -41,7 +40,6 @@ from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.statistics import Z
 from territorial.nets import EncodeOncePolicy, Policy
 
-ROOT = Path(__file__).parents[2]
 EVAL_SEED = 1_000_000
 RLLIB_SEATS = ["agent", "agent", *["metronome", "novice"] * 3]
 RLLIB_GAME = GameConfig(height=64, width=64, num_players=8, decision_every=20)
@@ -193,12 +191,7 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
 
 def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
     """Train with examples/ppo.py as it stands; ``curve`` is filled on the way."""
-    spec = importlib.util.spec_from_file_location("ppo", ROOT / "examples" / "ppo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    ppo = importlib.util.module_from_spec(spec)
-    sys.modules["ppo"] = ppo
-    spec.loader.exec_module(ppo)
+    ppo = harness.example("ppo")
     args = ppo.Args(seed=seed, total_steps=steps, network="encode-once")
     clock = _clock()
     next(clock)

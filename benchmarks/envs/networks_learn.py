@@ -14,17 +14,14 @@ with fewer than 100 games).
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks import harness
 
-ROOT = Path(__file__).resolve().parents[2]
 RESULT = harness.RESULTS / "networks_learn.json"
 NETWORKS = ("pairs", "features")
 GAME: dict[str, Any] = {"height": 64, "width": 64, "num_players": 8, "agent_seats": 2, "bot": "metronome"}
@@ -36,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     """Train, print, write, and return the exit code: 1 if pairs are not better."""
     parsed = parse(argv)
     torch.set_num_threads(1)
-    ppo = example()
+    ppo = harness.example("ppo")
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in NETWORKS}
     for seed in range(parsed.seeds):
         for name in NETWORKS:
@@ -63,17 +60,6 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     harness.add_json(parser, RESULT)
     return parser.parse_args(argv)
-
-
-def example() -> Any:
-    """Return examples/ppo.py as a module."""
-    spec = importlib.util.spec_from_file_location("ppo", ROOT / "examples" / "ppo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    ppo = importlib.util.module_from_spec(spec)
-    sys.modules["ppo"] = ppo
-    spec.loader.exec_module(ppo)
-    return ppo
 
 
 def train(ppo: Any, network: str, seed: int, minutes: float, eval_games: int) -> dict[str, Any]:
