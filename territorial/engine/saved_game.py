@@ -76,13 +76,14 @@ def write_game(saved: SavedGame, state: State, k: int) -> None:
 def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
     """Raise ValueError unless the seat codes of a saved game mean the same here."""
     seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
-    others = seats[seats < FIRST_CUSTOM_CODE]
-    lowest, highest = int(others.min(initial=0)), int(others.max(initial=0))
-    if int(seats.max()) >= FIRST_CUSTOM_CODE + len(saved.custom):
+    largest = int(seats.max())
+    if largest >= FIRST_CUSTOM_CODE + len(saved.custom):
         raise ValueError(
-            f"the seats of the saved game hold the code {seats.max()}; "
+            f"the seats of the saved game hold the code {largest}; "
             f"it has {len(saved.custom)} custom bots, from {FIRST_CUSTOM_CODE} on"
         )
+    others = seats if largest < FIRST_CUSTOM_CODE else seats[seats < FIRST_CUSTOM_CODE]
+    lowest, highest = int(others.min(initial=0)), int(others.max(initial=0))
     if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"

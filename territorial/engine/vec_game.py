@@ -876,10 +876,12 @@ class VecGame:
         k = self._check_game(k)
         check_saved(saved, self._config_digest, self.blocks, self._guests.names)
         self._need_reset()
-        self._welcome(saved.custom)
+        if saved.custom:
+            self._welcome(saved.custom)
         write_game(saved, self.blocks, k)
-        codes = view(self.blocks, "seats")
-        codes[k] = self._custom.codes_here(codes[k], saved.custom)
+        if saved.custom:
+            codes = view(self.blocks, "seats")
+            codes[k] = self._custom.codes_here(codes[k], saved.custom)
         self._slots.num_cycles[k], self._slots.stands[k] = saved.num_cycles, saved.stands
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
