@@ -36,8 +36,9 @@ def test_memory_that_is_written_to_is_counted():
     ballast = np.ones(64 * MB, np.uint8)
     after = measure([os.getpid()])
     assert after.measure == before.measure in (PSS, USS)
-    assert 60 * MB < after.total - before.total < 80 * MB
-    assert 60 * MB < after.private - before.private < 80 * MB
+    # Other memory of this process may come and go meanwhile.
+    assert 48 * MB < after.total - before.total < 80 * MB
+    assert 48 * MB < after.private - before.private < 80 * MB
     assert ballast.all()
 
 

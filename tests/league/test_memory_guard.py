@@ -68,7 +68,7 @@ def test_growth_of_this_process_ends_the_block_that_grows():
 
     with pytest.raises(BudgetError, match="this one"):
         guarded(MemoryGuard(held() + 60 * MB), grow)
-    assert 20 < len(kept) < 300
+    assert 10 < len(kept) < 300  # other memory of this process may come and go meanwhile
 
 
 SHARES = """
