@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -72,17 +73,17 @@ class ActorCritic(nn.Module):
     obs: ClassVar[str]
     action_format: ClassVar[str] = "multi_discrete"
 
+    @abstractmethod
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Return masked logits (N, M), and values (N,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, logits: Tensor) -> Tensor:
         """Return an action for every row of ``logits``: (N, 2), or (N,) where an action is one number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Return the log-probabilities of ``actions``, and entropies, (N,) each."""
-        raise NotImplementedError
 
 
 class InTwoParts(ActorCritic):
