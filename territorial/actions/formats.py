@@ -195,6 +195,7 @@ class CandidateFormat(ActionFormat):
 
     def first_bad(self, numbers: Ints) -> int | None:
         """Return which of the actions (N, parts) is the first out of range, or None."""
+        # A space of two parts is a MultiDiscrete, which has this attribute.
         sizes = np.array([self.width]) if self.shape == () else self.space.nvec  # type: ignore[attr-defined]
         is_bad = ((numbers < 0) | (numbers >= sizes)).any(axis=1)
         return int(is_bad.argmax()) if is_bad.any() else None
