@@ -34,6 +34,8 @@ class CustomBots:
 
     def __init__(self, bots: Iterable[CompiledBot] = ()) -> None:
         self._bots: dict[str, CompiledBot] = {}
+        self.bots: tuple[CompiledBot, ...] = ()
+        """All of them, in the order of their codes."""
         self.table = _table(ROOM)
         self.welcome(tuple(bots))
 
@@ -45,12 +47,7 @@ class CustomBots:
     @property
     def has_networks(self) -> bool:
         """Whether any of them is a network."""
-        return any(isinstance(bot, Network) for bot in self._bots.values())
-
-    @property
-    def bots(self) -> tuple[CompiledBot, ...]:
-        """All of them, in the order of their codes."""
-        return tuple(self._bots.values())
+        return any(isinstance(bot, Network) for bot in self.bots)
 
     def __reduce__(self) -> Any:
         return CustomBots, (self.bots,)
@@ -84,6 +81,7 @@ class CustomBots:
         """Give bots with new names the next rows; return whether the table has moved."""
         first, old = len(self._bots), self.table
         self._bots |= newcomers
+        self.bots = tuple(self._bots.values())
         if len(self._bots) > len(old.lows):
             self.table = _table(_room_for(len(self._bots)))
             for grown, full in zip(self.table, old, strict=True):

@@ -28,7 +28,7 @@ class Guests:
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called, in the order of their codes."""
-        return tuple(bot.name for bot in self._bots)
+        return tuple([bot.name for bot in self._bots])
 
     def __len__(self) -> int:
         return len(self._bots)

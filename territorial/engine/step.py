@@ -247,17 +247,15 @@ def step_game(batch: Batch, k: int) -> None:
     """
     game, seating = game_of(batch.state, k), seating_of(batch.state, k)
     results, numbers = batch.results, batch.call.numbers
-    clear_results(results, k)
     clear_launches(batch.launched, k)
-    if batch.call.waits[k]:
-        return
-    if game.clock[OVER] != 0 or batch.slots.stands[k]:
+    if batch.call.waits[k] or game.clock[OVER] != 0 or batch.slots.stands[k]:
         pass_over(batch, game, seating, k)
         return
+    results.was_reset[k] = False
     for i in range(numbers[DECISIONS]):
         if i == 1:
             fill(batch.actions[k], 0)
-        play_decision(batch, game, seating, k)
+        play_decision(batch, game, seating, k, i == 0)
         if results.is_over[k]:
             break
     observe(batch, game, k)
@@ -266,18 +264,11 @@ def step_game(batch: Batch, k: int) -> None:
 
 
 @njit
-def clear_results(results: StepResults, k: int) -> None:
-    """Begin with nothing: decisions add to it."""
-    results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
-    fill(results.rewards[k], 0.0)
-    fill(results.reward_parts[k], 0.0)
-    for p in range(results.terminated.shape[1]):
-        results.terminated[k, p] = results.truncated[k, p] = False
-
-
-@njit
 def pass_over(batch: Batch, game: Game, seating: Seating, k: int) -> None:
-    """Do what a call does with game ``k``, which is over: it takes no step, or the next one begins."""
+    """Do what a call does with game ``k``, which takes no step: nothing, or the next one begins."""
+    clear_results(batch.results, k)
+    if batch.call.waits[k]:
+        return
     if batch.options.autoreset == NEXT_STEP:
         begin_next(batch, game, seating, k)
     elif batch.options.is_observed != 0:
@@ -286,8 +277,18 @@ def pass_over(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def play_decision(batch: Batch, game: Game, seating: Seating, k: int) -> None:
-    """Play game ``k`` up to the next decision; add what it gives to the results."""
+def clear_results(results: StepResults, k: int) -> None:
+    """Write what a call in which nothing happens gives."""
+    results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
+    fill(results.rewards[k], 0.0)
+    fill(results.reward_parts[k], 0.0)
+    for p in range(results.terminated.shape[1]):
+        results.terminated[k, p] = results.truncated[k, p] = False
+
+
+@njit
+def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: bool) -> None:
+    """Play game ``k`` up to the next decision; what it gives is added to what the call gave before."""
     params, work, results = batch.params, batch.work, batch.results
     remember(game, work)
     actions = batch.actions[k]
@@ -295,7 +296,7 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     log_launches(batch.tape, k, launches)
     note_launches(batch.launched, k, game, params, launches)
     play(game, params, work, launches)
-    report(game, work, results, k)
+    report(game, work, results, k, is_first)
     end_episode(batch, game, seating, k)
 
 
@@ -336,9 +337,9 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     slots.num_cycles[k] += 1
     is_over = results.ended[k] or (options.ends_without_agents != 0 and not has_living_agent(game, seating))
     is_cut = not is_over and slots.num_cycles[k] >= slots.max_cycles[k]
-    if is_cut:
+    if is_cut or results.is_cut[k]:
         for p in range(1, len(game.alive)):
-            results.truncated[k, p - 1] = game.alive[p] != 0
+            results.truncated[k, p - 1] = is_cut & (game.alive[p] != 0)
     results.is_over[k], results.is_cut[k] = is_over or is_cut, is_cut
 
 
@@ -529,15 +530,16 @@ def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
         tick(game, params, work, launches)
         if game.clock[OVER] != 0:
             break
+        launches = LaunchList(launches.rows, launches.end, launches.end)  # all made in the first of them
 
 
 @njit
-def report(game: Game, work: Work, results: StepResults, k: int) -> None:
-    """Add rewards and ends of game ``k`` in the decision just played."""
+def report(game: Game, work: Work, results: StepResults, k: int, is_first: bool) -> None:
+    """Add rewards and ends of game ``k`` in the decision just played; the first of a call overwrites."""
     for p in range(1, len(game.alive)):
-        was_alive = work.before[ALIVE_BEFORE, p] != 0
-        results.terminated[k, p - 1] |= was_alive & is_finished(game, p)
-    add_rewards(game, work, results.rewards[k], results.reward_parts[k])
+        is_now = (work.before[ALIVE_BEFORE, p] != 0) & is_finished(game, p)
+        results.terminated[k, p - 1] = is_now if is_first else is_now | results.terminated[k, p - 1]
+    add_rewards(game, work, results.rewards[k], results.reward_parts[k], is_first)
     results.ended[k] = game.clock[OVER] != 0
 
 

@@ -858,9 +858,9 @@ class VecGame:
         """Return a copy of game ``k``."""
         self._need_reset()
         k = self._check_game(k)
-        blocks = tuple(block[k].copy() for block in self.blocks)
+        blocks = tuple([block[k].copy() for block in self.blocks])
         boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        cycles, stands = int(self._slots.num_cycles[k]), bool(self._slots.stands[k])
+        cycles, stands = self._slots.num_cycles.item(k), self._slots.stands.item(k)
         older, names = boards[1:].copy(), self._guests.names
         return SavedGame(self._config_digest, blocks, older, names, cycles, stands, self._custom.bots)
 

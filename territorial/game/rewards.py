@@ -36,11 +36,11 @@ def remember(game: Game, work: Work) -> None:
 
 
 @njit
-def add_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
+def add_rewards(game: Game, work: Work, rewards: Any, parts: Any, is_first: bool) -> None:
     """Add the rewards of all seats to ``rewards``, float32 (P,), their parts without weights to (K, P).
 
-    What is added is float32: the sum is the one that who adds up the rewards of single decisions has. Who was
-    dead as the decision began gets nothing.
+    The first of a call overwrites what is there. What is added is float32: the sum is the one that who adds
+    up the rewards of single decisions has. Who was dead as the decision began gets nothing.
     """
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
@@ -51,18 +51,24 @@ def add_rewards(game: Game, work: Work, rewards: Any, parts: Any) -> None:
         if work.reward_kinds[i, IS_ZERO_SUM] != 0:
             take_off_mean(work.before[ALIVE_BEFORE], out)
         for p in range(1, len(game.alive)):
-            parts[i, p - 1] += np.float32(out[p])
-    add_up(work, rewards)
+            parts[i, p - 1] = added(parts[i, p - 1], out[p], is_first)
+    add_up(work, rewards, is_first)
 
 
 @njit
-def add_up(work: Work, rewards: Any) -> None:
+def add_up(work: Work, rewards: Any, is_first: bool) -> None:
     """Add the sum of all parts times their weights for every seat; rounded once, at the end."""
     for q in range(len(rewards)):
         total = 0.0
         for i in range(len(work.reward_weights)):
             total += work.reward_weights[i] * work.reward_parts[i, q + 1]
-        rewards[q] += np.float32(total)
+        rewards[q] = added(rewards[q], total, is_first)
+
+
+@njit
+def added(before: Any, number: float, is_first: bool) -> Any:
+    """Return the float32 ``number``, added to the one ``before`` unless it is the first of a call."""
+    return np.float32(number) if is_first else before + np.float32(number)
 
 
 @njit

@@ -58,12 +58,11 @@ NEVER = 2**62
 def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     """Play one tick, in the five steps that docs/rules.md has under "One tick".
 
-    ``launches`` are those that were decided on at the last decision point.
+    ``launches`` are those of this tick: none unless it is a decision point.
     """
     now = game.clock[TICK]
     # 1. Launches
-    if now % params.decision_every == 0:
-        make_launches(game, params, launches)
+    make_launches(game, params, launches)
     # 2. Interest and income
     if now % params.interest_every == params.interest_every - 1:
         pay_interest(game, params, work)

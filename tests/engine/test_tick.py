@@ -1,4 +1,4 @@
-"""A tick is the list of docs/rules.md, and launches, its first step, are made on the decision grid alone."""
+"""A tick is the list of docs/rules.md; launches, its first step, are made once and on the decision grid."""
 
 import inspect
 import re
@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial import GameConfig
+from territorial import GameConfig, VecGame
 from territorial.config import make_params
 from territorial.game.launches import LaunchList, write_launch
 from territorial.game.rules import tick
 from territorial.game.scratch import make_work
-from territorial.game.state import OVER, TAX, TICK, allocate, game_of
+from territorial.game.state import OVER, TAX, TICK, allocate, game_of, view
 from territorial.jit.decorators import JIT_ENABLED, kernel
 
 RULES = Path(__file__).parents[2] / "docs" / "rules.md"
@@ -35,17 +35,30 @@ def play_a_tick(state, params, work, launches):
     tick(game_of(state, 0), params, work, launches)
 
 
-@pytest.mark.parametrize(("now", "taxed"), [(0, True), (9, False), (10, True), (11, False)])
-def test_launches_are_made_in_the_ticks_of_decisions(now, taxed):
+@pytest.mark.parametrize("end", [1, 2, 3])
+def test_the_launches_that_a_tick_is_given_are_made_in_it(end):
     config = GameConfig(height=16, width=16, num_players=2, map="open")
     state, rows = allocate(1, 2, 16, 16), np.zeros((3, 4), np.int64)
     for i in range(3):
-        write_launch(rows, i, now, 1, 0, 100)
+        write_launch(rows, i, 0, 1, 0, 100)
     game = game_of.py_func(state, 0) if JIT_ENABLED else game_of(state, 0)
-    game.clock[TICK], game.alive[1:], game.troops[1:], game.fronts[1, 0] = now, 1, 1000, 4
-    launches = LaunchList(rows, 1, 2)
+    game.alive[1:], game.troops[1:], game.fronts[1, 0] = 1, 1000, 4
+    launches = LaunchList(rows, 1, end)
     play_a_tick(state, make_params(config), make_work(config, logs_changes=False), launches)
-    assert game.clock[TICK] == now + 1
+    assert game.clock[TICK] == 1
     assert game.clock[OVER] == 0
-    assert (game.ledger[TAX, 1] == 1000 * config.launch_tax // 1024) == taxed, "row 1 alone, and once"
-    assert (game.ledger[TAX, 1] > 0) == taxed
+    troops, taxes = 1000, 0
+    for _ in range(1, end):
+        tax = troops * config.launch_tax // 1024
+        troops, taxes = troops - tax - troops * 100 // 1024, taxes + tax
+    assert game.ledger[TAX, 1] == taxes, "rows 1 and on, each once"
+
+
+@pytest.mark.parametrize("ticks", [1, 3, 10])
+def test_launches_are_made_in_the_first_tick_of_a_decision_alone(ticks):
+    config = GameConfig(height=16, width=16, num_players=2, map="open", decision_every=ticks)
+    game = VecGame(config, num_games=1)
+    game.reset(seeds=[3])
+    troops = view(game.blocks, "troops")[0, 1]
+    game.step([[[1, 1], [0, 0]]])
+    assert view(game.blocks, "tax")[0, 1] == troops * config.launch_tax // 1024 > 0
