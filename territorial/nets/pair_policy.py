@@ -59,7 +59,8 @@ class PairPolicy(PairNetwork):
         logits = torch.cat([of_target[:, :1], launch], dim=1)
         return torch.where(is_legal, logits, MASKED), found.values
 
-    def greedy(self, logits: Tensor) -> Tensor:
+    @staticmethod
+    def greedy(logits: Tensor) -> Tensor:
         """Return int64 (B,): the best target of every row of ``logits``, with its best fraction."""
         launches = logits[:, 1:].unflatten(1, (-1, NUM_FRACTIONS))
         target = torch.cat([logits[:, :1], launches.logsumexp(2)], dim=1).argmax(1)
