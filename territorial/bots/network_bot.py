@@ -28,7 +28,11 @@ NETWORK = "net:"
 """What a text begins with that names the file of a network."""
 _DIGITS = 8
 """Of its digest, how many a network's name has."""
-_NAMED = re.compile(rf"(.+)@([0-9a-f]{{{_DIGITS}}})")
+_NAMED = re.compile(
+    rf"(?P<path>.+)@(?P<digest>[0-9a-f]{{{_DIGITS}}})"
+    r"(?:,t=(?P<temperature>[0-9]{1,3}(?:\.[0-9]{1,9})?))?(?:,every=(?P<interval>[0-9]{1,8}))?",
+    re.DOTALL,
+)
 
 
 class Network:
@@ -89,14 +93,23 @@ class Network:
     @cached_property
     def name(self) -> str:
         """What it is called: its path, the end of a long one, its digest, and what the file does not say."""
+        end = self._end
+        room = LONGEST_NAME - len(NETWORK) - len(end)
+        shown = self._shown if self._shown.isprintable() else "..."
+        return f"{NETWORK}{shown if len(shown) <= room else '...' + shown[3 - room :]}{end}"
+
+    @property
+    def text(self) -> str:
+        """Its name with the whole path as it was given: a text that stands for this network in ``seats``."""
+        return f"{NETWORK}{self._shown}{self._end}"
+
+    @property
+    def _end(self) -> str:
         temperature, interval = self._given
         more = ("" if temperature is None else f",t={self.temperature:g}") + (
             "" if interval is None else f",every={interval}"
         )
-        end = f"@{self.digest[:_DIGITS]}{more}"
-        room = LONGEST_NAME - len(NETWORK) - len(end)
-        shown = self._shown if self._shown.isprintable() else "..."
-        return f"{NETWORK}{shown if len(shown) <= room else '...' + shown[3 - room :]}{end}"
+        return f"@{self.digest[:_DIGITS]}{more}"
 
     def settings(self) -> tuple[SettingRange, ...]:
         """Return what a seat of it draws each of its settings from: only the interval means something."""
@@ -143,17 +156,17 @@ def _loaded(path: str, shown: str, digest: str, temperature: float | None, inter
 
 
 def network_of(text: str) -> Network:
-    """Return the network that ``net:PATH`` or ``net:PATH@DIGEST``, the beginning of its digest, names."""
+    """Return the network that ``net:PATH`` names, or a ``Network.text``: ``net:PATH@DIGEST,t=0,every=50``."""
     path = text.removeprefix(NETWORK)
     named = _NAMED.fullmatch(path)
     if named is None or os.path.exists(path):
         return Network(path)
-    network = Network(named[1])
-    if not network.digest.startswith(named[2]):
-        raise NetworkError(f"{named[1]}: its digest is {network.digest}; {text!r} asks for another file")
+    temperature, interval = named["temperature"], named["interval"]
+    network = Network(
+        named["path"],
+        temperature=None if temperature is None else float(temperature),
+        interval=None if interval is None else int(interval),
+    )
+    if not network.digest.startswith(named["digest"]):
+        raise NetworkError(f"{named['path']}: its digest is {network.digest}; {text!r} asks for another file")
     return network
-
-
-def is_network(text: Any) -> bool:
-    """Return whether this is a text that names the file of a network."""
-    return isinstance(text, str) and text.startswith(NETWORK)

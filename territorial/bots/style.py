@@ -286,7 +286,7 @@ class Style:
         return _made(cls, "a style", values, parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`to_dict` to a file as JSON, wholly or not at all; commands call it ``style:FILE``."""
+        """Write :meth:`to_dict` to a file as JSON, wholly or not at all; ``style:FILE`` names it."""
         write_file(path, f"{json.dumps(self.to_dict(), indent=2)}\n".encode())
 
     @classmethod

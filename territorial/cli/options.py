@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots, maps
-from territorial.bots.network_bot import NETWORK
+from territorial.bots.bot_files import FILES, is_bot_file
 from territorial.cli.option_names import explained, with_current_names
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
@@ -27,7 +27,7 @@ from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
-from territorial.evaluation.players import STYLE, custom_bot
+from territorial.evaluation.players import custom_bot
 from territorial.files import writable
 from territorial.files.atomic import write_file
 from territorial.files.cores import usable_cores
@@ -37,8 +37,6 @@ NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks"
 """Fields with an option of their own; ``--set`` reaches all."""
 
 DEFAULT_LINEUP = "mixed-1"
-FILES = STYLE, NETWORK
-"""What names of bots begin with that stand in files."""
 SEED_LIMIT = 2**64
 STDOUT = "-"
 
@@ -318,7 +316,7 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
 
 def _bot(name: str) -> Seat:
     """Return the bot of this name, or the style or the network in the file that it names."""
-    return custom_bot(name) if name.startswith(FILES) else bots.canonical(name)
+    return custom_bot(name) if is_bot_file(name) else bots.canonical(name)
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:

@@ -25,7 +25,7 @@ from territorial.datasets.manifest import (
     read_manifest,
 )
 from territorial.datasets.shards import is_intact, shard_name, write_shard
-from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats, name_of
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats, name_of, with_bots_of_files
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.pool import Play, play_of
 from territorial.observation.pair_columns import NUM_CANDIDATES
@@ -46,7 +46,7 @@ def make(
     *,
     games: int,
     seed: int = 0,
-    rows_of: Iterable[int | str] | None = None,
+    rows_of: Iterable[int | Seat] | None = None,
     every: int | None = None,
     num_candidates: int = NUM_CANDIDATES,
     discount: float = 1.0,
@@ -65,10 +65,11 @@ def make(
     Args:
         folder: made if it is not there.
         config: rules, size, map and rewards of all games.
-        seats: one bot per seat, by name or a bot in Python; the same in every game.
+        seats: one bot per seat: a name, ``style:FILE``, ``net:FILE`` or a custom bot; the same in every game.
         games: N, the number of games; 1 to 10000000.
         seed: that of the first game; the next games have the next numbers; default 0.
-        rows_of: whose decisions are written: seat numbers and names; default None: those of all seats.
+        rows_of: whose decisions are written: seat numbers, names, and bots as in ``seats``; default None:
+            those of all seats.
         every: ticks from one row of a seat to its next; default None: there is a row where it decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
         discount: what a reward counts for one environment step earlier; above 0, at most 1, default 1.
@@ -85,7 +86,8 @@ def make(
 
     """
     _check_seats(seats, config)
-    asked = Asked.checked(rows_of, every, num_candidates, discount, None)
+    seats = with_bots_of_files(seats)
+    asked = Asked.checked(_with_names(rows_of), every, num_candidates, discount, None)
     check_fits(config, asked)
     recipe = Recipe(
         config=config_values(config),
@@ -199,6 +201,13 @@ def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
     for i, seat in enumerate(seats):
         if seat in (AGENT, EXTERNAL):
             raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
+
+
+def _with_names(rows_of: Any) -> Any:
+    """Return seats whose rows are asked for, with the names of bots instead of the bots or their files."""
+    if not isinstance(rows_of, Iterable) or isinstance(rows_of, str):
+        return rows_of
+    return [name_of(one) for one in with_bots_of_files(list(rows_of), what="rows_of")]
 
 
 # ---- in a process that plays -------------------------------------------------------------------------

@@ -15,7 +15,13 @@ from territorial.bots.network import NUM_NUMBERS
 from territorial.bots.network_bot import Network
 from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
-from territorial.engine.seats import FIRST_CUSTOM_CODE, CompiledBot, check_custom, is_built_in, with_networks
+from territorial.engine.seats import (
+    FIRST_CUSTOM_CODE,
+    CompiledBot,
+    check_custom,
+    is_built_in,
+    with_bots_of_files,
+)
 
 ROOM = 16
 """Rows of the smallest table; it doubles when it is full."""
@@ -56,9 +62,9 @@ class CustomBots:
         """Return ``seats`` with the bots themselves instead of their names."""
         return [self._bots.get(seat, seat) if isinstance(seat, str) else seat for seat in seats]
 
-    def with_networks(self, seats: Any) -> Any:
-        """Return ``seats`` with networks instead of texts that name files; names of bots here are left."""
-        return with_networks(seats, self._bots)
+    def with_bots_of_files(self, seats: Any) -> Any:
+        """Return ``seats`` with bots instead of texts that name files; names of bots here are left."""
+        return with_bots_of_files(seats, self._bots)
 
     def welcome(self, seats: Any, others: Collection[str] = ()) -> bool:
         """Give every custom bot among ``seats`` a code and a row; return whether the table has moved.

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.bots.network_bot import Network, is_network, network_of
+from territorial.bots.bot_files import bot_of_file, is_bot_file
+from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START, Style
 from territorial.bots.style_checks import MOST_TICKS, check_name
@@ -30,8 +31,8 @@ CustomBot = PythonBot | Style | Network
 """A bot that is not of the library: in Python, or as data that the engine plays."""
 
 Seat = str | CustomBot
-"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, ``net:PATH`` for the
-file of a network, or a custom bot."""
+"""Who plays a seat: a name of SEAT_NAMES, that of a bot with or without its version, ``style:FILE`` or
+``net:FILE`` for the style or the network in a file, or a custom bot."""
 
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
@@ -43,7 +44,7 @@ _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
 _CHOICES = (AGENT, EXTERNAL, *bots.ALIASES)
-_WANTED = f"it must be one of {', '.join(_CHOICES)}, or net:PATH for the file of a network"
+_WANTED = f"it must be one of {', '.join(_CHOICES)}, or style:FILE or net:FILE for the file of a bot"
 
 
 class LineUp(NamedTuple):
@@ -113,34 +114,27 @@ def name_of(seat: Any) -> Any:
 
 def check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     """Raise TypeError or ValueError unless a batch of ``num_players`` seats can have ``seats``."""
-    found = with_networks(seats)
+    found = with_bots_of_files(seats)
     are_listed = isinstance(found, Sequence) or (isinstance(found, np.ndarray) and found.ndim == 1)
     custom = [seat.name for seat in found if isinstance(seat, CustomBot)] if are_listed else []
     seat_codes(found, num_players, custom=custom)
 
 
-def with_networks(seats: Any, known: Collection[str] = ()) -> Any:
-    """Return ``seats`` with networks instead of the texts that name their files, but for ``known`` names.
+def with_bots_of_files(seats: Any, known: Collection[str] = (), what: str = "seats") -> Any:
+    """Return ``seats`` with bots instead of the texts that name their files, but for ``known`` names.
 
     What is no list of seats, or names no file, is left as it is: others say what is wrong with it.
+    ValueError names the entry, of what is called ``what``, whose file cannot be read.
     """
     is_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
     if not is_listed or isinstance(seats, (str, bytes, bytearray)):
         return seats
-    named = {text for text in seats if is_network(text) and text not in known}
-    return [seat_network(seats, text) if text in named else text for text in seats] if named else seats
-
-
-def seat_network(seats: Any, text: str) -> Network:
-    """Return the network that ``text``, one of ``seats``, names; ValueError where there is no such file."""
-    try:
-        return network_of(str(text))
-    except OSError as error:
-        place = list(seats).index(text)
-        raise ValueError(
-            f"seats[{place}] is {str(text)!r}, whose file cannot be read: {error.strerror}; net: is followed "
-            "by the path of a file that PairPolicy.export wrote"
-        ) from None
+    texts = dict.fromkeys(text for text in seats if is_bot_file(text) and text not in known)
+    if not texts:
+        return seats
+    listed = list(seats)
+    read = {text: bot_of_file(f"{what}[{listed.index(text)}]", str(text)) for text in texts}
+    return [read.get(seat, seat) if is_bot_file(seat) else seat for seat in listed]
 
 
 def is_built_in(style: Style) -> bool:

@@ -1066,7 +1066,7 @@ class VecGame:
 
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
         """Return the codes of ``seats``, whose custom bots have one from now on."""
-        seats = self._custom.with_networks(seats)
+        seats = self._custom.with_bots_of_files(seats)
         self._welcome(seats)
         self._guests.welcome(seats, self._custom.names)
         codes = seat_codes(seats, self.config.num_players, self._guests.names, self._custom.names)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
 from territorial.evaluation.game_loop import SIDE_BY_SIDE
-from territorial.evaluation.players import Player, check_players
+from territorial.evaluation.players import Entrants, Player, check_players
 from territorial.evaluation.pool import Play, play_of
 from territorial.evaluation.progress import EvaluationProgress
 from territorial.evaluation.statistics import mean_of
@@ -119,8 +119,8 @@ def evaluate(
 
     Args:
         policies: policies by their names, which are not those of bots. A policy is a bot (name,
-            ``module:Class`` or object), or a network such as ``territorial.nets.players.SnapshotPolicy``. A
-            list of policies that have a ``name`` does as well.
+            ``module:Class``, ``style:FILE``, ``net:FILE`` or object), or a network such as
+            ``territorial.nets.players.SnapshotPolicy``. A list of policies that have a ``name`` does as well.
         configs: settings by name.
         episodes: games per pair of a policy and a setting; at least 1.
         pairs: which pairs to play, (policy, setting) each; default None: all.
@@ -154,9 +154,8 @@ def evaluate(
     """
     known = _policies(policies)
     wanted = _pairs(known, configs, pairs)
-    tryout = Tryout(known, dict(configs), whole_number("seed", seed, 0, LARGEST_SEED))
+    tryout = Tryout(*_with_names(known, configs), whole_number("seed", seed, 0, LARGEST_SEED))
     episodes = whole_number("episodes", episodes, 1, LARGEST_SEED - seed)
-    _check_seats(tryout)
     sheet = TrialFile(tryout, None if out is None else Path(out))
     portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
     chosen = play_of(play, processes)
@@ -246,11 +245,33 @@ def _pairs(
     return sorted(wanted, key=lambda pair: order[pair[1]])
 
 
-def _check_seats(tryout: Tryout) -> None:
-    for name, setting in tryout.settings.items():
-        for i, seat in enumerate(setting.seats or ()):
-            if seat != AGENT and seat not in tryout.policies and seat not in (*bots.NAMES, *bots.ALIASES):
-                raise ValueError(
-                    f"configs[{name!r}]: seats[{i}] is {seat!r}; it must be {AGENT!r}, a bot or one of the "
-                    f"policies {', '.join(tryout.policies)}"
-                )
+def _with_names(
+    policies: Mapping[str, Player], settings: Mapping[str, Setting]
+) -> tuple[dict[str, Player], dict[str, Setting]]:
+    """Return the players by their names, custom bots of seats among them, and settings with names alone."""
+    players, named = dict(policies), {}
+    for name, setting in settings.items():
+        seats = enumerate(setting.seats or ())
+        names = [_entered(f"configs[{name!r}]: seats[{i}]", seat, players) for i, seat in seats]
+        named[name] = replace(setting, seats=names)
+    return players, named
+
+
+def _entered(what: str, seat: Any, players: dict[str, Player]) -> str:
+    """Return the name of who plays a seat; one who is not among ``players`` yet joins them."""
+    known = (AGENT, *players, *bots.NAMES, *bots.ALIASES)
+    if isinstance(seat, str) and (seat in known or ":" not in seat):
+        if seat not in known:
+            raise ValueError(
+                f"{what} is {seat!r}; it must be {AGENT!r}, a bot or one of the policies {', '.join(players)}"
+            )
+        return seat
+    try:
+        ((name, player),) = Entrants([seat]).players.items()
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+    if name not in known:
+        players[name] = player
+    elif players.get(name, player) != player:
+        raise ValueError(f"{what}: a policy has the name {name!r}, too; it must be another")
+    return name

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._moved import renamed
 from territorial.bots import PythonBot, Style
-from territorial.bots.network_bot import is_network, network_of
+from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT, CompiledBot, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
@@ -23,9 +23,6 @@ from territorial.typing import Ints
 
 SNAPSHOT = "snapshot:"
 """What the names of snapshots begin with on the command line, as in a league table: ``snapshot:main-12``."""
-
-STYLE = "style:"
-"""What a style is called that stands in a file: ``style:mine.json``."""
 
 Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
@@ -53,7 +50,8 @@ class Acting(Protocol):
 
 
 Player = str | CustomBot | Acting
-"""A bot by name, ``module:Class`` or ``style:FILE``, a custom bot, or a policy that acts on observations."""
+"""A bot by name, ``module:Class``, ``style:FILE`` or ``net:FILE``, a custom bot, or a policy that acts on
+observations."""
 
 
 class Cast:
@@ -87,10 +85,10 @@ class Entrants:
     """The players of a contest by the names that records call them, which are checked.
 
     Args:
-        asked: bots by name (``banker``, ``banker-1``), as ``module:Class`` or as ``style:FILE``, custom bots,
-            names of ``policies``, and policies that have a ``player_name`` or a ``name``. A class is a
-            ``territorial.bots.PythonBot`` that can be made without arguments; modules are looked for in the
-            current folder too.
+        asked: bots by name (``banker``, ``banker-1``), as ``module:Class``, ``style:FILE`` or ``net:FILE``,
+            custom bots, names of ``policies``, and policies that have a ``player_name`` or ``name``. A class
+            is a ``territorial.bots.PythonBot`` that can be made without arguments; modules are looked for in
+            the current folder too.
         policies: players by names of your choice.
 
     Raises:
@@ -115,7 +113,7 @@ class Entrants:
             return self._enter(asked, self._policies[asked], asked)
         if isinstance(asked, str) and asked.startswith(SNAPSHOT):
             raise ValueError(f"the player {asked!r} is in a store of snapshots; it must be a SnapshotPolicy")
-        if isinstance(asked, str) and (asked.startswith(STYLE) or is_network(asked)):
+        if isinstance(asked, str) and is_bot_file(asked):
             asked = self._bot(asked)
         if isinstance(asked, Style) and is_built_in(asked):
             asked = asked.name
@@ -176,6 +174,8 @@ def check_players(players: Mapping[str, Player]) -> None:
 
 def identity_of(player: Player) -> str:
     """Return what tells a player from all others of its name."""
+    if isinstance(player, str) and is_bot_file(player):
+        player = custom_bot(player)
     if isinstance(player, str):
         return player if ":" in player else bots.canonical(player)
     if isinstance(player, CompiledBot):
@@ -216,14 +216,7 @@ def code_digest(text: str, loaded: Any) -> str:
 
 def custom_bot(text: str) -> CustomBot:
     """Return the bot that ``module:Class``, ``style:FILE`` or ``net:FILE`` names; ValueError if none."""
-    try:
-        if is_network(text):
-            return network_of(text)
-        if not text.startswith(STYLE):
-            return python_bot(text)
-        return Style.load(text.removeprefix(STYLE))
-    except OSError as error:
-        raise ValueError(f"the player {text!r} cannot be read: {error.strerror}") from None
+    return bot_of_file("the player", text) if is_bot_file(text) else python_bot(text)
 
 
 def python_bot(text: str) -> PythonBot:

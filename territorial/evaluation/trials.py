@@ -14,7 +14,7 @@ from territorial._moved import names_of, renamed_fields
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import AGENT, LINEUPS
+from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.game_loop import GameLoop
 from territorial.evaluation.outcome import places_now
@@ -32,8 +32,9 @@ class Setting:
 
     Args:
         config: rules, size and maps.
-        seats: one entry per seat: "agent" where the policy plays, the name of a bot, or the name of another
-            policy. Default None: one seat for the policy, and bots of the line-up "mixed-1" at the others.
+        seats: one entry per seat: "agent" where the policy plays, a bot (name, ``module:Class``,
+            ``style:FILE``, ``net:FILE`` or object), or the name of another policy. Default None: one seat for
+            the policy, and bots of the line-up "mixed-1" at the others.
         max_cycles: decisions after which a game is left. Players who live then are placed by land, then by
             troops; at least 1, default None: never.
         rotate: True: all players move on by one seat from game to game; default True.
@@ -50,7 +51,7 @@ class Setting:
     """
 
     config: GameConfig
-    seats: Sequence[str] | None = None
+    seats: Sequence[Seat] | None = None
     max_cycles: int | None = None
     rotate: bool = True
 
@@ -71,7 +72,7 @@ class Setting:
         if self.max_cycles is not None:
             object.__setattr__(self, "max_cycles", whole_number("max_cycles", self.max_cycles, 1))
 
-    def at(self, episode: int) -> tuple[str, ...]:
+    def at(self, episode: int) -> tuple[Seat, ...]:
         """Return the seats of a game."""
         seats = tuple(self.seats or ())
         shift = episode % len(seats) if self.rotate else 0
@@ -81,7 +82,7 @@ class Setting:
         """Return what tells this setting from others, as values that JSON has."""
         return {
             "config": self.config.hexdigest,
-            "seats": list(self.seats or ()),
+            "seats": [name_of(seat) for seat in self.seats or ()],
             "max_steps": self.max_cycles,  # as files of evaluations have always called it
             "rotate": self.rotate,
         }
@@ -147,7 +148,10 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class Tryout:
-    """All that a process needs to play portions; calling it makes what plays them."""
+    """All that a process needs to play portions; calling it makes what plays them.
+
+    Seats of ``settings`` have names alone; ``policies`` has those that are not the library's bots.
+    """
 
     policies: Mapping[str, Player]
     settings: Mapping[str, Setting]
@@ -165,7 +169,7 @@ class _Trial:
     def __init__(self, tryout: Tryout, portion: Portion) -> None:
         self._portion, self._setting = portion, tryout.settings[portion.setting]
         self._seeds = [tryout.seed + episode for episode in portion.episodes]
-        self._seats = [self._setting.at(episode) for episode in portion.episodes]
+        self._seats = [list(map(str, self._setting.at(episode))) for episode in portion.episodes]
 
     def play(self, loop: GameLoop) -> list[TrialRecord]:
         """Play to the end of all games and return their records."""

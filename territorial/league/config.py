@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from territorial import bots
+from territorial.bots.bot_files import written_name
 from territorial.config.validation import checked_list, finite_number, hint, shown, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of
+from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of, with_bots_of_files
 from territorial.files.strict_json import check_fields
 from territorial.league.matchmaking import Opponents, checked_pools
 
@@ -105,8 +106,9 @@ class LeagueConfig:
     Args:
         num_players: seats of a game; 2 to 250.
         learners: who learns; at least one has the role "main".
-        bots: bots that take part: names, and custom bots (``territorial.bots.Style``,
-            ``territorial.bots.PythonBot``); default ().
+        bots: bots that take part: names, custom bots (``territorial.bots.Network``,
+            ``territorial.bots.Style``, ``territorial.bots.PythonBot``), and texts that name the file of one:
+            ``net:FILE``, ``style:FILE``; default ().
         python_bots: further custom bots; after the check it has all of them, and ``bots`` all names;
             default ().
         games: "own": every game is one learner's, and its seats are those of that learner alone. "shared":
@@ -149,11 +151,12 @@ class LeagueConfig:
 
     def _take_bots(self) -> None:
         """Sort the bots into names and custom ones."""
-        named, objects = checked_list("bots", self.bots), checked_list("python_bots", self.python_bots)
+        objects = checked_list("python_bots", self.python_bots)
         for i, bot in enumerate(objects):
             if not isinstance(bot, CustomBot):
                 raise TypeError(f"python_bots[{i}] is {shown(bot)}; it must be a custom bot")
-        given = (*named, *objects)
+        known = {bot.name for bot in objects}
+        given = (*with_bots_of_files(checked_list("bots", self.bots), known, "bots"), *objects)
         own: dict[str, CustomBot] = {}
         for i, bot in enumerate(given):
             if not isinstance(bot, (str, CustomBot)):
@@ -194,16 +197,22 @@ class LeagueConfig:
         """Return the rules as values that JSON has, see :meth:`from_dict`; custom bots are named."""
         values = dataclasses.asdict(dataclasses.replace(self, bots=(), python_bots=()))
         del values["python_bots"]
-        return {**values, "bots": self.bots}
+        written = {bot.name: written_name(bot) for bot in self.python_bots}
+        return {**values, "bots": tuple(written.get(name, name) for name in self.bots)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[CustomBot] = ()) -> LeagueConfig:
+    def from_dict(
+        cls, values: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()
+    ) -> LeagueConfig:
         """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be.
 
-        ``python_bots``: the custom ones that may be among its ``bots``.
+        ``python_bots``: the custom ones that may be among its ``bots``, or texts that name their files.
+        Networks that are not among them are read from the files that ``values`` names.
         """
         check_fields("config", values, {"learners"}, _names(cls) - {"python_bots"})
         learners = enumerate(checked_list("learners", values["learners"]))
+        custom = with_bots_of_files(python_bots, what="python_bots")
+        by_text = {text: bot for bot in custom for text in (bot.name, written_name(bot))}
         named = values.get("bots", ())
         return _made(
             cls,
@@ -211,9 +220,16 @@ class LeagueConfig:
             {
                 **values,
                 "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
-                "python_bots": tuple(bot for bot in python_bots if bot.name in named),
+                "bots": _with_custom(named, by_text),
             },
         )
+
+
+def _with_custom(named: Any, by_text: Mapping[str, CustomBot]) -> Any:
+    """Return names of bots with the custom ones themselves; what is no list is left as it is."""
+    if not isinstance(named, (list, tuple)):
+        return named
+    return [by_text.get(one, one) if isinstance(one, str) else one for one in named]
 
 
 def _learner(what: str, given: Any) -> Learner:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 from territorial import bots
+from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
@@ -191,7 +192,7 @@ class League:
         ValueError for players who are not in the league; what has been evicted since the game began is
         passed over.
         """
-        texts = [named(str(player)) for player in players]
+        texts = [self._text_of(str(player)) for player in players]
         if len(texts) != len(places):
             raise ValueError(
                 f"there are {len(texts)} players and {len(places)} places; each player must have one place"
@@ -331,16 +332,17 @@ class League:
         return pack(text, self.payoff.to_arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes, python_bots: Sequence[CustomBot] = ()) -> League:
+    def from_bytes(cls, data: bytes, python_bots: Sequence[CustomBot | str] = ()) -> League:
         """Return the league of ``to_bytes``; ValueError says what is wrong if it is none.
 
-        All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: those
-        that may be among its bots, of which the bytes have the names.
+        All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: the
+        custom ones that may be among its bots, of which the bytes have the names, or texts that name their
+        files. Networks that are not among them are read from their files.
         """
         return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot] = ()) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot | str] = ()) -> League:
         try:
             found = LeagueFile(file)
             saved = SavedLeague.from_dict(found.about(), python_bots)
@@ -356,8 +358,8 @@ class League:
         write_file(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[CustomBot] = ()) -> League:
-        """Return the league in a file; ValueError names the file if there is none in it."""
+    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[CustomBot | str] = ()) -> League:
+        """Return the league in a file, see ``from_bytes``; ValueError names a file without one."""
         try:
             with open_file(path) as file:
                 return cls._read(file, python_bots)
@@ -397,7 +399,16 @@ class League:
 
     def _player(self, text: str) -> Player:
         own = self._own_bots.get(text)
-        return Player.parse(text) if own is None else Player("bot", own.name, own)
+        return Player.parse(text) if own is None else Player.of_bot(own)
+
+    def _text_of(self, text: str) -> str:
+        """Return what a player is called here; a bot that is named by its file has a name, too."""
+        if text in self._own_bots or not is_bot_file(text.removeprefix("bot:")):
+            return named(text)
+        name = str(Player.parse(text))
+        if name not in self._own_bots:
+            raise ValueError(f"{text} is not a bot of this league")
+        return name
 
     def _is_here(self, text: str) -> bool:
         player = self._player(text)

@@ -60,7 +60,7 @@ class SavedLeague:
         }
 
     @classmethod
-    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[CustomBot] = ()) -> SavedLeague:
+    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()) -> SavedLeague:
         """Return what ``to_dict`` returned; ValueError and TypeError for whatever cannot be."""
         if about.get("format") != FORMAT:
             raise ValueError(f"it has the format {shown(about.get('format'))}; this release reads {FORMAT!r}")

@@ -11,9 +11,18 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from territorial import bots
+from territorial.bots.bot_files import bot_of_file, is_bot_file, written_name
 from territorial.config.validation import hint, shown, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import AGENT, EXTERNAL, CustomBot, Seat, check_custom, is_same_bot
+from territorial.engine.seats import (
+    AGENT,
+    EXTERNAL,
+    CustomBot,
+    Seat,
+    check_custom,
+    is_same_bot,
+    with_bots_of_files,
+)
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 
 Kind = Literal["trainable", "bot", "snapshot"]
@@ -24,6 +33,8 @@ BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 
 class Player(NamedTuple):
     """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``.
+
+    A bot may be named by its file: ``bot:net:strong.safetensors``, ``bot:style:mine.json``.
 
     Args:
         kind: "trainable", "bot" or "snapshot".
@@ -54,14 +65,28 @@ class Player(NamedTuple):
         kind, _, name = text.partition(":")
         if kind not in KINDS or not name:
             raise ValueError(
-                f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}"
+                f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}, or "
+                "style:FILE or net:FILE for the file of a bot"
             )
+        if kind == "bot" and is_bot_file(name):
+            return cls.of_bot(bot_of_file("a player", name))
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
             raise ValueError(
                 f"a player is {shown(text)}{hint(name, bots.ALIASES)}; bots are {', '.join(bots.ALIASES)}, "
                 "and custom bots, which are given as objects"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
+
+    @classmethod
+    def of_bot(cls, bot: CustomBot) -> Player:
+        """Return the player that a custom bot is; ValueError for one that cannot be."""
+        check_custom(bot)
+        return cls("bot", bot.name, bot)
+
+    @property
+    def written(self) -> str:
+        """The text that files have of it: with the whole path where its name has the end of a long one."""
+        return str(self) if self.bot is None else f"bot:{written_name(self.bot)}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +96,8 @@ class Group:
     Args:
         seats: how many; 1 to 250.
         players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
-            Players may be given as text, and custom bots as such.
+            Players may be given as text, and custom bots as such or by their files: ``net:FILE``,
+            ``style:FILE``.
 
     """
 
@@ -97,9 +123,9 @@ class LeagueTable:
         shuffle: True: seats are assigned again at every draw. The seats are then random, with the same
             number of seats for every group; default False.
 
-    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Custom bots are
-    written by their names, and reading takes the bots themselves. Errors name what is wrong, its value and
-    what it must be.
+    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Networks are written
+    by their paths and digests, and read again from there. Other custom bots are written by their names, and
+    reading takes the bots themselves. Errors name what is wrong, its value and what it must be.
 
     """
 
@@ -158,20 +184,21 @@ class LeagueTable:
         """Return the table as values that JSON has."""
         groups = []
         for group in self.groups:
-            players = {str(player): weight for player, weight in group.players.items()}
+            players = {player.written: weight for player, weight in group.players.items()}
             groups.append({"seats": group.seats, "players": players})
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot] = ()) -> LeagueTable:
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
         """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields.
 
-        ``bots``: the custom ones that may be among the players.
+        ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
+        that are not among them are read from the files that the table names.
         """
         check_fields("a league table", values, {"groups"}, {"shuffle"})
         if not isinstance(values["groups"], (list, tuple)):
             raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
-        known, groups = {f"bot:{bot.name}": bot for bot in bots}, []
+        known, groups = _by_text(bots), []
         for i, group in enumerate(values["groups"]):
             check_fields(f"groups[{i}]", group, {"seats", "players"})
             try:
@@ -185,12 +212,21 @@ class LeagueTable:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, bots: Sequence[CustomBot] = ()) -> LeagueTable:
+    def from_json(cls, text: str, bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
         except TypeError as error:
             raise ValueError(str(error)) from None
+
+
+def _by_text(bots: Sequence[CustomBot | str]) -> dict[str, CustomBot]:
+    """Return custom bots by all texts that may stand for them in a table."""
+    found: dict[str, CustomBot] = {}
+    for bot in with_bots_of_files(bots, what="bots"):
+        player = Player.of_bot(bot)
+        found |= {str(player): bot, player.written: bot}
+    return found
 
 
 def _with_bots(players: Any, known: Mapping[str, CustomBot]) -> Any:
@@ -213,8 +249,9 @@ def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
 def _player(given: Any) -> Player:
     bot = given.bot if isinstance(given, Player) else given
     if isinstance(bot, CustomBot):
-        check_custom(bot)
-        return Player("bot", bot.name, bot)
+        return Player.of_bot(bot)
+    if is_bot_file(given):
+        return Player.of_bot(bot_of_file("a player", given))
     return Player.parse(str(given) if isinstance(given, Player) else given)
 
 

@@ -40,7 +40,9 @@ def test_a_style_of_a_file_is_the_style(tmp_path):
     (tmp_path / "mine.json").write_text("{}")
     with pytest.raises(ValueError, match=r"there is no style in .*mine\.json"):
         match(named, SMALL, 1, **QUIET)
-    with pytest.raises(ValueError, match=r"the player 'style:nowhere\.json' cannot be read: No such file"):
+    with pytest.raises(
+        ValueError, match=r"the player is 'style:nowhere\.json', whose file cannot be read: No such file"
+    ):
         match(["style:nowhere.json"], SMALL, 1, **QUIET)
 
 
