@@ -169,7 +169,7 @@ class LeagueConfig:
         if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
             raise ValueError(
                 f"bots has {shown(unknown[0])}{hint(unknown[0], bots.ALIASES)}; bots are "
-                f"{', '.join(bots.ALIASES)}, and custom bots, which are given as objects"
+                f"{', '.join(bots.ALIASES)}, and custom bots, which are given as objects or by their files"
             )
         object.__setattr__(self, "bots", names)
         object.__setattr__(self, "python_bots", tuple(own.values()))

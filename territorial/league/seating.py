@@ -73,7 +73,7 @@ class Player(NamedTuple):
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
             raise ValueError(
                 f"a player is {shown(text)}{hint(name, bots.ALIASES)}; bots are {', '.join(bots.ALIASES)}, "
-                "and custom bots, which are given as objects"
+                "and custom bots, which are given as objects or by their files"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 

@@ -51,18 +51,21 @@ def test_it_learns_with_the_weights_of_a_pair_policy_and_without_one_illegal_lau
 
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_masks_read_from_the_observation_are_those_of_the_environment(kind, policy):
-    env = MaskableVecEnv(8, num_candidates=3, **FORMS, **GAME)
+    seats = ["agent", "agent", "metronome", "metronome"]
+    env = MaskableVecEnv(8, num_candidates=3, seats=seats, **FORMS, **GAME | {"max_ticks": 1500})
     model, rng = model_of(kind, policy, env), np.random.default_rng(0)
     env.seed(1)
-    seen, checked = env.reset(), 0
-    for _ in range(7):
+    seen, checked, died = env.reset(), 0, 0
+    for _ in range(40):
         masks = env.action_masks()
         tensors = {name: torch.as_tensor(array).float() for name, array in seen.items()}
         logits, _ = model.policy.mlp_extractor(tensors)
         assert np.array_equal(logits.detach().numpy() > -1e8, masks == 1)
         checked += masks[:, 1:].sum()
+        died += (env.vec.game.state.alive[:, 1:3] == 0).sum()
         seen, *_ = env.step(np.where(masks == 1, rng.random(masks.shape), -1).argmax(1))
     assert checked > 1000
+    assert died > 10
 
 
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
