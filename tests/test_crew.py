@@ -342,7 +342,7 @@ def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, t
     games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
     recorded = []
     for game in games:
-        game._crew.posts[1:, TURNS] = turns
+        game._workers.crew.posts[1:, TURNS] = turns
         game.reset()
         for _ in range(5):
             game.step()

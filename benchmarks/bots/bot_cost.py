@@ -117,7 +117,7 @@ def measure(
     """Return what a step of games of ``seats`` costs, and what of that their bots do."""
     game = VecGame(config, games, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=range(games))
-    batch = game._batch(0)
+    batch = game._workers.batch(0)
     work = make_work(config, logs_changes=False)
     num_steps = -(-config.max_ticks // config.decision_every)
     launches = np.zeros((num_steps, games, config.num_players, NUM_LAUNCH_COLUMNS), np.int64)
@@ -133,7 +133,6 @@ def measure(
             started = time.process_time()
             run(batch, work, launches, counts, steps, mode)
             found.append(time.process_time() - started)
-            game._owner_is_current = False
             ends.add(tuple(game.digest(k) for k in range(games)))
     if len(ends) != 1:
         raise AssertionError("a replayed game ended differently")

@@ -80,15 +80,24 @@ def play(part: str, games: int, side: int, times: int, *, specialize: bool) -> N
 
 def count_step(game: territorial.VecGame, games: int) -> None:
     """Call the compiled step for no games, then for all, each between the signals of a count."""
-    (held,) = game._compiled()._step[1] if hasattr(game, "_compiled") else game._batches
+    held = held_of(game)
     step_games = found("entry_of")(found("step_games"), held.type)
-    queues, posts = game._crew.queues, game._crew.posts
+    crew = game._workers.crew if hasattr(game, "_workers") else game._crew
+    queues, posts = crew.queues, crew.posts
     next_game, state, called = found("NEXT"), found("STATE"), found("CALLED")
     for first in (games, 0):  # a queue whose next game is beyond the last holds none
         queues[0, next_game], posts[0, state] = first, called
         signal.raise_signal(BEGIN)
         step_games(held)
         signal.raise_signal(END)
+
+
+def held_of(game: territorial.VecGame) -> Any:
+    """Return what the compiled step is given; earlier revisions have that in other places."""
+    if hasattr(game, "_batches"):
+        return game._batches[0]
+    calls = game._workers.calls if hasattr(game, "_workers") else game._compiled()
+    return calls._step[1][0]
 
 
 def cycles_per_ns() -> float:

@@ -72,39 +72,36 @@ def step_range(held: Held[Batch], first: int, end: int) -> None:
         step_game(batch, k)
 
 
-class AnySize(territorial.VecGame):
+class AnySize(CompiledCalls):
     """Code for any size of board."""
 
-    def _compiled(self) -> CompiledCalls:
-        self._specialize = False
-        return super()._compiled()
+    is_specialized = False
 
 
-class OneSize(territorial.VecGame):
+class OneSize(CompiledCalls):
     """Code for one size of board."""
 
-    def _compiled(self) -> CompiledCalls:
-        self._specialize = True
-        return super()._compiled()
+    is_specialized = True
 
 
-class UnboxedEveryTime(territorial.VecGame):
+class UnboxedEveryTime(CompiledCalls):
     """Plain arguments, and so code for any size."""
 
-    def _step_all(self) -> None:
-        if not hasattr(self, "_plain"):
-            self._plain = self._batch(0)
+    def step_games(self) -> None:
+        """Play one step of all games."""
         refill(self._crew.queues)
-        step_unboxed_every_time(self._plain)
+        step_unboxed_every_time(self._batches[0])
 
 
-class Sleeping(territorial.VecGame):
+class Sleeping(CompiledCalls):
     """Threads that sleep on a queue of Python's; they take games from queues."""
 
-    def _step_all(self) -> None:
+    def step_games(self) -> None:
+        """Play one step of all games."""
         if not hasattr(self, "_jobs"):
-            self._bounds = np.linspace(0, self.num_games, len(self._works) + 1).astype(int).tolist()
-            self._jobs: list[SimpleQueue[bool]] = [SimpleQueue() for _ in self._works[1:]]
+            threads = len(self._batches)
+            self._bounds = np.linspace(0, len(self._batches[0].actions), threads + 1).astype(int).tolist()
+            self._jobs: list[SimpleQueue[bool]] = [SimpleQueue() for _ in range(threads - 1)]
             self._done: SimpleQueue[bool] = SimpleQueue()
             self._play_part(0)
             for i, jobs in enumerate(self._jobs, 1):
@@ -118,7 +115,7 @@ class Sleeping(territorial.VecGame):
             self._done.get()
 
     def _play_part(self, i: int) -> None:
-        step_queues(self._compiled().held[i])
+        step_queues(self.held[i])
 
     def _serve(self, i: int, jobs: SimpleQueue[bool]) -> None:
         while jobs.get():
@@ -130,12 +127,14 @@ class FixedParts(Sleeping):
     """The same, but each has its part of the games."""
 
     def _play_part(self, i: int) -> None:
-        step_range(self._compiled().held[i], self._bounds[i], self._bounds[i + 1])
+        step_range(self.held[i], self._bounds[i], self._bounds[i + 1])
 
 
 def bots_alone(kind: type, num_games: int, num_threads: int) -> Callable[[], Any]:
     """Return the step of a batch of bots, at all points of their games."""
-    game = kind(territorial.GameConfig(), num_games, seats=LINE_UP, num_threads=num_threads, observe=False)
+    config = territorial.GameConfig()
+    game = territorial.VecGame(config, num_games, seats=LINE_UP, num_threads=num_threads, observe=False)
+    game._workers.calls.__class__ = kind
     spread_out(game, LIFE)
     return lambda: game.step()
 
@@ -143,7 +142,7 @@ def bots_alone(kind: type, num_games: int, num_threads: int) -> Callable[[], Any
 def through_make_vec(obs: str) -> Callable[[type, int, int], Callable[[], Any]]:
     def step_of(kind: type, num_games: int, num_threads: int) -> Callable[[], Any]:
         env = territorial.make_vec(num_games, seats=AGENTS, obs=obs, num_threads=num_threads)
-        env.game.__class__ = kind
+        env.game._workers.calls.__class__ = kind
         env.reset(seed=0)
         actions = np.zeros((num_games, 1), np.int64)
         return lambda: env.step(actions)

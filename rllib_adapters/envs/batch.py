@@ -15,7 +15,9 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
-from territorial.engine.vec_game import VecGame, compile_steps, seed_of_episode
+from territorial.engine.compiling import compile_steps
+from territorial.engine.episode_seeds import seed_of_episode
+from territorial.engine.vec_game import VecGame
 from territorial.league import LeagueTable, Player
 from territorial.typing import Bools
 

@@ -17,8 +17,9 @@ from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, 
 from territorial.actions.formats import MultiDiscreteFormat
 from territorial.actions.masks import pair_masks
 from territorial.bots import PythonBot
+from territorial.engine.compiling import compile_steps
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
-from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.engine.vec_game import VecGame
 from territorial.league import LeagueTable, Player
 
 Observation = dict[str, npt.NDArray[Any]]

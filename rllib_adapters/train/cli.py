@@ -18,7 +18,7 @@ from rllib_adapters.train.options import OPTIONS, PRESETS, Training, lowest
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
-from territorial.engine.vec_game import compile_steps, is_compiled
+from territorial.engine.compiling import compile_steps, is_compiled
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError

@@ -14,8 +14,8 @@ from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig, describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
+from territorial.engine.compiling import is_compiled
 from territorial.engine.seats import LINEUPS
-from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
@@ -41,10 +41,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Print it."""
     options.check_json(parsed)
     result = gather(options.config_of(parsed))
-    if parsed.json != options.STDOUT:
-        print(_text(result))
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, _text(result), result)
     return 0
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from territorial.cli import options
 from territorial.config import GameConfig
-from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.engine.compiling import compile_steps
+from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED

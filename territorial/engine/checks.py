@@ -1,4 +1,4 @@
-"""Checks of what users give a batch of games: actions, launches, seeds and positions."""
+"""Checks of what users give a batch of games: options, actions, launches, seeds and positions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,37 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
-from territorial.config.validation import holds_whole_numbers, whole_number, whole_or_none
+from territorial.config.validation import (
+    hint,
+    holds_whole_numbers,
+    true_or_false,
+    whole_number,
+    whole_or_none,
+)
 from territorial.constants import BLOCKED, FRACTION_UNIT, LARGEST_SEED, LARGEST_TROOPS, NUM_FRACTIONS
 from territorial.engine import step
+from territorial.engine.step import AUTORESETS, Options
 from territorial.game.launches import LAUNCH_TICK
 from territorial.game.state import State, view
 from territorial.typing import Ints
+
+END_WHEN = ("game", "no_agents")
+"""When an episode is over; the place of each is ``Options.ends_without_agents``."""
+
+
+def checked_options(autoreset: object, end_when: object, observe: object) -> Options:
+    """Return how a batch runs, for options of ``VecGame``."""
+    return Options(
+        autoreset=AUTORESETS.index(_one_of("autoreset", autoreset, AUTORESETS)),
+        ends_without_agents=END_WHEN.index(_one_of("end_when", end_when, END_WHEN)),
+        is_observed=int(true_or_false("observe", observe)),
+    )
+
+
+def _one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
+    return value
 
 
 def checked_game(k: Any, num_games: int) -> int:

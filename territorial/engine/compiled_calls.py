@@ -15,17 +15,22 @@ from territorial.engine import step
 from territorial.engine.step import Batch
 from territorial.jit.bound_arguments import Held, type_of
 from territorial.jit.decorators import JIT_ENABLED, entry_for, is_ready
-from territorial.jit.thread_pool import Crew
+from territorial.jit.thread_pool import Crew, queues_of
 
 
 class CompiledCalls:
-    """The calls of ``territorial.engine.step`` for ``batches``, what each thread has to know.
+    """The calls of ``territorial.engine.step`` for ``batches``, what each thread of ``crew`` has to know.
 
     ``specialize``: whether steps run machine code for this size of board; None: if that is compiled already.
+
+    Attributes:
+        custom, tape: the table of custom bots and the launch log of ``batches``.
+
     """
 
-    def __init__(self, batches: Sequence[Batch], specialize: bool | None) -> None:
-        self._batches, self._specialize = batches, specialize
+    def __init__(self, batches: Sequence[Batch], specialize: bool | None, crew: Crew) -> None:
+        self._batches, self._specialize, self._crew = batches, specialize, crew
+        self.custom, self.tape = batches[0].custom, batches[0].tape
 
     @property
     def is_specialized(self) -> bool:
@@ -49,24 +54,22 @@ class CompiledCalls:
         """The type of what ``step.step_games`` is given."""
         return self._type(step.UNKNOWN_LENGTHS if self.is_specialized else None)
 
-    def step_games(self, crew: Crew) -> None:
+    def step_games(self) -> None:
         """Play one step of all games."""
-        crew.share_again(*self._step)
+        self._crew.share_again(*self._step)
 
-    def reset_games(self, crew: Crew, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]) -> None:
+    def reset_games(self, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]) -> None:
         """Reset all games; see ``step.reset_games``."""
         reset = self._reset  # one thread compiles, and no other has to be waited for if that is interrupted
-        crew.share(lambda thread: reset(self.held[thread], seeds, episodes, crew.queues))
+        self._crew.share(lambda thread: reset(self.held[thread], seeds, episodes, self._crew.queues))
 
-    def reset_some(
-        self, queues: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]
-    ) -> None:
-        """Reset the games in ``queues``; see ``step.reset_games``."""
-        self._reset(self.held[0], seeds, episodes, queues)
+    def reset_game(self, k: int, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]) -> None:
+        """Reset game ``k``, with ``seeds[k]`` and ``episodes[k]``; see ``step.reset_games``."""
+        self._reset(self.held[0], seeds, episodes, queues_of(k, k + 1))
 
-    def observe_games(self, first: int, end: int) -> None:
-        """Observe the games [first, end) as they stand."""
-        self._observe(self.held[0], first, end)
+    def observe_game(self, k: int) -> None:
+        """Observe game ``k`` as it stands."""
+        self._observe(self.held[0], k, k + 1)
 
     def play_launches(self, launches: npt.NDArray[np.int64], until: int, k: int) -> None:
         """Play game ``k`` with a table of launches; see ``step.play_launches``."""

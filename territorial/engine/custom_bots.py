@@ -43,6 +43,10 @@ class CustomBots:
         self.bots: tuple[CompiledBot, ...] = ()
         """All of them, in the order of their codes."""
         self.table = _table(ROOM)
+        """What kernels read; another one when it has grown, and when the first network has come.
+
+        Compiled calls are for one table: those for another have scratch memory for networks, too.
+        """
         self.welcome(tuple(bots))
 
     @property
@@ -66,8 +70,8 @@ class CustomBots:
         """Return ``seats`` with bots instead of texts that name files; names of bots here are left."""
         return with_bots_of_files(seats, self._bots)
 
-    def welcome(self, seats: Any, others: Collection[str] = ()) -> bool:
-        """Give every custom bot among ``seats`` a code and a row; return whether the table has moved.
+    def welcome(self, seats: Any, others: Collection[str] = ()) -> None:
+        """Give every custom bot among ``seats`` a code and a row.
 
         Equal ones are one. ``others``: names that other bots of the batch have. ValueError for a name that
         another bot has; then nothing has changed.
@@ -77,28 +81,27 @@ class CustomBots:
             if isinstance(seat, CompiledBot) and not self._knows(seat) and newcomers.get(seat.name) != seat:
                 check_custom(seat, (*self.names, *newcomers, *others))
                 newcomers[seat.name] = seat
-        return self._append(newcomers)
+        self._append(newcomers)
 
     def _knows(self, bot: CompiledBot) -> bool:
         """Return whether ``bot`` has a code already, here or in the library."""
         return self._bots.get(bot.name) == bot or (isinstance(bot, Style) and is_built_in(bot))
 
-    def _append(self, newcomers: dict[str, CompiledBot]) -> bool:
-        """Give bots with new names the next rows; return whether the table has moved."""
-        first, old = len(self._bots), self.table
+    def _append(self, newcomers: dict[str, CompiledBot]) -> None:
+        """Give bots with new names the next rows."""
+        first, old, had_networks = len(self._bots), self.table, self.has_networks
         self._bots |= newcomers
         self.bots = tuple(self._bots.values())
-        if len(self._bots) > len(old.lows):
+        if len(self._bots) > len(old.lows) or self.has_networks != had_networks:
             self.table = _table(_room_for(len(self._bots)))
-            for grown, full in zip(self.table, old, strict=True):
-                grown[: len(full)] = full
+            for copied, rows in zip(self.table, old, strict=True):
+                copied[: len(rows)] = rows
         for row, bot in enumerate(newcomers.values(), start=first):
             settings = bot.settings()
             self.table.lows[row] = [setting.low for setting in settings]
             self.table.highs[row] = [setting.high for setting in settings]
             if isinstance(bot, Network):
                 self.table.networks[row] = bot.row()
-        return self.table is not old
 
     def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[CompiledBot]) -> npt.NDArray[np.int64]:
         """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""

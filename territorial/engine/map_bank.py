@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
+from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.map_names import Terrain
 from territorial.files.unpickling import all_writable
 from territorial.game.spawning import MapBank, allocate_bank, write_map
@@ -59,10 +60,10 @@ class Atlas:
     def provide(self, seeds: Sequence[int], current: Sequence[int]) -> None:
         """Make sure that the next game of every number is played on the map of its seed, ``seeds[k]``.
 
-        Only where games have maps of their own; those of the games that are being played, with the seeds
-        ``current``, are kept to be looked at.
+        Nothing is to do but where games have maps of their own; those of the games that are being played,
+        with the seeds ``current``, are kept to be looked at.
         """
-        if seeds == self._provided:
+        if not self.has_own_maps or seeds == self._provided:
             return
         in_use = {*seeds, *current}
         self._own = {seed: page for seed, page in self._own.items() if seed in in_use}
@@ -96,6 +97,30 @@ class Atlas:
         self.bank = MapBank(*all_writable(self.bank))
         for page in (*self._pages, *self._own.values()):
             page.terrain.flags.writeable = False
+
+
+def assigned_maps(
+    config: GameConfig, maps: Sequence[str | LandMask] | None, num_games: int
+) -> tuple[GameConfig, npt.NDArray[np.int64] | None]:
+    """Return ``config`` with all of ``maps``, and which of them each game has, int64 (E,), if any."""
+    if maps is None:
+        return config, None
+    if isinstance(maps, (str, LandMask)) or len(maps) != num_games:
+        found = repr(maps) if isinstance(maps, (str, LandMask)) else f"{len(maps)} maps"
+        raise ValueError(f"maps is {found}; it must be one map for each of the {num_games} games")
+    if config.num_maps != 1:
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when maps has a map for every game")
+    listed = [_one_map(one) for one in maps]
+    different = list(dict.fromkeys(listed))
+    numbers = np.array([different.index(one) for one in listed], np.int64)
+    return config.replace(map=MapMix(different)), numbers
+
+
+def _one_map(given: object) -> str | LandMask:
+    one = checked_map(given)
+    if isinstance(one, MapMix):
+        raise ValueError(f"maps has the mix {str(one)!r}; it must have one map for each game")
+    return one
 
 
 def _page(ground: Ground) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
-from territorial.constants import HOLD, MAX_CANDIDATES
+from territorial.constants import HOLD, MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.game.legality import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
@@ -55,29 +57,46 @@ class PairArguments(NamedTuple):
 class PairObserver:
     """Shows seats of the games of ``state``, in memory of its own: one thread at a time may ask.
 
-    Its arguments are unboxed once, as ``state`` stays where it is.
+    Its arguments are unboxed once, with the first question, as ``state`` stays where it is.
     """
 
     def __init__(self, state: State, config: GameConfig) -> None:
-        self._num_games, self._num_players = len(state.seed), config.num_players
-        totals = allocate_totals(config.num_players)
-        arguments = PairArguments(state, make_params(config), interest_rates(config), totals)
-        self._held = Held(arguments, hold_pairs)
+        self._state, self._config = state, config
+
+    @cached_property
+    def _held(self) -> Held[PairArguments]:
+        config, totals = self._config, allocate_totals(self._config.num_players)
+        arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
+        return Held(arguments, hold_pairs)
+
+    @cached_property
+    def _observe(self) -> Callable[..., None]:
+        return self._entry_for(observe_pairs, _allocate(0, 1))
+
+    @cached_property
+    def _list(self) -> Callable[..., None]:
+        return self._entry_for(list_candidates, _allocate_candidates(0, 1))
+
+    def _entry_for(self, compiled: Any, written: PairObservations | PairCandidates) -> Callable[..., None]:
+        """Return the entry of a kernel that fills arrays like ``written``."""
         none = np.zeros(0, np.int64)
-        self._observe = entry_for(observe_pairs, self._held, none, none, none, *_allocate(0, 1))
-        self._list = entry_for(list_candidates, self._held, none, none, none, *_allocate_candidates(0, 1))
+        return entry_for(compiled, self._held, none, none, none, *written)
 
     def observe_checked(self, games: Any, seats: Any, num_candidates: Any, dtype: Any) -> PairObservations:
         """Return what ``seats`` of ``games`` see; errors say what is wrong with an argument."""
         count = whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES)
         if dtype not in DTYPES:
             raise ValueError(f"dtype is {dtype!r}; it must be {' or '.join(map(repr, DTYPES))}")
-        numbers = _checked("games", games, 0, self._num_games - 1)
-        own = _checked("seats", seats, 1, self._num_players)
+        numbers = _checked("games", games, 0, len(self._state.seed) - 1)
+        own = _checked("seats", seats, 1, self._config.num_players)
         if len(numbers) != len(own):
             raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
         seen = self.observe(numbers, own, count)
         return seen.as_floats() if dtype == "float32" else seen
+
+    def see(self, games: Ints, seats: Ints) -> PairObservations:
+        """Return what bots in Python are shown of ``seats`` and ``games``, as in ``observe``: floats."""
+        return self.observe(games, seats, NUM_CANDIDATES).as_floats()
 
     def observe(self, games: Ints, seats: Ints, num_candidates: int) -> PairObservations:
         """Return what ``seats``, 1..P, of ``games`` see, in new arrays of 4096ths; sorted games are quickest.

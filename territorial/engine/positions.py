@@ -1,4 +1,4 @@
-"""Positions that users set up, and what they can learn of the fronts between players."""
+"""Positions that users set up, and what they can learn of those that there are: fronts and digests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED, LARGEST_TROOPS, MAX_SIDE
+from territorial.engine import step
 from territorial.engine.checks import checked_board, checked_per_seat, checked_pools
 from territorial.game.legality import is_legal, largest_need, need_for
-from territorial.game.state import FIELDS, State, view
+from territorial.game.state import FIELDS, Position, State, allocate_positions, digest, view
 from territorial.typing import Bools, Ints
 
 LARGEST_TICK = 2**40
@@ -73,6 +74,14 @@ def write_numbers(given: GivenPosition, config: GameConfig, state: State, k: int
 def write_peaks(given: GivenPosition, state: State, k: int) -> None:
     """Write the largest lands so far; where none are given, those that the board has."""
     view(state, "peak")[k, 1:] = view(state, "land")[k, 1:] if given.peak is None else given.peak
+
+
+def digest_of(config: GameConfig, state: State, k: int) -> bytes:
+    """Return the 8 bytes that name the position of game ``k``; see ``VecGame.digest``."""
+    room = allocate_positions(1, config.num_players, config.height, config.width)
+    position = Position(room.board[0], room.numbers[0])
+    step.position_of(state, k, position)
+    return digest(int(state.seed[k, 0]), position)
 
 
 def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Bools]:

@@ -14,7 +14,9 @@ from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
 from territorial.config.validation import holds_whole_numbers
 from territorial.constants import FRACTION_UNIT
+from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, check_custom
+from territorial.engine.step import FIRST_GUEST_CODE
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
 
@@ -26,12 +28,14 @@ class Guests:
         self._bots: list[PythonBot] = []
 
     @property
+    def bots(self) -> list[PythonBot]:
+        """All of them, in the order of their codes: the list to which those are added that come."""
+        return self._bots
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What they are called, in the order of their codes."""
         return tuple([bot.name for bot in self._bots])
-
-    def __len__(self) -> int:
-        return len(self._bots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guests:
         """Return the Python bots of a copied batch: the same objects, as their memory is in the games."""
@@ -55,18 +59,40 @@ class Guests:
         is_compiled = codes >= FIRST_CUSTOM_CODE
         return np.where(is_compiled, 0, table[np.where(is_compiled, 0, codes)])
 
-    def write_launches(
-        self, blocks: State, config: GameConfig, stands: Bools, actions: Ints, see_pairs: SeePairs
-    ) -> None:
-        """Ask all whose turn it is, and write targets and 1024ths into ``actions``, int64 (E, P, 2).
 
-        ``stands``: (E,) games that take no step. ``see_pairs`` is for ``View.pairs``.
-        """
-        is_turn = _whose_turn(blocks, config) & ~stands[:, None]
-        for code, bot in enumerate(self._bots, start=len(SEAT_NAMES)):
-            games, seats = np.nonzero(is_turn & (view(blocks, "seats") == code))
+class PythonTurns:
+    """Asks the bots in Python of a batch for their launches when it is their turn.
+
+    Args:
+        guests: the bots.
+        config: the rules of all games.
+        arrays: the games, and the actions that launches are written into.
+        see_pairs: for ``View.pairs``.
+
+    Attributes:
+        bots: all that there are by now, in the order of their seat codes.
+
+    """
+
+    def __init__(self, guests: Guests, config: GameConfig, arrays: BatchArrays, see_pairs: SeePairs) -> None:
+        self.bots = guests.bots
+        self._config, self._arrays, self._see_pairs = config, arrays, see_pairs
+
+    def may_come(self) -> bool:
+        """Return whether any seat has a bot in Python."""
+        if not self.bots:
+            return False
+        codes = view(self._arrays.state, "seats")
+        return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
+
+    def write_launches(self) -> None:
+        """Ask all whose turn it is, and write targets and 1024ths into the actions."""
+        state, actions = self._arrays.state, self._arrays.actions
+        is_turn = _whose_turn(state, self._config) & ~self._arrays.stands[:, None]
+        for code, bot in enumerate(self.bots, start=FIRST_GUEST_CODE):
+            games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
             if len(games):
-                seen = View(blocks, config, games, seats, see_pairs)
+                seen = View(state, self._config, games, seats, self._see_pairs)
                 actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
                 seen.keep_memory()
 

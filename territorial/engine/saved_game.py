@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
+from territorial.engine.batch_arrays import BatchArrays
+from territorial.engine.custom_bots import CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.game.state import SEATING, State, check_blocks, view
+from territorial.observation.tables import Buffers, restore_frames
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
 """Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
@@ -63,14 +66,40 @@ def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str,
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
 
 
-def write_game(saved: SavedGame, state: State, k: int) -> None:
-    """Put the arrays of a saved game into slot ``k``, all but ``NEXT_ONES``."""
+def saved_game(
+    arrays: BatchArrays, k: int, config_digest: str, guests: tuple[str, ...], custom: tuple[CompiledBot, ...]
+) -> SavedGame:
+    """Return a copy of game ``k``; see ``SavedGame`` for the others."""
+    blocks, boards = tuple([block[k].copy() for block in arrays.state]), arrays.buffers.boards
+    older = boards[k, 1:].copy() if arrays.is_observed else boards.reshape(-1, 1, 1, 1)[1:].copy()
+    cycles, stands = arrays.slots.num_cycles.item(k), arrays.slots.stands.item(k)
+    return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
+
+
+def write_game(saved: SavedGame, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
+    """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``custom`` has its custom bots among others.
+
+    What is observed is not yet.
+    """
+    state, slots = arrays.state, arrays.slots
     next_ones = {name: view(state, name)[k].copy() for name in NEXT_ONES}
     blocks: tuple[npt.NDArray[Any], ...] = state
     for block, kept in zip(blocks, saved.blocks, strict=True):
         block[k] = kept
     for name, values in next_ones.items():
         view(state, name)[k] = values
+    if saved.custom:
+        codes = view(state, "seats")
+        codes[k] = custom.codes_here(codes[k], saved.custom)
+    slots.num_cycles[k], slots.stands[k] = saved.num_cycles, saved.stands
+
+
+def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
+    """Show the frames before the saved game's, if there are as many; else all equal the present one."""
+    missing = max(0, buffers.boards.shape[1] - 1)
+    older = saved.older_frames
+    if older.shape[1:] == buffers.boards.shape[2:] and len(older) >= missing:
+        restore_frames(buffers, k, older[:missing])
 
 
 def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:

@@ -1,237 +1,74 @@
-"""VecGame: a batch of games in one set of arrays, stepped by one compiled call."""
+"""VecGame: a batch of games in one set of arrays, stepped by one compiled call.
+
+It checks what it is given, keeps other threads out and notifies its watcher. What it does it leaves to its
+parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.
+"""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import renamed
-from territorial.bots.network import NetworkWork, make_network_work
-from territorial.config import GameConfig, make_params
+from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.map_names import Terrain
-from territorial.config.rewards import part_names
-from territorial.config.validation import hint, suggests_keywords, true_or_false, whole_number
-from territorial.constants import (
-    AGENT_CODE,
-    BLOCKED,
-    LARGEST_SEED,
-    NUM_CANDIDATES,
-    STREAM_EPISODE,
+from territorial.config.validation import suggests_keywords, true_or_false, whole_number
+from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
+from territorial.engine.batch_arrays import (
+    BatchArrays,
+    allocate_arrays,
+    copied,
+    views_of,
+    with_last_observations,
+    writable,
 )
-from territorial.engine import step
+from territorial.engine.batch_players import BatchPlayers
 from territorial.engine.checks import (
+    END_WHEN,
     check_may_play,
     check_on_grid,
     checked_game,
     checked_launch_table,
     checked_launches,
-    checked_seeds,
+    checked_options,
     copy_actions,
 )
-from territorial.engine.compiled_calls import CompiledCalls
-from territorial.engine.custom_bots import CustomBots
-from territorial.engine.decisions import Listener, Together
-from territorial.engine.last_launches import (
-    LastLaunches,
-    Launches,
-    allocate_launches,
-    forget_launches,
-    launches_of,
-)
-from territorial.engine.launch_log import Tape, make_tape
-from territorial.engine.map_bank import Atlas, Page
+from territorial.engine.decisions import Stepper
+from territorial.engine.episode_seeds import next_seeds, starts_of_reset
+from territorial.engine.exclusive import exclusive
+from territorial.engine.game_arrays import GameArrays, OwnerBoard
+from territorial.engine.last_launches import Launches, forget_launches, launches_of
+from territorial.engine.launch_log import Tape
+from territorial.engine.listeners import NO_WATCHER, Listener, Watcher
+from territorial.engine.map_bank import Atlas, Page, assigned_maps
 from territorial.engine.older_pickles import upgraded
 from territorial.engine.pair_observations import PairObservations, PairObserver
-from territorial.engine.positions import checked_position, fronts_of, write_numbers, write_peaks
-from territorial.engine.python_bots import Guests
-from territorial.engine.saved_game import NEXT_ONES, SavedGame, check_saved, write_game
-from territorial.engine.seats import AGENT, FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, seat_codes, starting_troops
-from territorial.engine.step import (
-    CATCH_UP,
-    FIRST_GUEST_CODE,
-    NO_LIMIT,
-    ONLY_ENDS,
-    WHOLE,
-    Batch,
-    Options,
-    Slots,
-    StepResults,
-    allocate_call,
-    allocate_results,
-    allocate_slots,
-)
-from territorial.files.unpickling import all_writable
-from territorial.game.rng import draw
-from territorial.game.scratch import make_work, named_arrays
-from territorial.game.state import (
-    FIELDS,
-    PLAYERS,
-    Position,
-    State,
-    allocate,
-    allocate_positions,
-    digest,
-    field_line,
-    state_bytes,
-    view,
-)
+from territorial.engine.positions import checked_position, digest_of, fronts_of, write_numbers, write_peaks
+from territorial.engine.python_bots import PythonTurns
+from territorial.engine.saved_game import SavedGame, check_saved, restore_older_frames, saved_game, write_game
+from territorial.engine.seats import Seat
+from territorial.engine.step import AUTORESETS, DISABLED, NO_LIMIT, SAME_STEP, StepResults
+from territorial.engine.workers import Workers
+from territorial.game.scratch import named_arrays
+from territorial.game.state import view
 from territorial.jit import warmup
-from territorial.jit.thread_pool import Crew, queues_of
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
-from territorial.observation.tables import (
-    Buffers,
-    Observations,
-    allocate_buffers,
-    observations_of,
-    restore_frames,
-)
-from territorial.typing import Ints
+from territorial.observation.tables import Observations
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-COPIED = (
-    "blocks",
-    "_buffers",
-    "_final_buffers",
-    "_results",
-    "_slots",
-    "_launched",
-    "actions",
-    "_seed",
-    "_atlas",
-)
-"""Attributes of a batch that steps write to: a pickle holds copies of them."""
-MADE_ANEW = ("_observations", "_final_observations", "_info", "_tape", "_calls", "pair_observer")
-"""Attributes that follow from others, or belong to a process."""
-FINAL = ("land", "illegal", "raised", "bounced")
-"""Numbers of players that infos have of episodes that are over."""
+PARTS = ("_lock", "_owners", "_stepper", "_views", "_watcher", "_workers")
+MADE_AGAIN = frozenset((*PARTS, "actions", "blocks", "pair_observer", "state"))
+"""Attributes that no copy has: they follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
 ONE = 1
 """The default of ``repeat``: this very object is not checked in every step."""
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def seed_of_episode(batch_seed: int, episode: int) -> int:
-    """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
-    return int(draw(np.uint64(batch_seed), STREAM_EPISODE, 0, episode))
-
-
-def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None:
-    """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
-
-    For those who start processes and wait for their first steps no longer than the compiler takes.
-    ``specialize`` is that of :class:`VecGame`.
-    """
-    game = VecGame(_on_one_map(config), 2, observe=False, specialize=specialize, num_threads=2)
-    game.reset()
-    game.step()
-    game.close()
-
-
-def is_compiled(config: GameConfig) -> bool:
-    """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
-    try:
-        return VecGame(_on_one_map(config), 1, observe=False)._compiled().is_step_ready
-    except ValueError:  # a board that has no room for all spawns
-        return False
-
-
-def _on_one_map(config: GameConfig) -> GameConfig:
-    """Return ``config`` with few maps to make: for what does not depend on them."""
-    return config.replace(map="open", num_maps=1)
-
-
-def _exclusive(method: Method) -> Method:
-    """Refuse the call while another thread is within one: they would share buffers and scratch memory.
-
-    After an interrupted call it waits until the other threads have left the games.
-    """
-
-    @wraps(method)
-    def locked(self: VecGame, *args: Any, **kwargs: Any) -> Any:
-        is_refused = False
-        try:  # a KeyboardInterrupt that comes as soon as the lock is taken must give it back
-            is_refused = not self._lock.acquire(blocking=False)
-            if is_refused:
-                doing = "copying" if method.__name__ == "__getstate__" else f"{method.__name__}()"
-                raise RuntimeError(
-                    f"{doing} was refused, because another thread is using this VecGame; each "
-                    "thread needs its own VecGame"
-                )
-            if self._crew.is_interrupted:
-                self._crew.retire()
-            return method(self, *args, **kwargs)
-        finally:
-            if not is_refused:
-                self._lock.release()
-
-    return cast(Method, locked)
-
-
-class Watcher(Protocol):
-    """An observer of a batch, such as a recorder: its methods are called after each event of the games."""
-
-    def before_reset(self, games: Iterable[int]) -> None:
-        """These games are about to be replaced."""
-
-    def after_reset(self, games: Iterable[int]) -> None:
-        """These games have just begun."""
-
-    def after_step(self) -> None:
-        """A step was played; what it left is in the batch's results and in its launch log."""
-
-    def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
-        """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
-
-    def after_placing(self, k: int) -> None:
-        """Game ``k`` was put into another position."""
-
-
-class GameArrays:
-    """The state of all games under the names of ``territorial.game.state.FIELDS``, as views (E, ...).
-
-    ``owner`` is the board as owner codes, uint8 (E, H+2, W+2) with a wall ring of 255: 0 neutral, 1..P
-    seats, 255 blocked. It is derived from the bit planes when asked for, and read-only; ask again
-    after a step.
-    """
-
-    def __init__(self, game: VecGame) -> None:
-        self._game = game
-
-    def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return view(self._game.blocks, name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not name.startswith("_"):
-            raise AttributeError(
-                f"state.{name} cannot be replaced; write into the array: state.{name}[...] = x"
-            )
-        super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return [*(field.name for field in FIELDS), "owner"]
-
-    @property
-    def owner(self) -> npt.NDArray[np.uint8]:
-        """The board as owner codes, see the class."""
-        return self._game._owner_codes()
-
-
-GameArrays.__doc__ = f"{GameArrays.__doc__}\n    " + "\n    ".join(
-    f"{field.name}: {field_line(field, 'E')}" for field in FIELDS
-)
 
 
 class VecGame:
@@ -302,153 +139,108 @@ class VecGame:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
         self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
-        self.config, assigned = (config, None) if maps is None else _assign(config, maps, self.num_games)
-        config, self._config_digest = self.config, self.config.hexdigest
+        self.config, assigned = assigned_maps(config, maps, self.num_games)
+        self._config_digest = self.config.hexdigest
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
-        self._seed = np.array([whole_number("seed", seed, 0, LARGEST_SEED)], np.uint64)
-        self._autoreset = _one_of("autoreset", autoreset, step.AUTORESETS)
-        self._end_when = _one_of("end_when", end_when, ("game", "no_agents"))
-        self._observes = true_or_false("observe", observe)
+        batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        self._options = checked_options(autoreset, end_when, observe)
         self._specialize = None if specialize is None else true_or_false("specialize", specialize)
-        self._guests, self._custom = Guests(), CustomBots()
-        self._calls: CompiledCalls | None = None
+        self._players = BatchPlayers(self.config)
         codes = self._codes_of(seats)
-
-        self._atlas = Atlas(config, self.num_games, assigned)
-        self._params = make_params(config)
-        frames = whole_number("frames", frames, 0, MAX_FRAMES)
+        self._atlas = Atlas(self.config, self.num_games, assigned)
         self.layout = ObsLayout(
-            height=config.height, width=config.width, num_players=config.num_players, frames=frames
+            height=self.config.height,
+            width=self.config.width,
+            num_players=self.config.num_players,
+            frames=whole_number("frames", frames, 0, MAX_FRAMES),
         )
         try:
-            self._allocate()
+            self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self.observes))
         except MemoryError:
             raise MemoryError(
                 f"num_games is {self.num_games}; there is not enough memory for so many games"
             ) from None
+        self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
-        self._seat(slice(None), codes, self._starting_troops(seats))
-        self._owner: npt.NDArray[np.uint8] | None = None
-        self._owner_is_current = False
-        self._has_begun = False
-        self._may_be_off_grid = False
-        self._watcher: Watcher | None = None
-        self._hire()
-        self.state = GameArrays(self)
+        self._players.write_next(self.blocks, slice(None), codes, self._players.troops_of(seats))
+        self._has_begun = self._may_be_off_grid = False
         warmup.listen()
 
-    def _allocate(self) -> None:
-        """Allocate everything whose size depends on the number of games."""
-        config, games = self.config, self.num_games
-        self.blocks: State = allocate(games, config.num_players, config.height, config.width)
-        self._buffers = allocate_buffers(self.layout, games if self.observes else 0)
-        self._final_buffers = allocate_buffers(self.layout, games) if self._keeps_final else self._buffers
-        self._results = allocate_results(games, config.num_players, len(config.rewards))
-        self._slots = allocate_slots(games)
-        self._launched = allocate_launches(games, config.num_players)
-        self.actions = np.zeros((games, config.num_players, 2), np.int64)
-        self._record_games(np.zeros(games, np.bool_))
-        self._position: Position | None = None
-        self._make_views()
+    def _put_together(self, arrays: BatchArrays) -> None:
+        """Make all that follows from the options, the players and the maps for ``arrays``."""
+        self._arrays = arrays = with_last_observations(
+            arrays, self.layout, is_replaced=self._options.autoreset == SAME_STEP
+        )
+        self.blocks, self.actions = arrays.state, arrays.actions
+        self._views = views_of(arrays, self.layout, self.config.rewards)
+        self._owners = OwnerBoard(arrays.state, self.config)
+        self.state = GameArrays(arrays.state, self._owners)
+        self.pair_observer = PairObserver(arrays.state, self.config)
+        """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
+        self._workers = self._hired()
+        self._stepper = self._made_stepper()
+        self._lock, self._watcher = threading.RLock(), NO_WATCHER
 
-    def _hire(self) -> None:
-        """Make what threads need: scratch memory for each, and the lock that keeps other callers out."""
-        threads, logs = min(self.num_threads, self.num_games), self.observes and self.layout.frames > 0
-        self._works = [make_work(self.config, logs_changes=logs) for _ in range(threads)]
-        self._network_works = self._make_network_works()
-        self._crew = Crew(self.num_games, threads)
-        self._call = allocate_call(self.num_games)
-        self._is_behind = False
-        self._lock = threading.RLock()  # what a watcher calls may look at the batch
+    def _hired(self) -> Workers:
+        """Return new threads, which start when they are needed."""
+        return Workers(
+            self.config,
+            self._arrays,
+            self._atlas.bank,
+            self._players.custom,
+            self._options,
+            num_threads=self.num_threads,
+            specialize=self._specialize,
+        )
 
-    def _record_games(self, recorded: npt.NDArray[np.bool_]) -> None:
-        """Let the kernels log the launches of the games where ``recorded``, bool (E,), is True.
-
-        The next call will unbox its arguments again, the launch log among them.
-        """
-        config = self.config
-        self._tape = make_tape(recorded, config.num_players, config.height, config.width)
-        self._calls = None
-
-    def _make_views(self) -> None:
-        """Make what ``step`` returns, views of memory that stays where it is."""
-        self._observations = observations_of(self._buffers, self.layout)
-        self._final_observations = observations_of(self._final_buffers, self.layout)
-        results, config = self._results, self.config
-        final = {name: results.final_players[:, PLAYERS[name], 1:] for name in FINAL}
-        self._info: dict[str, Any] = {
-            "ended": results.ended,
-            "was_reset": results.was_reset,
-            "final_place": results.final_place,
-            "final_length": results.final_length,
-            **{f"final_{name}": array for name, array in final.items()},
-            **{name: results.reward_parts[:, i] for i, name in enumerate(part_names(config.rewards))},
-            "final_obs": self._final_observations,
-            "illegal": view(self.blocks, "illegal")[:, 1:],
-            "raised": view(self.blocks, "raised")[:, 1:],
-            "bounced": view(self.blocks, "bounced")[:, 1:],
-        }
+    def _made_stepper(self) -> Stepper:
+        needs_maps = self._atlas.has_own_maps and self._options.autoreset != DISABLED
+        turns = PythonTurns(self._players.guests, self.config, self._arrays, self.pair_observer.see)
+        next_maps = self._atlas if needs_maps else None
+        return Stepper(self._arrays, self._workers, turns, next_maps, self._owners)
 
     # ---- playing ----------------------------------------------------------------------------------
 
-    @_exclusive
+    @exclusive
     def reset(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> Observations:
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
         seed instead; with neither, every game goes on to its next episode.
         """
-        if seed is not None and seeds is not None:
-            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
-        batch_seed = self._seed[0] if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
-        episodes = np.zeros(self.num_games, np.int64)
-        if seed is None and seeds is None and self._has_begun:
-            episodes = view(self.blocks, "episode") + 1
-        if seeds is not None:
-            game_seeds = checked_seeds(seeds, self.num_games)
-        else:
-            if seed is not None:  # it says more than what was said of next games
-                self._slots.has_next_seed[:] = False
-            game_seeds = np.zeros(self.num_games, np.uint64)
-            step.next_seeds(self._slots, np.uint64(batch_seed), episodes, game_seeds)
-        if self._watcher is not None and self._has_begun:
-            self._watcher.before_reset(range(self.num_games))
-        self._seed[0] = batch_seed
-        self._owner_is_current = self._may_be_off_grid = False
-        if self._atlas.has_own_maps:
-            self._atlas.provide(game_seeds.tolist(), current=())
-        forget_launches(self._launched, slice(None))
-        self._compiled().reset_games(self._crew, game_seeds, episodes)
+        starts = starts_of_reset(self._arrays, seed, seeds, has_begun=self._has_begun)
+        games = range(self.num_games)
+        if self._has_begun:
+            self._watcher.before_reset(games)
+        self._arrays.seed[0] = starts.batch_seed
+        self._owners.is_current = self._may_be_off_grid = False
+        self._atlas.provide(starts.seeds.tolist(), current=())
+        forget_launches(self._arrays.launched, slice(None))
+        self._workers.calls.reset_games(starts.seeds, starts.episodes)
         self._has_begun = True
-        if self._watcher is not None:
-            self._watcher.after_reset(range(self.num_games))
-        return self._observations
+        self._watcher.after_reset(games)
+        return self._views.observations
 
-    @_exclusive
+    @exclusive
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Reset game ``k``, with ``seed`` or with that of its next episode, while the others stand."""
-        self._need_reset()
-        k = self._check_game(k)
-        episodes, seeds = view(self.blocks, "episode") + 1, self._next_seeds()
+        k = self._begun(k)
+        episodes, seeds = view(self.blocks, "episode") + 1, next_seeds(self._arrays)
         if seed is not None:
             seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
-        if self._watcher is not None:
-            self._watcher.before_reset([k])
-        if self._atlas.has_own_maps:
-            self._atlas.provide(seeds.tolist(), view(self.blocks, "seed").tolist())
-        self._owner_is_current = False
-        forget_launches(self._launched, k)
-        self._compiled().reset_some(queues_of(k, k + 1), seeds, episodes)
-        if self._watcher is not None:
-            self._watcher.after_reset([k])
+        self._watcher.before_reset([k])
+        self._atlas.provide(seeds.tolist(), self._current_seeds())
+        self._owners.is_current = False
+        forget_launches(self._arrays.launched, k)
+        self._workers.calls.reset_game(k, seeds, episodes)
+        self._watcher.after_reset([k])
 
-    @_exclusive
+    @exclusive
     def stop_game(self, k: int) -> None:
         """Leave game ``k`` standing as it is, as if it were over, until it is reset; no places are given."""
-        self._need_reset()
-        view(self.blocks, "over")[self._check_game(k)] = 1
+        view(self.blocks, "over")[self._begun(k)] = 1
 
-    @_exclusive
+    @exclusive
     def step(
         self, actions: npt.ArrayLike | None = None, repeat: int = ONE
     ) -> tuple[
@@ -487,16 +279,16 @@ class VecGame:
             copy_actions(actions, self.actions)
             if self._may_be_off_grid:
                 check_on_grid(self.blocks, self.config.decision_every)
-        results = self._play(_checked_repeat(repeat), None)
+        results = self._play(repeat, None)
         return (
-            self._observations,
+            self._views.observations,
             results.rewards,
             results.terminated,
             results.truncated,
-            self._info.copy(),
+            self._views.info.copy(),
         )
 
-    @_exclusive
+    @exclusive
     def step_unchecked(self, repeat: int = ONE, listener: Listener | None = None) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
@@ -507,78 +299,16 @@ class VecGame:
         self._need_reset()
         if self._may_be_off_grid:
             check_on_grid(self.blocks, self.config.decision_every)
-        return self._play(_checked_repeat(repeat), listener)
+        return self._play(repeat, listener)
 
     def _play(self, repeat: int, listener: Listener | None) -> StepResults:
         """Play ``repeat`` decisions of all games with ``actions``, which are in range."""
-        if self._is_behind:  # a call was interrupted twice
-            self._catch_up()
-        if repeat > 1 and (listener is not None or self._watcher is not None or self._has_guests()):
-            self._play_one_by_one(repeat, listener)
-        else:
-            self._call.numbers[step.DECISIONS] = repeat
-            self._ask(listener)
-            self._step_all()
-            self._tell(listener)
-        return self._results
+        decisions = 1 if repeat is ONE else whole_number("repeat", repeat, 1, NO_LIMIT)
+        self._stepper.play(decisions, self._watcher, listener)
+        self._may_be_off_grid = False
+        return self._arrays.results
 
-    def _play_one_by_one(self, repeat: int, listener: Listener | None) -> None:
-        """Play what one compiled call of ``repeat`` decisions would, with Python taking part between them.
-
-        Where Python fails, what was played stays played: observations and results are those up to there.
-        """
-        together = Together(self._results, self._launched)
-        self._call.numbers[:] = 1, ONLY_ENDS
-        try:
-            for i in range(repeat):
-                if i > 0:
-                    self.actions.fill(0)
-                self._ask(listener)
-                self._is_behind = True
-                self._step_all()
-                together.add()
-                self._tell(listener)
-                if self._call.waits.all():
-                    break
-        finally:
-            if self._is_behind:
-                self._catch_up()
-                together.give_back()
-            self._call.numbers[:] = 1, WHOLE
-
-    def _catch_up(self) -> None:
-        """Observe the games that decisions were played of since they were observed last."""
-        if self.observes:
-            self._call.numbers[:] = 0, CATCH_UP
-            self._step_all()
-        self._call.numbers[:], self._call.waits[:] = (1, WHOLE), False
-        self._is_behind = False
-
-    def _ask(self, listener: Listener | None) -> None:
-        """Have all ready that a compiled call needs: launches of bots in Python, and maps."""
-        if listener is not None:
-            listener.before_decision()
-        if self._guests:
-            self._guests.write_launches(self.blocks, self.config, self.stands, self.actions, self._see_pairs)
-        self._owner_is_current = self._may_be_off_grid = False
-        if self._atlas.has_own_maps and self.autoreset != "disabled":
-            self._provide_next_maps()
-
-    def _tell(self, listener: Listener | None) -> None:
-        """Notify observers of what a compiled call has played."""
-        if self._watcher is not None:
-            self._watcher.after_step()
-        if listener is not None:
-            listener.after_decision()
-
-    def _has_guests(self) -> bool:
-        """Whether a bot in Python plays any seat."""
-        if not self._guests:
-            return False
-        codes = view(self.blocks, "seats")
-        return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
-
-    @_exclusive
+    @exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
         """Play one tick of game ``k``, for tests and analysis; bots do not act.
 
@@ -586,12 +316,11 @@ class VecGame:
         are made in this order before the tick. They are refused off the decision grid, and a game that
         is over cannot go on; launches that are merely not legal are counted.
         """
-        self._need_reset()
-        k = self._check_game(k)
+        k = self._begun(k)
         now = int(view(self.blocks, "tick")[k])
         self._play_launches(k, checked_launches(launches, self.config.num_players, now), now + 1)
 
-    @_exclusive
+    @exclusive
     def play(self, k: int, launches: npt.ArrayLike, until: int) -> None:
         """Play game ``k`` up to the tick ``until``, or to its end if that comes first; bots do not act.
 
@@ -600,8 +329,7 @@ class VecGame:
         they must lie on the decision grid, and those that are not legal are counted. One call plays
         thousands of ticks at full speed.
         """
-        self._need_reset()
-        k = self._check_game(k)
+        k = self._begun(k)
         now = int(view(self.blocks, "tick")[k])
         until = whole_number("until", until, now, self.config.max_ticks)
         rows = checked_launch_table(launches, self.config.num_players, now, until)
@@ -610,10 +338,9 @@ class VecGame:
     def _play_launches(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
         """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
         check_may_play(self.blocks, k, rows, self.config.decision_every)
-        self._compiled().play_launches(rows, until, k)
+        self._workers.calls.play_launches(rows, until, k)
         self._refresh(k)
-        if self._watcher is not None:
-            self._watcher.after_play(k, rows)
+        self._watcher.after_play(k, rows)
 
     def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
         """Let ``seats``, one name or custom bot per seat, play game ``k`` from its next reset on.
@@ -640,18 +367,17 @@ class VecGame:
         checked = None if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         if seats is not None:
             codes = self._codes_of(seats)
-            self._seat(k, codes, self._starting_troops(seats if troops_of is None else troops_of))
+            troops = self._players.troops_of(seats if troops_of is None else troops_of)
+            self._players.write_next(self.blocks, k, codes, troops)
         if checked is not None:
-            self._slots.next_seed[k], self._slots.has_next_seed[k] = checked, True
+            slots = self._arrays.slots
+            slots.next_seed[k], slots.has_next_seed[k] = checked, True
 
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
-        k = self._check_game(k)
-        names = dict(enumerate(SEAT_NAMES + self._guests.names))
-        names |= dict(enumerate(self._custom.names, start=FIRST_CUSTOM_CODE))
-        return tuple(names[code] for code in view(self.blocks, "seats")[k, 1:].tolist())
+        return self._players.names_of(view(self.blocks, "seats")[self._check_game(k), 1:])
 
-    @_exclusive
+    @exclusive
     def set_position(
         self,
         k: int,
@@ -670,43 +396,41 @@ class VecGame:
         to troops. All seats are alive, ledgers and counts begin at 0, bots decide at the
         next decision point and remember nothing, and the game goes on from there.
         """
-        self._need_reset()
-        k = self._check_game(k)
+        k = self._begun(k)
         given = checked_position(self.config, owner, tick, troops, pools, peak, next_step)
         write_numbers(given, self.config, self.blocks, k)
-        self._compiled().place_position(given.board, k)
+        self._workers.calls.place_position(given.board, k)
         write_peaks(given, self.blocks, k)
         self._refresh(k)
-        if self._watcher is not None:
-            self._watcher.after_placing(k)
+        self._watcher.after_placing(k)
 
     # ---- looking ----------------------------------------------------------------------------------
 
     @property
     def autoreset(self) -> Autoreset:
         """What happens to a game that ended, see the class."""
-        return cast(Autoreset, self._autoreset)
+        return cast(Autoreset, AUTORESETS[self._options.autoreset])
 
     @property
     def end_when(self) -> EndWhen:
         """When a game is replaced, see the class."""
-        return cast(EndWhen, self._end_when)
+        return cast(EndWhen, END_WHEN[self._options.ends_without_agents])
 
     @property
     def max_cycles(self) -> int | None:
         """Decisions after which an episode is over, see the class; it can be set at any time."""
-        limit = int(self._slots.max_cycles[0])
+        limit = int(self._arrays.slots.max_cycles[0])
         return None if limit == NO_LIMIT else limit
 
     @max_cycles.setter
     def max_cycles(self, limit: int | None) -> None:
         checked = NO_LIMIT if limit is None else whole_number("max_cycles", limit, 1, NO_LIMIT)
-        self._slots.max_cycles[:] = checked
+        self._arrays.slots.max_cycles[:] = checked
 
     @property
     def num_cycles(self) -> npt.NDArray[np.int64]:
         """Decisions that each game has taken, int64 (E,): a view."""
-        return self._slots.num_cycles
+        return self._arrays.slots.num_cycles
 
     @property
     def stands(self) -> npt.NDArray[np.bool_]:
@@ -714,18 +438,17 @@ class VecGame:
 
         Between two decisions of one call, these are also games that have just begun.
         """
-        stands: npt.NDArray[np.bool_] = self._slots.stands | (view(self.blocks, "over") != 0)
-        return stands | self._call.waits
+        return self._arrays.stands
 
     @property
     def info(self) -> dict[str, Any]:
         """What ``step`` returns as info, a new dict of arrays that the next step overwrites."""
-        return self._info.copy()
+        return self._views.info.copy()
 
     @property
     def results(self) -> StepResults:
         """What the last step gave back: arrays that the next step overwrites."""
-        return self._results
+        return self._arrays.results
 
     def launches(self) -> Launches:
         """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
@@ -735,29 +458,29 @@ class VecGame:
         seat has launched where the step played nothing, as the game waits for its next one, and after
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
-        return launches_of(self._launched)
+        return launches_of(self._arrays.launched)
 
     @property
     def final_observations(self) -> Observations:
         """The last observations of the games whose episode was over in the last step."""
-        return self._final_observations
+        return self._views.final_observations
 
     @property
     def observes(self) -> bool:
         """Whether observations are kept current."""
-        return self._observes
+        return bool(self._options.is_observed)
 
     @property
     def is_specialized(self) -> bool:
         """Whether steps are played by machine code for this size alone: ``specialize`` of the class."""
-        return self._compiled().is_specialized
+        return self._workers.calls.is_specialized
 
     @property
     def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
-        return self._observations
+        return self._views.observations
 
-    @_exclusive
+    @exclusive
     def pairs(
         self,
         games: npt.ArrayLike,
@@ -775,31 +498,18 @@ class VecGame:
         self._need_reset()
         return self.pair_observer.observe_checked(games, seats, num_candidates, dtype)
 
-    @cached_property
-    def pair_observer(self) -> PairObserver:
-        """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        return PairObserver(self.blocks, self.config)
-
-    @_exclusive
+    @exclusive
     def digest(self, k: int) -> bytes:
         """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
-        self._need_reset()
-        k = self._check_game(k)
-        if self._position is None:
-            config = self.config
-            rooms = allocate_positions(1, config.num_players, config.height, config.width)
-            self._position = Position(rooms.board[0], rooms.numbers[0])
-        step.position_of(self.blocks, k, self._position)
-        return digest(int(self.blocks.seed[k, 0]), self._position)
+        return digest_of(self.config, self.blocks, self._begun(k))
 
-    @_exclusive
+    @exclusive
     def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return front sizes, launch needs and legality of all pairs of game ``k``.
 
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool.
         """
-        self._need_reset()
-        return fronts_of(self.config, self.blocks, self._check_game(k))
+        return fronts_of(self.config, self.blocks, self._begun(k))
 
     @property
     def has_begun(self) -> bool:
@@ -814,7 +524,7 @@ class VecGame:
         """
         if self._atlas.has_own_maps:
             self._need_reset()
-        return self._atlas.maps(view(self.blocks, "seed").tolist())
+        return self._atlas.maps(self._current_seeds())
 
     def land(self, k: int) -> LandMask:
         """Return the map that game ``k`` is being played on."""
@@ -834,37 +544,22 @@ class VecGame:
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        groups = (
-            self._atlas.arrays,
-            self._buffers,
-            self._final_buffers,
-            self._results,
-            self._slots,
-            self._tape,
-            self._call,
-            self._launched,
-        )
-        arrays: list[npt.NDArray[Any]] = [self.actions, *(self._position or ())]
-        arrays += [array for group in groups for array in group]
-        arrays += [array for work in (*self._works, *self._network_works) for _, array in named_arrays(work)]
-        arrays += [] if self._owner is None else [self._owner]
+        workers = self._workers
+        groups = self._arrays, *workers.works, *workers.network_works
+        arrays = [*self._atlas.arrays, *workers.tape]
+        arrays += [array for group in groups for _, array in named_arrays(group)]
         distinct = {id(array): array.nbytes for array in arrays}
-        return (state_bytes(self.blocks) + sum(distinct.values())) / self.num_games
+        return (sum(distinct.values()) + self._owners.num_bytes) / self.num_games
 
     # ---- saving -----------------------------------------------------------------------------------
 
-    @_exclusive
+    @exclusive
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
-        self._need_reset()
-        k = self._check_game(k)
-        blocks = tuple([block[k].copy() for block in self.blocks])
-        boards = self._buffers.boards[k] if self.observes else self._buffers.boards.reshape(-1, 1, 1, 1)
-        cycles, stands = self._slots.num_cycles.item(k), self._slots.stands.item(k)
-        older, names = boards[1:].copy(), self._guests.names
-        return SavedGame(self._config_digest, blocks, older, names, cycles, stands, self._custom.bots)
+        k, players = self._begun(k), self._players
+        return saved_game(self._arrays, k, self._config_digest, players.guests.names, players.custom.bots)
 
-    @_exclusive
+    @exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
 
@@ -873,70 +568,46 @@ class VecGame:
         what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
         ``set_seats``), not to the saved game.
         """
-        k = self._check_game(k)
-        check_saved(saved, self._config_digest, self.blocks, self._guests.names)
+        k, players = self._check_game(k), self._players
+        check_saved(saved, self._config_digest, self.blocks, players.guests.names)
         self._need_reset()
-        if saved.custom:
-            self._welcome(saved.custom)
-        write_game(saved, self.blocks, k)
-        if saved.custom:
-            codes = view(self.blocks, "seats")
-            codes[k] = self._custom.codes_here(codes[k], saved.custom)
-        self._slots.num_cycles[k], self._slots.stands[k] = saved.num_cycles, saved.stands
+        players.custom.welcome(saved.custom, players.guests.names)
+        write_game(saved, self._arrays, k, players.custom)
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
-        older, boards, missing = saved.older_frames, self._buffers.boards, max(0, self.layout.frames - 1)
-        if self.observes and older.shape[1:] == boards.shape[2:] and len(older) >= missing:
-            restore_frames(self._buffers, k, older[:missing])
-        if self._watcher is not None:
-            self._watcher.after_placing(k)
+        if self.observes:
+            restore_older_frames(saved, self._arrays.buffers, k)
+        self._watcher.after_placing(k)
 
-    @_exclusive
+    @exclusive
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
         return copy.deepcopy(self)
 
-    @_exclusive
+    @exclusive
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
-        self._crew.retire()
+        self._workers.crew.retire()
 
-    @_exclusive
+    @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
-        state = self.__dict__.copy()
-        per_process = ("state", "_works", "_network_works", "_crew", "_lock", "_call", "_is_behind")
-        for name in (*per_process, *MADE_ANEW):
-            state.pop(name, None)
-        state["_final_buffers"] = None if self._final_buffers is self._buffers else self._final_buffers
-        state |= {name: copy.deepcopy(state[name]) for name in COPIED}
-        return state | {"_owner": None, "_owner_is_current": False, "_position": None, "_watcher": None}
+        state = {name: value for name, value in self.__dict__.items() if name not in MADE_AGAIN}
+        return state | {"_arrays": copied(self._arrays), "_atlas": copy.deepcopy(self._atlas)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(upgraded(state))
-        # Arrays that were unpickled without a copy are read-only: the buffers belong to the sender.
-        self.blocks = State(*all_writable(self.blocks))
-        self._buffers = Buffers(*all_writable(self._buffers))
-        if self._keeps_final and self._final_buffers is None:
-            self._final_buffers = allocate_buffers(self.layout, self.num_games)
-        self._final_buffers = Buffers(*all_writable(self._final_buffers or self._buffers))
-        self._results = StepResults(*all_writable(self._results))
-        self._slots = Slots(*all_writable(self._slots))
-        self._launched = LastLaunches(*all_writable(self._launched))
-        self.actions, self._seed = all_writable([self.actions, self._seed])
-        self._record_games(np.zeros(self.num_games, np.bool_))  # a copy is not recorded
-        self.state = GameArrays(self)
-        self._make_views()
-        self._hire()
+        state = upgraded(state)
+        arrays = writable(state.pop("_arrays"))
+        self.__dict__.update(state)
+        self._put_together(arrays)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
-        copied = memo[id(self)] = object.__new__(type(self))
+        other = memo[id(self)] = object.__new__(type(self))
         state = self.__getstate__()
-        copied.__setstate__(
-            {name: state[name] if name in COPIED else copy.deepcopy(state[name], memo) for name in state}
-        )
-        return copied
+        own = {name: state.pop(name) for name in ("_arrays", "_atlas")}  # these are copies already
+        other.__setstate__(copy.deepcopy(state, memo) | own)
+        return other
 
     def __copy__(self) -> VecGame:
         return self.clone()
@@ -949,184 +620,60 @@ class VecGame:
 
     # ---- recording --------------------------------------------------------------------------------
 
-    @_exclusive
+    @exclusive
     def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, Tape]:
         """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
 
         ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
         is what a user wants. Raises ValueError if there is a watcher already.
         """
-        if self._watcher is not None:
+        if self._watcher is not NO_WATCHER:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
-        self._record_games(recorded)
+        self._workers.record(recorded)
         self._watcher = watcher
-        return self._results, self._tape
+        return self._arrays.results, self._workers.tape
 
-    @_exclusive
+    @exclusive
     def unwatch(self) -> None:
         """Notify no observer any more, and log nothing."""
-        self._watcher = None
-        self._record_games(np.zeros(self.num_games, np.bool_))
+        self._watcher = NO_WATCHER
+        self._workers.record(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
-
-    def _compiled(self) -> CompiledCalls:
-        """Return the compiled calls for the arrays of this batch."""
-        if self._calls is None:
-            self._crew.retire()  # nobody is to watch for calls with what they were given before
-            self._network_works = self._make_network_works()
-            batches = [self._batch(thread) for thread in range(len(self._works))]
-            self._calls = CompiledCalls(batches, self._specialize)
-        return self._calls
-
-    def _make_network_works(self) -> list[NetworkWork]:
-        """Return scratch memory of networks for each thread."""
-        has_networks = self._custom.has_networks
-        return [make_network_work(self.config.num_players, has_networks) for _ in self._works]
-
-    def _step_all(self) -> None:
-        """Play one step of all games with ``self.actions``."""
-        self._compiled().step_games(self._crew)
-
-    @property
-    def _keeps_final(self) -> bool:
-        """Whether last observations are kept; a game that is not replaced at once has its own where it is."""
-        return self.observes and self.autoreset == "same_step"
-
-    def _batch(self, thread: int) -> Batch:
-        """Return what a thread has to know to step the games."""
-        return Batch(
-            state=self.blocks,
-            params=self._params,
-            work=self._works[thread],
-            bank=self._atlas.bank,
-            custom=self._custom.table,
-            networks=self._network_works[thread],
-            seed=self._seed,
-            actions=self.actions,
-            buffers=self._buffers,
-            final_buffers=self._final_buffers,
-            results=self._results,
-            slots=self._slots,
-            tape=self._tape,
-            call=self._call,
-            launched=self._launched,
-            options=Options(
-                autoreset=step.AUTORESETS.index(self.autoreset),
-                ends_without_agents=int(self.end_when == "no_agents"),
-                is_observed=int(self.observes),
-            ),
-            thread=thread,
-            queues=self._crew.queues,
-            post=self._crew.posts[thread],
-        )
-
-    def _see_pairs(self, games: Ints, seats: Ints) -> PairObservations:
-        return self.pair_observer.observe(games, seats, NUM_CANDIDATES).as_floats()
-
-    def _page(self, k: int) -> Page:
-        self._need_reset()
-        k = self._check_game(k)
-        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
-
-    def _provide_next_maps(self) -> None:
-        """Have the maps ready on which games are played that may begin within the next step."""
-        self._atlas.provide(self._next_seeds().tolist(), view(self.blocks, "seed").tolist())
-
-    def _next_seeds(self) -> npt.NDArray[np.uint64]:
-        """Return new uint64 (E,): the seed of the next game of every slot."""
-        seeds = np.zeros(self.num_games, np.uint64)
-        step.next_seeds(self._slots, self._seed[0], view(self.blocks, "episode") + 1, seeds)
-        return seeds
-
-    def _refresh(self, k: int) -> None:
-        self._owner_is_current, self._may_be_off_grid = False, True
-        forget_launches(self._launched, k)
-        if self.observes:
-            self._compiled().observe_games(k, k + 1)
-
-    def _owner_codes(self) -> npt.NDArray[np.uint8]:
-        if self._owner is None:
-            shape = (self.num_games, self.config.height + 2, self.config.width + 2)
-            self._owner = np.empty(shape, np.uint8)
-        if not self._owner_is_current:
-            self._owner.flags.writeable = True
-            self._owner.fill(BLOCKED)
-            step.owner_codes(self.blocks, self._owner, 0, self.num_games)
-            self._owner.flags.writeable = False
-            self._owner_is_current = True
-        return self._owner
 
     def _need_reset(self) -> None:
         if not self._has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
 
+    def _begun(self, k: Any) -> int:
+        """Return ``k``, a game that has begun."""
+        self._need_reset()
+        return self._check_game(k)
+
     def _check_game(self, k: Any) -> int:
         return checked_game(k, self.num_games)
 
+    def _refresh(self, k: int) -> None:
+        """Show game ``k``, which was changed between two steps, as it stands."""
+        self._owners.is_current, self._may_be_off_grid = False, True
+        forget_launches(self._arrays.launched, k)
+        if self.observes:
+            self._workers.calls.observe_game(k)
+
+    def _page(self, k: int) -> Page:
+        k = self._begun(k)
+        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+
+    def _current_seeds(self) -> list[int]:
+        seeds: list[int] = view(self.blocks, "seed").tolist()
+        return seeds
+
     def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
         """Return the codes of ``seats``, whose custom bots have one from now on."""
-        seats = self._custom.with_bots_of_files(seats)
-        self._welcome(seats)
-        self._guests.welcome(seats, self._custom.names)
-        codes = seat_codes(seats, self.config.num_players, self._guests.names, self._custom.names)
-        self._check_agents(codes)
-        return codes
-
-    def _welcome(self, bots: Any) -> None:
-        """Let the kernels know the compiled custom bots among ``bots``."""
-        had_networks = self._custom.has_networks
-        has_moved = self._custom.welcome(bots, self._guests.names)
-        if has_moved or self._custom.has_networks != had_networks:
-            self._calls = None  # the next call unboxes the table where it is now, and has room for networks
-
-    def _seat(self, games: Any, codes: npt.NDArray[np.int64], troops: npt.NDArray[np.int64]) -> None:
-        """Write who plays ``games``, and what they start with, from the next reset on."""
-        for name, values in zip(NEXT_ONES, (codes, troops, self._guests.intervals(codes)), strict=True):
-            view(self.blocks, name)[games, 1:] = values
-
-    def _starting_troops(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
-        players = self.config.num_players
-        names: Sequence[Seat] = [AGENT] * players if seats is None else seats
-        if len(names) != players:
-            raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
-        return starting_troops(self._custom.named(names), self.config)
-
-    def _check_agents(self, codes: npt.NDArray[np.int64]) -> None:
-        if self.end_when == "no_agents" and AGENT_CODE not in codes:
+        codes = self._players.codes_of(seats)
+        if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
-
-
-def _checked_repeat(repeat: int) -> int:
-    return 1 if repeat is ONE else whole_number("repeat", repeat, 1, NO_LIMIT)
-
-
-def _assign(
-    config: GameConfig, maps: Sequence[str | LandMask], num_games: int
-) -> tuple[GameConfig, npt.NDArray[np.int64]]:
-    """Return ``config`` with all of ``maps``, and which of them each game has, int64 (E,)."""
-    if isinstance(maps, (str, LandMask)) or len(maps) != num_games:
-        found = repr(maps) if isinstance(maps, (str, LandMask)) else f"{len(maps)} maps"
-        raise ValueError(f"maps is {found}; it must be one map for each of the {num_games} games")
-    if config.num_maps != 1:
-        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when maps has a map for every game")
-    listed = [_one_map(one) for one in maps]
-    different = list(dict.fromkeys(listed))
-    numbers = np.array([different.index(one) for one in listed], np.int64)
-    return config.replace(map=MapMix(different)), numbers
-
-
-def _one_map(given: object) -> str | LandMask:
-    one = checked_map(given)
-    if isinstance(one, MapMix):
-        raise ValueError(f"maps has the mix {str(one)!r}; it must have one map for each game")
-    return one
-
-
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
-    return value
+        return codes
 
 
 if not TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.rewards import Weights, part_names
-from territorial.engine.vec_game import GameArrays, VecGame
+from territorial.engine.game_arrays import GameArrays
+from territorial.engine.vec_game import VecGame
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools
 

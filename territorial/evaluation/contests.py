@@ -13,8 +13,9 @@ from typing import Any
 
 from territorial import bots
 from territorial.config import GameConfig
+from territorial.engine.compiling import compile_steps
 from territorial.engine.seats import LINEUPS
-from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.engine.vec_game import VecGame
 from territorial.evaluation.play import play_games
 from territorial.evaluation.players import Entrants, Player, is_acting
 from territorial.evaluation.pool import Play, PlayingError, cause, play_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.engine.vec_game import GameArrays
+from territorial.engine.game_arrays import GameArrays
 
 
 class Outcome(NamedTuple):

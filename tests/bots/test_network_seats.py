@@ -207,7 +207,7 @@ def test_many_networks_take_one_row_each(path, tmp_path):
     for k in range(13):
         game.set_seats(k, [*names[3 * k : 3 * k + 3], "banker"])
     game.reset()
-    assert len(game._custom.bots) == 39
+    assert len(game._players.custom.bots) == 39
     digests(game, 20)
 
 
@@ -220,7 +220,7 @@ def test_three_hundred_files_take_no_memory_of_their_own(path, tmp_path):
     before = anonymous_memory()
     for number in range(300):
         game.set_seats(0, [f"net:{tmp_path / str(number)}", "banker", "novice", "novice"])
-    assert len(game._custom.bots) == 300
+    assert len(game._players.custom.bots) == 300
     assert anonymous_memory() - before < 5 * 2**20
 
 

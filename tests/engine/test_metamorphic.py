@@ -361,7 +361,7 @@ TABLES = ("all_blocks", "interest_rate", "longest", "reward_kinds", "reward_weig
 
 def poison(game, rng):
     """Fill all scratch memory with rubbish, but for tables and for what every kernel leaves at zero."""
-    for work in game._works:
+    for work in game._workers.works:
         for name, array in named_arrays(work):
             if name in KEPT_AT_ZERO:
                 assert not array.any()
@@ -381,7 +381,7 @@ def test_nothing_depends_on_what_scratch_memory_held():
         poisoned.step(actions)
         assert digests(clean) == digests(poisoned)
         assert same_observations(clean.observations, poisoned.observations)
-        assert all(map(np.array_equal, clean._results, poisoned._results))
+        assert all(map(np.array_equal, clean.results, poisoned.results))
         poison(poisoned, rng)
         for a, b in zip(clean.fronts(0), poisoned.fronts(0), strict=True):
             assert np.array_equal(a, b)
@@ -392,7 +392,7 @@ def test_rubbish_in_the_buffers_that_were_returned_is_overwritten():
     """But for ``truncated``, which is zero once and for all; observations cannot be written to."""
     clean, poisoned = bot_game(num_games=2), bot_game(num_games=2)
     for _ in range(60):
-        results = poisoned._results
+        results = poisoned.results
         assert not any(array.flags.writeable for array in poisoned.observations)
         for name, array in results._asdict().items():
             if name != "truncated":
@@ -476,9 +476,9 @@ def signature_counts():
 COMPILE_AND_STEP = """
 import numpy as np
 from territorial import GameConfig, VecGame
-from territorial.engine import step, vec_game
+from territorial.engine import compiling, step
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
-vec_game.compile_steps(config)
+compiling.compile_steps(config)
 compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_games.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)

@@ -8,6 +8,7 @@ import pytest
 from territorial import GameConfig, Recorder, VecGame
 from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
+from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import WHOLE
 from tests.engine.support import board, digests, random_actions, same_observations, state_equal
 
@@ -54,18 +55,21 @@ class Silent:
         self.after += 1
 
 
-class Counting(VecGame):
-    """A batch that counts its compiled steps."""
-
-    compiled_steps = 0
-
-    def _step_all(self):
-        self.compiled_steps += 1
-        super()._step_all()
-
-
 def batch(games, seats=SEATS, **options):
-    return Counting(CONFIG, games, seats=seats, **options)
+    return VecGame(CONFIG, games, seats=seats, **options)
+
+
+@pytest.fixture
+def compiled_steps(monkeypatch):
+    """Return a list that has an entry for each compiled step of any batch."""
+    steps, step_games = [], CompiledCalls.step_games
+
+    def counted(calls):
+        steps.append(calls)
+        step_games(calls)
+
+    monkeypatch.setattr(CompiledCalls, "step_games", counted)
+    return steps
 
 
 def seed_of(k, episode):
@@ -203,24 +207,24 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
 # ---- one compiled call, or as many as there are decisions ---------------------------------------------
 
 
-@pytest.mark.parametrize(("how", "compiled_steps"), list(zip(WAYS, (1, 6, 6, 6), strict=True)))
-def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(how, compiled_steps):
+@pytest.mark.parametrize(("how", "number"), list(zip(WAYS, (1, 6, 6, 6), strict=True)))
+def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(how, number, compiled_steps):
     game = batch(2, SEATS_OF.get(how, SEATS))
     game.reset()
     listeners = listening(game, how)
     game.step_unchecked(5, **listeners)
-    assert game.compiled_steps == compiled_steps  # one a decision, and one that observes
+    assert len(compiled_steps) == number  # one a decision, and one that observes
     assert game.state.tick.tolist() == [50, 50]
     if how == "listener":
         assert (listeners["listener"].before, listeners["listener"].after) == (5, 5)
 
 
-def test_a_bot_in_python_that_left_its_seat_costs_no_calls():
+def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
     game = batch(1, SEATS_OF["bot in Python"])
     game.set_seats(0, SEATS)
     game.reset()
     game.step(repeat=5)
-    assert game.compiled_steps == 1
+    assert len(compiled_steps) == 1
 
 
 def test_no_decision_is_asked_for_once_all_games_have_ended():
@@ -295,7 +299,7 @@ def test_a_failure_inside_leaves_the_decisions_played_before_it_observed_and_sum
 def test_a_bot_that_fails_at_once_changes_nothing():
     game = batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2)
     game.reset(seed=4)
-    while game._guests._bots[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
+    while game._players.guests.bots[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
         game.step()
     before, seen = game.clone(), [array.copy() for array in game.observations]
     with pytest.raises(OSError, match="the bot has failed"):
@@ -309,14 +313,14 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     game, alone = (batch(1, max_cycles=max_cycles) for _ in range(2))
     for one in (game, alone):
         one.reset(seed=6)
-    steps = iter(range(100))
+    steps, step_games = iter(range(100)), CompiledCalls.step_games
 
-    def interrupted():
+    def interrupted(calls):
         if next(steps) >= 2:
             raise KeyboardInterrupt
-        VecGame._step_all(game)
+        step_games(calls)
 
-    monkeypatch.setattr(game, "_step_all", interrupted)
+    monkeypatch.setattr(CompiledCalls, "step_games", interrupted)
     with pytest.raises(KeyboardInterrupt):  # in the third decision, and in observing what there was so far
         game.step_unchecked(5, Silent())
     monkeypatch.undo()
@@ -327,7 +331,7 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     assert digests(game) == digests(alone)
     np.testing.assert_array_equal(game.observations.planes, alone.observations.planes)
     game.step()
-    assert list(game._call.numbers) == [1, WHOLE]
+    assert list(game._arrays.call.numbers) == [1, WHOLE]
 
 
 def test_a_copy_made_between_two_steps_goes_on_alike():

@@ -9,7 +9,7 @@ from numba import types
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.engine import compiled_calls
 from territorial.engine import step as stepping
-from territorial.engine.vec_game import compile_steps
+from territorial.engine.compiling import compile_steps
 from territorial.jit.bound_arguments import type_of
 from territorial.jit.decorators import JIT_ENABLED, is_ready
 from territorial.testing import differential
@@ -91,7 +91,7 @@ def test_of_any_size_it_writes_what_the_code_for_all_sizes_writes(height, width,
 def type_for(config, num_games=1, **options):
     """Return the type that numba dispatches on for a batch of ``config``."""
     game = VecGame(config, num_games, **options)
-    batch = game._batch(0)
+    batch = game._workers.batch(0)
     return type_of(batch, stepping.UNKNOWN_LENGTHS)
 
 
@@ -114,7 +114,7 @@ def test_it_depends_on_the_size_and_the_number_of_players_alone():
 
 def test_every_array_whose_lengths_are_said_to_be_unknown_is_one_of_a_batch():
     game = VecGame(GameConfig(height=32, width=32, num_players=2), 1)
-    batch = game._batch(0)
+    batch = game._workers.batch(0)
     for name, number in stepping.UNKNOWN_LENGTHS.items():
         value = batch
         for part in name.split("."):
@@ -129,7 +129,7 @@ def test_every_size_has_it_once_it_is_compiled():
         game = VecGame(config, 2, observe=False, **options)
         game.reset()
         game.step()
-        assert game.is_specialized == (game._compiled().step_type == type_for(config))
+        assert game.is_specialized == (game._workers.calls.step_type == type_for(config))
         return game.is_specialized
 
     little = GameConfig(height=40, width=40, num_players=3)
@@ -153,7 +153,7 @@ def test_a_batch_is_what_it_became_with_its_first_step(monkeypatch):
     game = VecGame(GameConfig(height=40, width=40, num_players=3), 1, specialize=False)
     game.reset()
     game.step()
-    game._specialize = True  # as if the code had been made meanwhile
+    game._specialize = game._workers._specialize = True  # as if the code had been made meanwhile
     assert not game.is_specialized
     assert game.clone().is_specialized
 

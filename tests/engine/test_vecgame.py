@@ -1,6 +1,8 @@
 """VecGame as its users see it: resets, rewards, ends, seats, seeds, memory, errors that say what is wrong."""
 
+import gc
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.constants import FRACTIONS, STREAM_EPISODE
-from territorial.engine.vec_game import seed_of_episode
+from territorial.engine.episode_seeds import seed_of_episode
 from territorial.reference import H
 from tests.engine.support import (
     NEVER,
@@ -498,6 +500,22 @@ def test_a_closed_batch_starts_new_threads():
     other.step()
     other.step()
     assert digests(game) == digests(other)
+
+
+def test_a_batch_is_freed_with_its_last_reference():
+    """Large batches must not wait for the garbage collector, which counts objects and not their bytes."""
+    game = new_game(2)
+    for _ in range(2):
+        game.step()
+        game.pairs([0, 1], [1, 2])
+        assert game.state.owner.shape[0] == 2
+    batch = weakref.ref(game)
+    gc.disable()
+    try:
+        del game
+        assert batch() is None
+    finally:
+        gc.enable()
 
 
 # ---- errors ---------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_a_frame_has_the_bytes_of_its_arrays():
 def test_a_game_has_the_bytes_of_state_and_observation():
     config = territorial.GameConfig(height=32, width=48, num_players=6)
     game = territorial.VecGame(config, 1, frames=2, autoreset="disabled")
-    held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._buffers)
+    held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._arrays.buffers)
     assert game_bytes(SMALL) == held
 
 

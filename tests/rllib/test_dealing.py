@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from territorial import VecGame
-from territorial.engine.vec_game import seed_of_episode
+from territorial.engine.episode_seeds import seed_of_episode
 from tests.rllib.support import LEAGUE, env_config, league
 
 GAMES, STEPS, SEED = 3, 4, 5
