@@ -11,7 +11,6 @@ tables, front sizes and masks together take more than LIMIT microseconds a step 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
@@ -20,9 +19,9 @@ from typing import Any
 
 import territorial
 from benchmarks import goals, harness
-from territorial.cli import options
+from benchmarks.engine import form_costs
+from benchmarks.engine.form_costs import CONFIGS, NUM_GAMES
 
-NUM_GAMES = 16
 FORMS: dict[str, dict[str, Any]] = {
     "nothing": {"observe": False},
     "tables and masks": {"frames": 0},
@@ -32,64 +31,22 @@ FORMS: dict[str, dict[str, Any]] = {
 """What each batch observes; the limit is for the third."""
 LIMITED = "these and the board, with deltas"
 LIMIT = goals.bound("observe_cost", f"forms/{LIMITED}/cost_us")
-CONFIGS = {
-    "full": territorial.GameConfig(),
-    "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
-}
 STEPS_A_TURN = 25
 RESULT = harness.RESULTS / "observe_cost.json"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
-    parsed = parse(argv)
-    config = CONFIGS[parsed.size]
-    turns = take_turns(config, parsed.steps, parsed.seed)
+    parsed = form_costs.parse(argv, __doc__, least_steps=STEPS_A_TURN, result=RESULT)
+    turns = take_turns(CONFIGS[parsed.size], parsed.steps, parsed.seed)
     rows = {form: row_of(turns[form], turns["nothing"]) for form in FORMS}
-    is_met = parsed.size != "full" or rows[LIMITED]["cost_us"] <= LIMIT
-    result = {
-        "config_digest": config.hexdigest,
-        "num_games": NUM_GAMES,
-        "steps": parsed.steps,
-        "limit_us": LIMIT,
-        "forms": rows,
-    }
-    harness.write(parsed.json, result)
-    print(f"{'observed':34}{'us a step':>10}{'cost':>8}{'lowest - highest':>20}")
-    for form, row in rows.items():
-        spread = f"({row['cost_us_lowest']:.1f} - {row['cost_us_highest']:.1f})"
-        print(f"{form:34}{row['step_us']:10.1f}{row['cost_us']:8.1f}{spread:>20}")
-    print(f"at most {LIMIT:g} are allowed for the third; written to {parsed.json}")
-    return 0 if is_met else 1
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Return the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_size_option(parser, CONFIGS)
-    parser.add_argument(
-        "--steps",
-        type=options.whole(STEPS_A_TURN, 10**7),
-        default=6000,
-        help="environment steps to run; so many of each game (default %(default)s)",
-    )
-    options.add_seed_option(parser, "seed of the batches")
-    harness.add_json(parser, RESULT)
-    return parser.parse_args(argv)
+    return form_costs.finish(parsed, rows, column="cost_us", limited=LIMITED, limit=LIMIT)
 
 
 def take_turns(config: territorial.GameConfig, steps: int, seed: int) -> dict[str, list[float]]:
     """Return the microseconds per step and game of every turn of every batch."""
-    lineup = territorial.LINEUPS["mixed-1"].seats
-    seats = [lineup[i * len(lineup) // config.num_players] for i in range(config.num_players)]
-    batches = {
-        form: territorial.VecGame(config, NUM_GAMES, seed, seats=seats, **arguments)
-        for form, arguments in FORMS.items()
-    }
+    batches = {form: form_costs.batch(config, seed, **arguments) for form, arguments in FORMS.items()}
     for game in batches.values():
-        game.reset()
         game.step()
     times: dict[str, list[float]] = {form: [] for form in FORMS}
     order = list(FORMS)
@@ -98,8 +55,7 @@ def take_turns(config: territorial.GameConfig, steps: int, seed: int) -> dict[st
         for form in order:
             times[form].append(play(batches[form]) * 1e6 / (STEPS_A_TURN * NUM_GAMES))
         order = order[1:] + order[:1]
-        if turn % max(1, num_turns // 20) == 0:
-            harness.tell(f"{100 * turn // num_turns:3d} %")
+        form_costs.tell_progress(turn, num_turns)
     return times
 
 
@@ -115,12 +71,7 @@ def row_of(times: Sequence[float], baseline: Sequence[float]) -> dict[str, float
     """Return time and cost of a step: means over the games, the spread over tenths of the run."""
     costs = [mine - base for mine, base in zip(times, baseline, strict=True)]
     tenths = [statistics.fmean(costs[i::10]) for i in range(min(10, len(costs)))]
-    return {
-        "step_us": round(statistics.fmean(times), 2),
-        "cost_us": round(statistics.median(tenths), 2),
-        "cost_us_lowest": round(min(tenths), 2),
-        "cost_us_highest": round(max(tenths), 2),
-    }
+    return {"step_us": round(statistics.fmean(times), 2)} | form_costs.spread_of("cost_us", tenths, 2)
 
 
 if __name__ == "__main__":

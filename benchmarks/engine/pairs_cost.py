@@ -12,7 +12,6 @@ microseconds at full size.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
@@ -23,9 +22,9 @@ import numpy.typing as npt
 
 import territorial
 from benchmarks import goals, harness
-from territorial.cli import options
+from benchmarks.engine import form_costs
+from benchmarks.engine.form_costs import CONFIGS, NUM_GAMES
 
-NUM_GAMES = 16
 FORMS: dict[str, dict[str, Any]] = {
     "all living seats, as whole numbers": {"dtype": "int16"},
     "all living seats": {"dtype": "float32"},
@@ -35,10 +34,6 @@ FORMS: dict[str, dict[str, Any]] = {
 """What is asked for; the limit is for the second."""
 LIMITED = "all living seats"
 LIMIT = goals.bound("pairs_cost", f"forms/{LIMITED}/us_a_seat")
-CONFIGS = {
-    "full": territorial.GameConfig(),
-    "small": territorial.GameConfig(height=64, width=64, num_players=8, max_ticks=2000),
-}
 RESULT = harness.RESULTS / "pairs_cost.json"
 
 Seats = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -46,53 +41,28 @@ Seats = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
-    parsed = parse(argv)
-    config = CONFIGS[parsed.size]
-    seconds, shown, candidates = play(config, parsed.steps, parsed.seed)
-    rows = {form: row_of(seconds[form], shown[form]) for form in FORMS}
-    result = {
-        "config_digest": config.hexdigest,
-        "num_games": NUM_GAMES,
-        "steps": parsed.steps,
-        "limit_us": LIMIT,
-        "living": round(statistics.fmean(shown[LIMITED]) / NUM_GAMES, 2),
-        "candidates": round(candidates, 2),
-        "forms": rows,
-    }
-    harness.write(parsed.json, result)
-    print(f"{result['living']} living seats of {config.num_players}, {result['candidates']} candidates each")
-    for form, row in rows.items():
-        spread = f"({row['us_a_seat_lowest']:.2f} - {row['us_a_seat_highest']:.2f})"
-        print(f"{form:36}{row['us_a_seat']:8.2f} us a seat {spread}")
-    print(f"at most {LIMIT:g} are allowed for the second; written to {parsed.json}")
-    return 0 if parsed.size != "full" or rows[LIMITED]["us_a_seat"] <= LIMIT else 1
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Return the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parsed = form_costs.parse(argv, __doc__, least_steps=10, result=RESULT)
+    seconds, shown, candidates = play(CONFIGS[parsed.size], parsed.steps, parsed.seed)
+    living = statistics.fmean(shown[LIMITED]) / NUM_GAMES
+    print(
+        f"{living:.2f} living seats of {CONFIGS[parsed.size].num_players}, {candidates:.2f} candidates each"
     )
-    options.add_size_option(parser, CONFIGS)
-    parser.add_argument(
-        "--steps",
-        type=options.whole(10, 10**7),
-        default=6000,
-        help="environment steps to run; so many of each game (default %(default)s)",
+    return form_costs.finish(
+        parsed,
+        {form: row_of(seconds[form], shown[form]) for form in FORMS},
+        column="us_a_seat",
+        limited=LIMITED,
+        limit=LIMIT,
+        living=round(living, 2),
+        candidates=round(candidates, 2),
     )
-    options.add_seed_option(parser, "seed of the batch")
-    harness.add_json(parser, RESULT)
-    return parser.parse_args(argv)
 
 
 def play(
     config: territorial.GameConfig, steps: int, seed: int
 ) -> tuple[dict[str, list[float]], dict[str, list[int]], float]:
     """Return the seconds of every call, how many seats it showed, and how many candidates they had."""
-    lineup = territorial.LINEUPS["mixed-1"].seats
-    seats = [lineup[i * len(lineup) // config.num_players] for i in range(config.num_players)]
-    game = territorial.VecGame(config, NUM_GAMES, seed, seats=seats, observe=False)
-    game.reset()
+    game = form_costs.batch(config, seed, observe=False)
     seconds: dict[str, list[float]] = {form: [] for form in FORMS}
     shown: dict[str, list[int]] = {form: [] for form in FORMS}
     candidates, order = 0, list(FORMS)
@@ -106,8 +76,7 @@ def play(
         seconds[form].append(time.perf_counter() - started)
         shown[form].append(len(games))
         candidates += np.count_nonzero(seen.targets) if form == LIMITED else 0
-        if step % max(1, steps // 20) == 0:
-            harness.tell(f"{100 * step // steps:3d} %")
+        form_costs.tell_progress(step, steps)
     return seconds, shown, candidates / sum(shown[LIMITED])
 
 
@@ -125,11 +94,7 @@ def one_a_game(game: territorial.VecGame) -> Seats:
 def row_of(seconds: list[float], shown: list[int]) -> dict[str, float]:
     """Return the microseconds a seat: the median over tenths of the run, and their spread."""
     tenths = [1e6 * sum(seconds[i::10]) / sum(shown[i::10]) for i in range(min(10, len(shown)))]
-    return {
-        "us_a_seat": round(statistics.median(tenths), 3),
-        "us_a_seat_lowest": round(min(tenths), 3),
-        "us_a_seat_highest": round(max(tenths), 3),
-    }
+    return form_costs.spread_of("us_a_seat", tenths, 3)
 
 
 if __name__ == "__main__":
