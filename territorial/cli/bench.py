@@ -45,7 +45,7 @@ import territorial
 from territorial.cli import options
 from territorial.cli.machine import machine, resident_memory, revision, versions
 from territorial.cli.option_names import explained
-from territorial.cli.options import SEED_LIMIT, STDOUT, UsageError
+from territorial.cli.options import SEED_LIMIT, UsageError
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import Seat, name_of
@@ -145,10 +145,7 @@ def run(parsed: argparse.Namespace) -> int:
         "--num-games", f"{parsed.num_games:,} games, each of {options.size_of(config)}"
     ):
         result = measure(setting, parsed.seconds, is_cold=parsed.cold)
-    if parsed.json != STDOUT:
-        print(_text(result))
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, _text(result), result)
     return 0
 
 

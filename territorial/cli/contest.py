@@ -10,7 +10,7 @@ from pathlib import Path
 from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, revision, versions
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.contests import MAPS, ContestStoppedError
@@ -137,13 +137,9 @@ def _kept(parsed: argparse.Namespace, ranking: Ranking) -> str:
 def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
     """Print the tables, draw the plots and write the JSON that were asked for."""
     plots = [] if parsed.plots is None else _draw(parsed.plots, ranking)
-    if parsed.json != STDOUT:
-        print(ranking.text())
-        for path in plots:
-            print(f"plot: {path}")
-    if parsed.json is not None:
-        result = {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
-        options.write_json(parsed.json, result)
+    text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
+    result = {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
+    options.report(parsed, text, result)
 
 
 def _check_plots(folder: str) -> None:

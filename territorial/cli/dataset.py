@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from territorial.cli import options
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.datasets.manifest import DatasetManifest
@@ -141,13 +141,11 @@ def _report(parsed: argparse.Namespace, manifest: DatasetManifest) -> None:
         "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
         "is_complete": manifest.is_complete,
     }
-    if parsed.json != STDOUT:
-        print(
-            f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
-            f"{len(manifest.shards):,} files, {size:,} bytes"
-        )
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    text = (
+        f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
+        f"{len(manifest.shards):,} files, {size:,} bytes"
+    )
+    options.report(parsed, text, result)
 
 
 class Progress:

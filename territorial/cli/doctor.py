@@ -53,17 +53,14 @@ def run(parsed: argparse.Namespace) -> int:
         _progress("")
         raise options.UsageError(f"argument MODULE:FUNCTION: {parsed.function}(): {error}") from error
     _progress("")
-    if parsed.json != options.STDOUT:
-        print(text_of(report, time.perf_counter() - started))
-    if parsed.json is not None:
-        result = {
-            "kind": report.kind,
-            "passed": not report.failures,
-            "findings": [finding._asdict() for finding in report.findings],
-            "skipped": report.skipped,
-            "trainers": report.trainers,
-        }
-        options.write_json(parsed.json, result)
+    result = {
+        "kind": report.kind,
+        "passed": not report.failures,
+        "findings": [finding._asdict() for finding in report.findings],
+        "skipped": report.skipped,
+        "trainers": report.trainers,
+    }
+    options.report(parsed, text_of(report, time.perf_counter() - started), result)
     return int(bool(report.failures))
 
 

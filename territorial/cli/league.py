@@ -8,7 +8,7 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.league.charts import draw_league, label, order_of
 from territorial.league.league import League, named
 from territorial.snapshots.checkpoints import Checkpoints
@@ -49,14 +49,10 @@ def run(parsed: argparse.Namespace) -> int:
         options.check_folder("--plots", parsed.plots)
     league, where = league_of(Path(parsed.path))
     plots = _draw(league, parsed.plots) if parsed.plots else []
-    if parsed.json != STDOUT:
-        print(text_of(league, where, parsed.top))
-        for path in plots:
-            print(f"plot: {path}")
-        if parsed.plots and not plots:
-            print("no plots: no game has ended yet")
-    if parsed.json is not None:
-        options.write_json(parsed.json, result_of(league))
+    lines = [text_of(league, where, parsed.top), *(f"plot: {path}" for path in plots)]
+    if parsed.plots and not plots:
+        lines.append("no plots: no game has ended yet")
+    options.report(parsed, "\n".join(lines), result_of(league))
     return 0
 
 

@@ -14,7 +14,7 @@ from territorial.cli import options
 from territorial.cli.map_catalogue import catalogue, catalogue_text
 from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
@@ -129,10 +129,7 @@ def run(parsed: argparse.Namespace) -> int:
     result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
     _write_files(parsed, shown)
     result |= {"picture": parsed.picture, "export": parsed.export} if shown else {}
-    if parsed.json != STDOUT:
-        _print(parsed, shown, result)
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, _text(parsed, shown, result), result)
     return 0
 
 
@@ -242,17 +239,15 @@ def _tile(one: Shown) -> MapTile:
     return MapTile(one.whole, one.land, one.terrain, (one.name, f"{seed}{facts['land_percent']}% in play"))
 
 
-def _print(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> None:
-    if not shown:
-        print(catalogue_text(result))
+def _text(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> str:
+    texts = [] if shown else [catalogue_text(result)]
     for one, facts in zip(shown, result.get("maps", ()), strict=True):
         if parsed.picture is None and parsed.export is None:
             columns = min(PREVIEW_COLUMNS, shutil.get_terminal_size().columns)
-            print(draw_text(one.land, columns, sys.stdout.encoding))
-        print(_facts_text(facts))
-    for path in (parsed.picture, parsed.export):
-        if path is not None:
-            print(f"written: {path}")
+            texts.append(draw_text(one.land, columns, sys.stdout.encoding))
+        texts.append(_facts_text(facts))
+    texts += [f"written: {path}" for path in (parsed.picture, parsed.export) if path is not None]
+    return "\n".join(texts)
 
 
 def _facts_text(facts: Mapping[str, Any]) -> str:

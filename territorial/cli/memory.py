@@ -88,12 +88,8 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_json(parsed)
     setup = setup_of(parsed)
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else FORMS)]
-    if parsed.json != options.STDOUT:
-        print(text_of(plans))
-    if parsed.json is not None:
-        options.write_json(
-            parsed.json, {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
-        )
+    result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
+    options.report(parsed, text_of(plans), result)
     if parsed.budget is None:
         return 0
     try:

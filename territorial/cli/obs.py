@@ -130,10 +130,7 @@ def run(parsed: argparse.Namespace) -> int:
         _refuse_memory_options(parsed)
         result = explain(layout)
         text = _explain_text(layout, result)
-    if parsed.json != options.STDOUT:
-        print(text)
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, text, result)
     return 0
 
 

@@ -422,6 +422,14 @@ def _check_is_json(path: str) -> None:
         )
 
 
+def report(parsed: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
+    """Print ``text``, and write ``result`` where ``--json`` says; stdout has one of them."""
+    if parsed.json != STDOUT:
+        print(text)
+    if parsed.json is not None:
+        write_json(parsed.json, result)
+
+
 def write_json(destination: str, result: Mapping[str, Any]) -> None:
     """Write ``result`` to the file called ``destination``, or to stdout if that is "-"."""
     text = json.dumps(result, indent=2)

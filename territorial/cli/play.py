@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from territorial.cli import animation, options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
 from territorial.cli.standings import SeatStanding, standings_of, standings_table
@@ -114,10 +114,7 @@ def run(parsed: argparse.Namespace) -> int:
     if files.page is not None:  # the game is played again, so that filming it costs no time above
         game.reset(seeds=[parsed.seed])
         write_page("--page", files.page, b"".join(write_film(*live_show(game, parsed.seed))))
-    if parsed.json != STDOUT:
-        _print_report(match, game, files)
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, _text(match, game, files), result)
     return 0
 
 
@@ -286,16 +283,15 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
     }
 
 
-def _print_report(match: Match, game: VecGame, files: Files) -> None:
+def _text(match: Match, game: VecGame, files: Files) -> str:
     rates = _rates(match, game.config.num_players)
-    print(standings_table(match.standings))
-    print(
-        f"\n{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
+    text = (
+        f"{standings_table(match.standings)}\n\n"
+        f"{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
         f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
         f"  {rates['agent_steps_per_s']:>12,.0f} agent-steps/s ({game.config.num_players} seats, "
-        f"a decision every {game.config.decision_every} ticks)"
+        f"a decision every {game.config.decision_every} ticks)\n"
+        "Many games at once are faster; `territorial bench` measures that."
     )
-    print("Many games at once are faster; `territorial bench` measures that.")
     left = [f"{kind}: {path}" for kind, path in files._asdict().items() if path is not None]
-    if left:
-        print("\n" + "\n".join(left))
+    return "\n\n".join([text, "\n".join(left)] if left else [text])

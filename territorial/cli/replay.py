@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from territorial.cli import animation, options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
+from territorial.cli.options import UsageError
 from territorial.cli.standings import standings_of, standings_table
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
@@ -113,10 +113,7 @@ def run(parsed: argparse.Namespace) -> int:
     result: dict[str, Any] = {"file": parsed.file}
     for part in parts:
         result |= part.result
-        if parsed.json != STDOUT:
-            print(part.text)
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, "\n".join(part.text for part in parts), result)
     return 0 if result.get("verified", True) else 1
 
 

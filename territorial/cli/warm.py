@@ -56,24 +56,23 @@ def run(parsed: argparse.Namespace) -> int:
         "cache_files": files,
         "cache_bytes": size,
     }
-    if parsed.json != options.STDOUT:
-        _print_report(result)
-    if parsed.json is not None:
-        options.write_json(parsed.json, result)
+    options.report(parsed, _text(result), result)
     return 0
 
 
-def _print_report(result: dict[str, Any]) -> None:
+def _text(result: dict[str, Any]) -> str:
     if not result["compiles"]:
-        print("NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python.")
-        return
+        return "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
     # Blanks at the end: progress may have left a line on the terminal.
     what = "loaded from the cache" if result["was_compiled"] else "compiled what was missing"
-    print(f"{what} in {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()))
-    print(
-        f"cache: {result['cache_dir']} ({result['cache_files']} files, {result['cache_bytes'] / 1e6:.1f} MB)"
+    return "\n".join(
+        (
+            f"{what} in {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()),
+            f"cache: {result['cache_dir']} ({result['cache_files']} files, "
+            f"{result['cache_bytes'] / 1e6:.1f} MB)",
+            "It is made anew when the sources or the processor change, and is safe to delete.",
+        )
     )
-    print("It is made anew when the sources or the processor change, and is safe to delete.")
 
 
 def compile_everything(config: GameConfig, seed: int = 0) -> None:

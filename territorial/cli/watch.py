@@ -138,16 +138,14 @@ def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
 def _write(parsed: argparse.Namespace, show: Show) -> int:
     film = b"".join(write_film(*show))
     size = write_page("--page", parsed.page, film)
-    if parsed.json != STDOUT:
-        print(f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network")
-    if parsed.json is not None:
-        result = {
-            "page": parsed.page,
-            "bytes": size,
-            "film_bytes": len(film),
-            "title": show.header["title"],
-        }
-        options.write_json(parsed.json, result)
+    text = f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network"
+    result = {
+        "page": parsed.page,
+        "bytes": size,
+        "film_bytes": len(film),
+        "title": show.header["title"],
+    }
+    options.report(parsed, text, result)
     return 0
 
 
