@@ -41,8 +41,12 @@ class ActionFormat(ABC):
     num_candidates: int = 0
     """C of the formats that name candidates, else 0."""
 
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self._set_number_of_targets(num_targets(num_players))
+
     @abstractmethod
-    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None: ...
+    def _set_number_of_targets(self, number: int) -> None:
+        """Let the first part of an action have so many values, hold among them."""
 
     @property
     def mask_space(self) -> spaces.Box:
@@ -102,9 +106,6 @@ class DiscreteFormat(ActionFormat):
     copies = NUM_FRACTIONS
     shape = ()
 
-    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
-        self._set_number_of_targets(num_targets(num_players))
-
     def _set_number_of_targets(self, number: int) -> None:
         """Let the first part of an action have so many values, hold among them."""
         self.width = 1 + NUM_FRACTIONS * (number - 1)
@@ -133,9 +134,6 @@ class MultiDiscreteFormat(ActionFormat):
 
     copies = 1
     shape = (2,)
-
-    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
-        self._set_number_of_targets(num_targets(num_players))
 
     def _set_number_of_targets(self, number: int) -> None:
         """Let the first part of an action have so many values, hold among them."""
@@ -174,6 +172,10 @@ class MultiDiscreteFormat(ActionFormat):
 class CandidateFormat(ActionFormat):
     """What formats have in common whose actions name a candidate: docs/observation.md, "Pairs"."""
 
+    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
+        self.num_candidates = num_candidates
+        self._set_number_of_targets(1 + num_candidates)
+
     def masks_of(self, legal: Bools) -> Masks:
         """Return new int8 (N, width), where ``legal``, (N, C), says at which candidates a launch is legal."""
         masks = np.ones((len(legal), self.width), np.int8)
@@ -204,17 +206,9 @@ class CandidateFormat(ActionFormat):
 class PairsFormat(CandidateFormat, DiscreteFormat):
     """``Discrete(1 + 10 * C)``: 0 holds, 1 + 10 * c + how much launches at candidate c."""
 
-    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
-        self.num_candidates = num_candidates
-        self._set_number_of_targets(1 + num_candidates)
-
 
 class PairsMultiDiscreteFormat(CandidateFormat, MultiDiscreteFormat):
     """``MultiDiscrete([1 + C, 10])``: 0 holds, 1 + c is candidate c; and how much."""
-
-    def __init__(self, num_players: int, num_candidates: int = NUM_CANDIDATES) -> None:
-        self.num_candidates = num_candidates
-        self._set_number_of_targets(1 + num_candidates)
 
 
 FORMATS: dict[str, type[ActionFormat]] = {

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from territorial.jit.decorators import kernel, njit
 
 
-def read_only(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return a view of a table, all alike whether the engine's or new, so that one kernel is compiled."""
-    view = np.ascontiguousarray(table).view()
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
+    view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
 

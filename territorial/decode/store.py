@@ -28,6 +28,7 @@ from territorial.decode.blocks import (
     key_bytes,
     rebuild,
 )
+from territorial.decode.feature_kernels import read_only
 from territorial.observation.layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {
@@ -390,7 +391,7 @@ class FrameStore:
                     f"layout it must be {shape}"
                 )
         planes, *rest = arrays.values()
-        delta = Delta(*(_read_only(array) for array in rest))
+        delta = Delta(*(read_only(array) for array in rest))
         self._check_delta(delta)
         newest: npt.NDArray[np.uint8] = planes[:, 0]
         return newest, delta
@@ -441,13 +442,6 @@ class FrameStore:
                 "must have the same number"
             )
         return checked[0], checked[1]
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -17,6 +17,13 @@ from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
 MAX_FRAMES = 16
+RANGES = {
+    "height": (MIN_SIDE, MAX_SIDE),
+    "width": (MIN_SIDE, MAX_SIDE),
+    "num_players": (MIN_PLAYERS, MAX_PLAYERS),
+    "frames": (0, MAX_FRAMES),
+}
+"""The least and the most of each number that a layout depends on."""
 """Longest stack of frames that one observation may hold."""
 
 NEW_GAME, NOT_LISTED = -1, -2
@@ -165,13 +172,7 @@ class ObsLayout:
     version: int = OBS_VERSION
 
     def __post_init__(self) -> None:
-        ranges = {
-            "height": (MIN_SIDE, MAX_SIDE),
-            "width": (MIN_SIDE, MAX_SIDE),
-            "num_players": (MIN_PLAYERS, MAX_PLAYERS),
-            "frames": (0, MAX_FRAMES),
-        }
-        for name, (low, high) in ranges.items():
+        for name, (low, high) in RANGES.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         if self.version != OBS_VERSION:
             raise ValueError(

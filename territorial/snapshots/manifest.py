@@ -7,16 +7,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from territorial.config.validation import shown, whole_number
-from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, RULES_VERSION
+from territorial.constants import RULES_VERSION
 from territorial.files.strict_json import check_fields
-from territorial.observation.layout import MAX_FRAMES, OBS_VERSION
+from territorial.observation.layout import OBS_VERSION, RANGES
 from territorial.snapshots.errors import MismatchError
 
 _RANGES = {
-    "height": (MIN_SIDE, MAX_SIDE),
-    "width": (MIN_SIDE, MAX_SIDE),
-    "num_players": (MIN_PLAYERS, MAX_PLAYERS),
-    "frames": (0, MAX_FRAMES),
+    **RANGES,
     "obs_version": (1, 2**31),
     "rules_version": (1, 2**31),
 }
