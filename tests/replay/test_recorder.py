@@ -8,6 +8,7 @@ import pytest
 from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, parallel_env
 from territorial.constants import STREAM_EPISODE
 from territorial.engine.launch_log import LOG_STEPS
+from territorial.engine.listeners import NO_WATCHER
 from territorial.reference.rng import H
 from territorial.replay import Checkpoint, ReplayError
 from tests.engine.support import interpreted
@@ -412,7 +413,7 @@ def test_a_step_that_is_interrupted_costs_no_wrong_replay(monkeypatch, is_end_mi
     for step in range(1, 31):
         if step == (10 if is_end_missed else 5):
             with monkeypatch.context() as patch:
-                patch.setattr(game, "_watcher", None)
+                patch.setattr(game, "_watcher", NO_WATCHER)
                 game.step()
         else:
             game.step()
