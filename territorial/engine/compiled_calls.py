@@ -24,13 +24,14 @@ class CompiledCalls:
     ``specialize``: whether steps run machine code for this size of board; None: if that is compiled already.
 
     Attributes:
-        custom, tape: the table of custom bots and the launch log of ``batches``.
+        custom: the table of custom bots that ``batches`` have.
+        launch_log: their launch log.
 
     """
 
     def __init__(self, batches: Sequence[Batch], specialize: bool | None, crew: Crew) -> None:
         self._batches, self._specialize, self._crew = batches, specialize, crew
-        self.custom, self.tape = batches[0].custom, batches[0].tape
+        self.custom, self.launch_log = batches[0].custom, batches[0].tape
 
     @property
     def is_specialized(self) -> bool:

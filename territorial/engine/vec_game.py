@@ -546,7 +546,7 @@ class VecGame:
         """All memory of this batch over the number of games, the owner board and scratch included."""
         workers = self._workers
         groups = self._arrays, *workers.works, *workers.network_works
-        arrays = [*self._atlas.arrays, *workers.tape]
+        arrays = [*self._atlas.arrays, *workers.launch_log]
         arrays += [array for group in groups for _, array in named_arrays(group)]
         distinct = {id(array): array.nbytes for array in arrays}
         return (sum(distinct.values()) + self._owners.num_bytes) / self.num_games
@@ -631,7 +631,7 @@ class VecGame:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._workers.record(recorded)
         self._watcher = watcher
-        return self._arrays.results, self._workers.tape
+        return self._arrays.results, self._workers.launch_log
 
     @exclusive
     def unwatch(self) -> None:

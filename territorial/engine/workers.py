@@ -33,7 +33,7 @@ class Workers:
         crew: the thread pool.
         works: scratch memory, for each thread.
         network_works: the same for networks, which are given some when the first one comes.
-        tape: the launch log.
+        launch_log: what steps note of the games that are recorded.
 
     """
 
@@ -57,14 +57,14 @@ class Workers:
         self.works: list[Work] = [make_work(config, logs_changes=shows_boards) for _ in range(threads)]
         self.network_works = self._make_network_works()
         self.crew = Crew(num_games, threads)
-        self.tape = self._log_of(np.zeros(num_games, np.bool_))
+        self.launch_log = self._log_of(np.zeros(num_games, np.bool_))
         self._calls: CompiledCalls | None = None
 
     @property
     def calls(self) -> CompiledCalls:
         """The compiled calls for the arrays of the batch as they are: the table of custom bots may move."""
         calls = self._calls
-        if calls is None or calls.custom is not self._custom.table or calls.tape is not self.tape:
+        if calls is None or calls.custom is not self._custom.table or calls.launch_log is not self.launch_log:
             self.crew.retire()  # no thread is to watch for calls with what it was given before
             self.network_works = self._make_network_works()
             batches = [self.batch(thread) for thread in range(len(self.works))]
@@ -73,7 +73,7 @@ class Workers:
 
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
-        self.tape = self._log_of(recorded)
+        self.launch_log = self._log_of(recorded)
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
@@ -91,7 +91,7 @@ class Workers:
             final_buffers=arrays.final_buffers,
             results=arrays.results,
             slots=arrays.slots,
-            tape=self.tape,
+            tape=self.launch_log,
             call=arrays.call,
             launched=arrays.launched,
             options=self._options,

@@ -502,6 +502,13 @@ def test_a_closed_batch_starts_new_threads():
     assert digests(game) == digests(other)
 
 
+def test_a_copy_of_a_copy_shows_the_last_observations_of_games_that_stand():
+    game = VecGame(CONFIG, 2, autoreset="disabled")
+    copied = pickle.loads(pickle.dumps(game.clone()))
+    for array, last in zip(copied.observations, copied.final_observations, strict=True):
+        assert np.shares_memory(array, last)
+
+
 def test_a_batch_is_freed_with_its_last_reference():
     """Large batches must not wait for the garbage collector, which counts objects and not their bytes."""
     game = new_game(2)

@@ -108,13 +108,13 @@ def test_recording_changes_nothing():
 
 def test_a_batch_without_a_recorder_logs_nothing():
     game = VecGame(SMALL, 3, seats=BOTS)
-    assert sum(array.nbytes for array in game._workers.tape) == game._workers.tape.slots.nbytes
+    assert sum(array.nbytes for array in game._workers.launch_log) == game._workers.launch_log.slots.nbytes
     recorder = Recorder(game)
-    assert sum(array.nbytes for array in game._workers.tape) > 3 * LOG_STEPS * 4 * 16
+    assert sum(array.nbytes for array in game._workers.launch_log) > 3 * LOG_STEPS * 4 * 16
     recorder.close()
     game.reset()
     game.step()
-    assert sum(array.nbytes for array in game._workers.tape) == game._workers.tape.slots.nbytes
+    assert sum(array.nbytes for array in game._workers.launch_log) == game._workers.launch_log.slots.nbytes
 
 
 # ---- batches ---------------------------------------------------------------------------------------
