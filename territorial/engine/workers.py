@@ -30,7 +30,6 @@ class Workers:
         specialize: that of ``CompiledCalls``.
 
     Attributes:
-        crew: the thread pool.
         works: scratch memory, for each thread.
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
@@ -57,6 +56,7 @@ class Workers:
         self.works: list[Work] = [make_work(config, logs_changes=shows_boards) for _ in range(threads)]
         self.network_works = self._make_network_works()
         self.crew = Crew(num_games, threads)
+        """The thread pool."""
         self.launch_log = self._log_of(np.zeros(num_games, np.bool_))
         self._calls: CompiledCalls | None = None
 
