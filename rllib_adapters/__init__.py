@@ -16,7 +16,7 @@ import rllib_adapters._moved  # noqa: E402, F401  # former names of modules are 
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configure import configure, configure_league
     from rllib_adapters.envs.outcomes import outcomes_of
-    from rllib_adapters.league.control import freeze, set_league
+    from rllib_adapters.league.control import freeze, policy_of, set_league
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
 
@@ -27,6 +27,7 @@ __all__ = [
     "configure_league",
     "freeze",
     "outcomes_of",
+    "policy_of",
     "set_league",
 ]
 
@@ -37,6 +38,7 @@ _HOMES = {
     "configure_league": "rllib_adapters.configure",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.envs.outcomes",
+    "policy_of": "rllib_adapters.league.control",
     "set_league": "rllib_adapters.league.control",
 }
 """The modules of the public names."""

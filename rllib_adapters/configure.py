@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.envs.env_config import EnvConfig, current_entries, learners_of, roles_by_seat
@@ -17,21 +18,28 @@ from rllib_adapters.learning.algorithms import check_algorithm, check_stack
 from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
+from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
 from territorial._callable import let_call
 from territorial._moved import names_of
-from territorial.league import League, LeagueTable, SnapshotStore
+from territorial.league import League, SnapshotStore
 
-Trainable = type[BoardModule] | tuple[type[BoardModule], Mapping[str, Any]]
+Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
+
+MODULES: dict[str, tuple[type[RLModule], type[RLModule]]] = {
+    "packed": (ReferenceModule, BoardModule),
+    "pairs": (PairModule, RLModule),
+}
+"""By form of observations, the module that learns by default, and what a module has to be a subclass of."""
 
 
 def configure(
     config: AlgorithmConfig,
     env_config: Mapping[str, Any] | None = None,
     *,
-    module: Trainable | Mapping[str, Trainable] = ReferenceModule,
+    module: Trainable | Mapping[str, Trainable] | None = None,
     store: SnapshotStore | str | None = None,
     architectures: Sequence[type[BoardModule]] = (),
     runner: str = "stock",
@@ -40,18 +48,19 @@ def configure(
     """Return a copy of an algorithm's configuration that plays these games; the rest of it is unchanged.
 
     It sets the classes of the algorithm, the learners and the runners, the environment, the modules and their
-    mapping, ``policies_to_train``, both ``FramesOnce`` connectors and what they need, and
-    ``episodes_to_numpy=False``. Callbacks are the caller's alone.
+    mapping, and ``policies_to_train``; where observations have boards, both ``FramesOnce`` connectors and
+    what they need, and ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     Args:
         config: the configuration of PPO or IMPALA, such as ``PPOConfig()``; it is copied.
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
-            ``bots``, ``frames``, ``end_when``, ``max_cycles``; default None: the default of each. Only
-            ``end_when`` is "no_agents" here unless it is given: no more is learned from such a game.
+            ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``action_format``,
+            ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only ``end_when``
+            is "no_agents" here unless it is given: no more is learned from such a game.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
-            pair: the class, and entries of the ``model_config`` for this module alone; default
-            ``ReferenceModule``.
+            pair: the class, and entries of the ``model_config`` for this module alone; default None:
+            ``ReferenceModule``, or ``PairModule`` where ``obs`` is "pairs".
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
             is none.
         architectures: further classes of which there are snapshots in the store; default ().
@@ -63,11 +72,12 @@ def configure(
     Keyword Args:
         trunk: a dict of arguments of ``make_trunk``, such as widths; values that JSON has; default {}.
         hold_probability: probability that an untrained policy holds; default 0.9.
-        value_chunk: rows for which values are computed at a time; default 64.
+        size: of a ``PairModule`` alone: "small" or "standard"; default "standard".
+        value_chunk: rows for which values are computed at a time; default 64, of a ``PairModule`` 4096.
 
     Raises:
-        TypeError: for an entry of ``env_config`` that does not exist, and for a module that is no
-            ``BoardModule``.
+        TypeError: for an entry of ``env_config`` that does not exist, or is among ``settings``, and for a
+            module that is no ``BoardModule``, where it must be one: with boards.
         ValueError: for an algorithm that cannot learn from these games, for modules that are not those of the
             league, and for ``runner`` or ``store`` that do not do.
 
@@ -88,12 +98,13 @@ def configure(
     check_stack(config)
     check_algorithm(config)
     config = own_config(config)
+    _check_settings(settings)
     entries = current_entries(env_config)
     options = EnvConfig.from_config(entries)
     model_config = settings_of(options, **settings)
     specs = {
         name: RLModuleSpec(module_class=kind, model_config={**model_config, **own})
-        for name, (kind, own) in _trainables(options.table, module).items()
+        for name, (kind, own) in _trainables(options, module).items()
     }
     learning = list(specs)
     if any("snapshot" in roles for roles in roles_by_seat(options.table)):
@@ -108,12 +119,10 @@ def configure(
     config.end_with_learners()
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
-    config.env_runners(
-        env_runner_cls=RUNNERS[runner],
-        episodes_to_numpy=False,
-        env_to_module_connector=frames_for_runners,
-    )
-    config.learners(learner_connector=frames_for_learners)
+    config.env_runners(env_runner_cls=RUNNERS[runner])
+    if options.obs == "packed":  # which agents share: RLlib's own connectors would copy it for each
+        config.env_runners(episodes_to_numpy=False, env_to_module_connector=frames_for_runners)
+        config.learners(learner_connector=frames_for_learners)
     return config
 
 
@@ -150,24 +159,35 @@ def configure_league(
     return own
 
 
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise TypeError for entries of an ``env_config`` among those of a ``model_config``."""
+    misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
+    if misplaced:
+        raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")
+
+
 def _trainables(
-    league: LeagueTable, module: Trainable | Mapping[str, Trainable]
-) -> dict[str, tuple[type[BoardModule], Mapping[str, Any]]]:
+    options: EnvConfig, module: Trainable | Mapping[str, Trainable] | None
+) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
-    names = learners_of(league)
-    given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
+    names = learners_of(options.table)
+    default, base = MODULES[options.obs]
+    one = default if module is None else module
+    given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
     if set(given) != set(names):
         raise ValueError(
             f"the modules are {', '.join(sorted(given))}; the learners of the league are "
             f"{', '.join(sorted(names))}, and each needs one module"
         )
-    return {name: _class_and_settings(name, given[name]) for name in names}
+    return {name: _class_and_settings(name, given[name], base) for name in names}
 
 
-def _class_and_settings(name: str, given: Trainable) -> tuple[type[BoardModule], Mapping[str, Any]]:
+def _class_and_settings(
+    name: str, given: Trainable, base: type[RLModule]
+) -> tuple[type[RLModule], Mapping[str, Any]]:
     kind, settings = given if isinstance(given, tuple) else (given, {})
-    if not (isinstance(kind, type) and issubclass(kind, BoardModule)):
-        raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of BoardModule")
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of {base.__name__}")
     return kind, settings
 
 

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
+from rllib_adapters.envs.agent_interface import interface_of, needs_observations
 from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
@@ -56,7 +57,7 @@ class GameView(MultiAgentEnv):
         self,
         options: EnvConfig,
         observation_spaces: Mapping[str, spaces.Space[Any]],
-        action_spaces: Mapping[str, spaces.MultiDiscrete],
+        action_spaces: Mapping[str, spaces.Space[Any]],
         on_deal: Callable[[GameView], None],
     ) -> None:
         self.options, self.league = options, options.table
@@ -142,11 +143,13 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             autoreset="next_step",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=options.frames,
+            frames=options.agent_options.engine_frames,
             num_threads=num_threads,
+            observe=needs_observations(options),
         )
+        self.interface = interface_of(options, self.game)
         agents = list(seats_of_agents(roles_by_seat(options.table)))
-        seen, acts = spaces_of_agents(self.game, agents)
+        seen, acts = spaces_of_agents(self.interface, agents)
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
@@ -173,8 +176,8 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._begin(range(self.num_envs))
 
     def step(self, actions: npt.NDArray[np.int64]) -> BatchStep:
-        """Play the actions (E, P, 2) of all seats up to the next decision."""
-        self.game.step(actions)
+        """Play the actions (E, P, ...) of all seats, in the agents' format, up to the next decision."""
+        self.game.step(self._engine_actions(actions), self.options.repeat)
         results = self.game.results
         stepped = ~results.was_reset
         step = BatchStep(
@@ -194,6 +197,14 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             self.outcomes.add(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k]))
         self._begin(step.begun)
         return step
+
+    def _engine_actions(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the actions of those who act as the engine's pairs, (E, P, 2); all others hold."""
+        acts = self.learners | self.frozen
+        games, i = np.nonzero(acts)
+        pairs = np.zeros((*acts.shape, 2), np.int64)
+        pairs[acts] = self.interface.engine_actions(actions[acts], games, i + 1)
+        return pairs
 
     def ending(self, k: int, seat: int) -> dict[str, float]:
         """Return the info of a seat, 1..P, of game ``k`` that has ended, as the one environment gives it."""

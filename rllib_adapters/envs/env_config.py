@@ -14,14 +14,17 @@ from territorial._moved import renamed, renamed_fields, with_new_names
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
 from territorial.engine.seats import AGENT, CustomBot, Seat, name_of
+from territorial.envs.options import EnvOptions
 from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable
-from territorial.observation.layout import MAX_FRAMES, ObsLayout
+from territorial.observation.layout import ObsLayout
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
 END_WHEN = ("no_agents", "game")
+ACTION_FORMATS = {"packed": "multi_discrete", "pairs": "pairs"}
+"""The forms of observations here, each with the format of actions that it has by default."""
 FORMER_NAMES = {"max_steps": "max_cycles"}
 """The entries of an ``env_config`` by the names that they had before."""
 
@@ -38,6 +41,11 @@ class EnvConfig:
     frames: int = 4
     end_when: str = "game"
     max_cycles: int | None = None
+    obs: str = "packed"
+    action_format: str | None = None
+    num_candidates: int | None = None
+    repeat: int = 1
+    launches: bool = False
 
     def __post_init__(self) -> None:
         self._read()
@@ -46,11 +54,12 @@ class EnvConfig:
         _check_seats(self.seats, self.config.num_players)
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
-        whole_number("frames", self.frames, 1, MAX_FRAMES)
         if self.end_when not in END_WHEN:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
         if self.max_cycles is not None:
             whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
+        _check_form(self.obs, self.action_format)
+        _ = self.agent_options
 
     def _read(self) -> None:
         """Make objects of what was given as plain data."""
@@ -72,7 +81,8 @@ class EnvConfig:
             entries["league"] = self.league.to_dict()
         if self.seats is not None:
             entries["seats"] = [name_of(seat) for seat in self.seats]
-        return {**entries, "end_when": self.end_when, "max_cycles": self.max_cycles}
+        others = ("end_when", "max_cycles", "obs", "action_format", "num_candidates", "repeat", "launches")
+        return {**entries, **{name: getattr(self, name) for name in others}}
 
     @classmethod
     def from_config(cls, env_config: Mapping[str, Any] | EnvConfig | None) -> EnvConfig:
@@ -96,6 +106,18 @@ class EnvConfig:
             return self.league
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
         return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
+
+    @property
+    def agent_options(self) -> EnvOptions:
+        """How agents see the games and act, as the options of all environments; ValueError if they cannot."""
+        return EnvOptions(
+            obs=self.obs,
+            frames=self.frames,
+            num_candidates=self.num_candidates,
+            action_format=self.action_format or ACTION_FORMATS[self.obs],
+            repeat=self.repeat,
+            launches=self.launches,
+        )
 
     @property
     def layout(self) -> ObsLayout:
@@ -134,6 +156,20 @@ def _player(seat: Seat) -> Any:
     if isinstance(seat, CustomBot):
         return seat
     return f"trainable:{MAIN}" if seat == AGENT else f"bot:{seat}"
+
+
+def _check_form(obs: Any, action_format: Any) -> None:
+    """Raise ValueError for a form of observations that modules do not read, or actions that do not fit it."""
+    if obs not in ACTION_FORMATS:
+        raise ValueError(
+            f"obs is {obs!r}{hint(obs, ACTION_FORMATS)}; it must be one of {', '.join(ACTION_FORMATS)}. "
+            "Other forms are decoded from packed boards by the modules: see BoardModule"
+        )
+    if obs == "packed" and action_format not in (None, ACTION_FORMATS[obs]):
+        raise ValueError(
+            f"action_format is {action_format!r} and obs is {obs!r}; it must be {ACTION_FORMATS[obs]!r}, "
+            "which the networks on boards have, or None. With obs='pairs' it may be any"
+        )
 
 
 def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:

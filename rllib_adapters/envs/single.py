@@ -10,19 +10,21 @@ import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
+from rllib_adapters.envs.agent_interface import AgentInterface, interface_of, needs_observations
 from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
-from rllib_adapters.envs.spaces import action_space, encode_name, frozen_space, observation_space
-from territorial.actions.formats import MultiDiscreteFormat
-from territorial.actions.masks import pair_masks
+from rllib_adapters.envs.spaces import encode_name, frozen_space
 from territorial.bots import PythonBot
 from territorial.engine.compiling import compile_steps
+from territorial.engine.last_launches import Launches
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.league import LeagueTable, Player
+from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
+Info = dict[str, Any]
 
 TRAINABLE = "trainable:"
 
@@ -53,14 +55,19 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     docs/observation.md has the bits and the columns. All agents of a kind have one space object.
 
+    With ``obs="pairs"`` there are ``own`` (34,), ``pairs`` (C, 26) and ``targets`` (C,) instead of the first
+    five, as in ``territorial.TerritorialEnv``, and agents share no arrays.
+
     **Actions.** ``MultiDiscrete([P + 2, 10])``: what (0 holds, 1 neutral land, 2 oneself, 3.. the others in
-    ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds.
+    ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds. With
+    ``obs="pairs"`` it is ``Discrete(1 + 10 C)``, or another format of ``territorial.TerritorialEnv``, and the
+    mask is flat in all of them.
 
     **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
     as ``end_when`` says; frozen seats that are left are truncated then.
 
     **Infos** are empty but for agents that end: ``place`` (0.0 if cut before it was known), ``land`` and
-    ``tick``.
+    ``tick``; and but for ``launches`` where that option is set.
 
     ``env_config`` is a dict of:
 
@@ -76,6 +83,14 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             the last learning agent; default "game". ``configure`` sets "no_agents".
         max_cycles: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
             never.
+        obs: form of observations: "packed" or "pairs"; default "packed".
+        action_format: with "pairs", any format of ``territorial.TerritorialEnv``; None: "pairs", or
+            "multi_discrete" for "packed".
+        num_candidates: C, the most owners that "pairs" shows to an agent; 1 to 250, None: 8.
+        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
+            summed; default 1.
+        launches: True: infos have ``launches``, what every seat of the game launched in the step;
+            default False.
 
     """
 
@@ -91,9 +106,10 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             autoreset="disabled",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=options.frames,
+            frames=options.agent_options.engine_frames,
+            observe=needs_observations(options),
         )
-        self._format = MultiDiscreteFormat(options.config.num_players)
+        self.interface = interface_of(options, self.game)
         self.league = options.table
         self._roles = roles_by_seat(self.league)
         self._seats = seats_of_agents(self._roles)
@@ -104,7 +120,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that play in the present game."""
         self.outcomes = Outcomes()
-        self.observation_spaces, self.action_spaces = spaces_of_agents(self.game, self.possible_agents)
+        self.observation_spaces, self.action_spaces = spaces_of_agents(self.interface, self.possible_agents)
         super().__init__()
 
     def set_league(self, league: LeagueTable) -> None:
@@ -117,8 +133,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, float]]]:
-        """Begin a game; return the observations of all who play and their empty infos.
+    ) -> tuple[dict[str, Observation], dict[str, Info]]:
+        """Begin a game; return the observations of all who play and their infos.
 
         ``seed``: begins the first game of that seed, opponents included; None: the next game.
         ``options`` are ignored.
@@ -136,7 +152,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         }
         learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
         self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
-        return self._observe(), {agent: {} for agent in self.agents}
+        told = self._told()
+        return self._observe(), {agent: {**told} for agent in self.agents}
 
     def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
         """Play all actions up to the next decision.
@@ -144,13 +161,14 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         Returns observations, rewards, terminateds, truncateds and infos of the agents that were alive;
         terminateds and truncateds have ``__all__``, too. ValueError for a missing or impossible action.
         """
-        _, rewards, terminated, _, _ = self.game.step(self._actions(action_dict))
+        _, rewards, terminated, _, _ = self.game.step(self._actions(action_dict), self.options.repeat)
         playing, ends = self.agents, self.game.results
         ended = {agent: bool(terminated[0, self._seats[agent] - 1]) for agent in playing}
         living = [agent for agent in playing if not ended[agent]]
         is_cut = bool(ends.is_cut[0])
         is_over = bool(ends.is_over[0]) and not is_cut
         is_last = {agent: ended[agent] or is_cut or is_over for agent in playing}
+        told = self._told()
         results = (
             self._observe(),
             {agent: float(rewards[0, self._seats[agent] - 1]) for agent in playing},
@@ -158,7 +176,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             # An episode of which all agents are truncated one by one is a terminated one to RLlib, and what
             # comes after it would count as nothing: only "__all__" says that it was cut.
             {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
-            {agent: self._ending(agent) if is_last[agent] else {} for agent in playing},
+            {agent: told | (self._ending(agent) if is_last[agent] else {}) for agent in playing},
         )
         if is_cut or is_over:
             self.outcomes.add(self._players, self.game.state, 0, is_cut=is_cut)
@@ -175,37 +193,45 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         actions = np.zeros((1, self.options.config.num_players, 2), np.int64)
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
-        for agent in self.agents:
-            if agent not in action_dict:
-                raise ValueError(
-                    f"the action of {agent!r} is missing, but this agent is alive; [0, 0] is the "
-                    "action that holds"
-                )
-            pair = self._format.pair(action_dict[agent])
-            if pair is None:
-                raise ValueError(
-                    f"the action of {agent!r} is {action_dict[agent]!r}; it must be {self._format.wanted}"
-                )
-            actions[0, self._seats[agent] - 1] = pair
+        given = [self._checked(agent, action_dict) for agent in self.agents]
+        games, seats = self._seats_of_agents()
+        numbers = self.interface.format.numbers(given)
+        assert numbers is not None
+        actions[games, seats - 1] = self.interface.engine_actions(numbers, games, seats)
         return actions
+
+    def _checked(self, agent: str, action_dict: Mapping[str, Any]) -> Any:
+        """Return the action of an agent; ValueError if there is none or it is impossible."""
+        wanted = self.interface.format
+        if agent not in action_dict:
+            holds = np.zeros(wanted.shape, np.int64).tolist()
+            raise ValueError(
+                f"the action of {agent!r} is missing, but this agent is alive; {holds} is the "
+                "action that holds"
+            )
+        if wanted.pair(action_dict[agent]) is None:
+            raise ValueError(f"the action of {agent!r} is {action_dict[agent]!r}; it must be {wanted.wanted}")
+        return action_dict[agent]
+
+    def _seats_of_agents(self) -> tuple[Ints, Ints]:
+        """Return games, all 0, and seats, 1..P, of ``agents``."""
+        seats = np.array([self._seats[agent] for agent in self.agents], np.int64)
+        return np.zeros_like(seats), seats
 
     def _observe(self) -> dict[str, Observation]:
         """Return what ``agents`` see, in arrays made for this step alone."""
-        seen = self.game.observations
-        shared = {
-            "observations": seen.planes[0].copy(),
-            "players": seen.players[0].copy(),
-            "borders": seen.borders[0].copy(),
-            "globals": seen.globals[0].copy(),
-        }
-        seats = [self._seats[agent] for agent in self.agents]
-        masks = pair_masks(seen.masks, np.zeros(len(seats), np.int64), np.array(seats, np.int64))
+        shared, own = self.interface.shared(0), self.interface.own(*self._seats_of_agents())
         shown: dict[str, Observation] = {}
-        for agent, seat, mask in zip(self.agents, seats, masks, strict=True):
-            shown[agent] = {**shared, "seat": np.array([seat], np.int32), "action_mask": mask}
+        for i, agent in enumerate(self.agents):
+            shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
             if agent in self._opponent:
                 shown[agent]["opponent"] = self._opponent[agent]
         return shown
+
+    def _told(self) -> Info:
+        """Return what the infos of all agents have: the launches of the last step, if they are asked for."""
+        launches = self.interface.launches()
+        return {} if launches is None else {"launches": Launches(*(table[0] for table in launches))}
 
     def _ending(self, agent: str) -> dict[str, float]:
         state, seat = self.game.state, self._seats[agent]
@@ -250,13 +276,13 @@ def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
 
 
 def spaces_of_agents(
-    game: VecGame, agents: Sequence[str]
-) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.MultiDiscrete]]:
+    interface: AgentInterface, agents: Sequence[str]
+) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
     """Return the spaces of observations and of actions by agent; one object for all of a kind."""
-    seen, acts = observation_space(game), action_space(game.config.num_players)
+    seen = interface.observation_space
     frozen = frozen_space(seen)
     shown: dict[str, spaces.Space[Any]] = {agent: frozen if is_frozen(agent) else seen for agent in agents}
-    return shown, dict.fromkeys(agents, acts)
+    return shown, dict.fromkeys(agents, interface.format.space)
 
 
 def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LeagueTable) -> None:

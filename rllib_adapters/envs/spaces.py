@@ -1,4 +1,4 @@
-"""The spaces of observations and actions: flat, small, and one object for all agents of a kind."""
+"""Parts of the spaces of observations: boxes that take no memory, and the names of frozen opponents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-
-from territorial.actions.encoding import num_targets
-from territorial.constants import NUM_FRACTIONS
-from territorial.engine.vec_game import VecGame
-from territorial.envs.observation_modes import PackedBoards
 
 SHARED = ("observations", "players", "borders", "globals")
 """The keys of an observation whose arrays are the same for all agents of a game."""
@@ -43,27 +38,9 @@ class ByteBox(spaces.Box):
         return ByteBox(self._shape)
 
 
-def observation_space(game: VecGame) -> spaces.Dict:
-    """Return the space of an agent's observation; ``TerritorialMultiAgentEnv`` lists its keys."""
-    keys, layout = PackedBoards(game).keys(), game.layout
-    mask = num_targets(layout.num_players) + NUM_FRACTIONS
-    return spaces.Dict(
-        {
-            "observations": ByteBox(layout.shape("planes")),
-            **{name: keys[name] for name in ("players", "borders", "globals", "seat")},
-            "action_mask": spaces.Box(0, 1, (mask,), np.int8),
-        }
-    )
-
-
 def frozen_space(agents: spaces.Dict) -> spaces.Dict:
     """Return the space of a frozen seat: that of the agents, and the name of the snapshot that plays."""
     return spaces.Dict({**agents.spaces, "opponent": ByteBox((NAME_BYTES,))})
-
-
-def action_space(num_players: int) -> spaces.MultiDiscrete:
-    """Return ``MultiDiscrete([P + 2, 10])``: what and how much, see ``territorial.actions.encoding``."""
-    return spaces.MultiDiscrete([num_targets(num_players), NUM_FRACTIONS])
 
 
 def encode_name(name: str) -> npt.NDArray[np.uint8]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import ray
+import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
@@ -15,6 +16,8 @@ from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.modules.frozen_pool import store_of
 from territorial.league import LeagueTable, SnapshotStore
+from territorial.nets.pair_policy import PairPolicy
+from territorial.nets.policy import Policy
 
 NETWORK = "policy."
 """Begins the names of a network's weights within its module; snapshots have the rest of the names."""
@@ -36,13 +39,42 @@ def freeze(
         ValueError: for a module that does not learn, and for a name that is taken or not allowed.
 
     """
+    spec = _spec_of(algorithm, module, "manifest")
+    manifest = spec.module_class.manifest(spec.model_config, **metadata)
+    store_of(store).add(name, weights_of(algorithm, module), manifest)
+
+
+def policy_of(algorithm: Algorithm, module: str = MAIN) -> PairPolicy | Policy:
+    """Return a new network with the present weights of a module that learns; ``PairPolicy.export`` writes it.
+
+    Args:
+        algorithm: the algorithm that trains the module.
+        module: name of the module; default "main".
+
+    Raises:
+        ValueError: for a module that does not learn.
+        TypeError: for a class of your own that cannot make its network by itself, by ``make_policy``.
+
+    """
+    spec = _spec_of(algorithm, module, "make_policy")
+    policy: PairPolicy | Policy = spec.module_class.make_policy(spec.model_config)
+    weights = {key: torch.tensor(array) for key, array in weights_of(algorithm, module).items()}
+    policy.load_state_dict(weights)
+    return policy
+
+
+def _spec_of(algorithm: Algorithm, module: str, needed: str) -> Any:
+    """Return the spec of a module that learns and whose class has the method ``needed``."""
     specs = algorithm.config.rl_module_spec.rl_module_specs
     if module == POOL or module not in specs:
         learning = ", ".join(known for known in specs if known != POOL)
         raise ValueError(f"module is {module!r}; the modules that learn are {learning}")
-    spec = specs[module]
-    manifest = spec.module_class.manifest(spec.model_config, **metadata)
-    store_of(store).add(name, weights_of(algorithm, module), manifest)
+    if not hasattr(specs[module].module_class, needed):
+        raise TypeError(
+            f"module {module!r} is a {specs[module].module_class.__name__}, which has no {needed}; a "
+            "BoardModule and a PairModule have"
+        )
+    return specs[module]
 
 
 def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:

@@ -96,6 +96,12 @@ def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     """Raise ValueError if runners or modules cannot go over to ``wanted``."""
     config = algorithm.config
+    for name in ("obs", "action_format", "num_candidates"):
+        if getattr(wanted.agent_options, name) != getattr(present.agent_options, name):
+            raise ValueError(
+                f"{name} cannot change while an algorithm runs: it is {getattr(present, name)!r}, and the "
+                "modules were built for it"
+            )
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
         raise ValueError(
             'only batched env runners can change their games; use configure(..., runner="batched")'

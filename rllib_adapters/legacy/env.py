@@ -31,6 +31,8 @@ class LegacyEnv(TerritorialMultiAgentEnv):
                 'each "agent" or a bot of the engine. SnapshotPolicy and BotPolicy play other '
                 "seats"
             )
+        if options.obs != "packed":
+            raise ValueError(f"obs is {options.obs!r}; on the old API stack it must be 'packed'")
         super().__init__(options)
         self.record = ByteRecord(options.layout)
         box = ByteBox((self.record.num_bytes,))

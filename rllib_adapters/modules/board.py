@@ -157,9 +157,12 @@ class FeatureModule(BoardModule):
 
 
 def settings_of(env_config: Mapping[str, Any] | EnvConfig | None, **settings: Any) -> dict[str, Any]:
-    """Return the ``model_config`` of a ``BoardModule`` for an environment, with further ``settings``."""
+    """Return the ``model_config`` of modules for an environment, with further ``settings``."""
     options = EnvConfig.from_config(env_config)
-    return {"layout": options.layout.to_dict(), "config": options.config, **settings}
+    about = {"layout": options.layout.to_dict(), "config": options.config}
+    if options.obs == "pairs":
+        about["action_format"] = options.agent_options.action_format
+    return {**about, **settings}
 
 
 def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[Tensor]:

@@ -98,16 +98,23 @@ class SharedObservations(InfiniteLookbackBuffer):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made is not None:
-            return _buffer, (self._made, self.lookback, self.finalized, self.space)
+            return _filled, (self._made, self.lookback, self.finalized, self.space)
         first, count = int(self.moments[0]), len(self.moments)
         is_range = self.moments[-1] - first == count - 1
         moments = (first, count) if is_range else self.moments
         return _shared, (self.record, self.game, self.seat, moments, self.lookback, self.space)
 
 
-def _buffer(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLookbackBuffer:
+def buffer_of(data: Any, lookback: int, space: Any = None) -> InfiniteLookbackBuffer:
+    """Return RLlib's buffer of ``data``, of which it would take the number of keys for a length."""
     buffer = InfiniteLookbackBuffer(data, lookback, space)
-    buffer.lookback, buffer.finalized = lookback, finalized
+    buffer.lookback = lookback
+    return buffer
+
+
+def _filled(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLookbackBuffer:
+    buffer = buffer_of(data, lookback, space)
+    buffer.finalized = finalized
     return buffer
 
 

@@ -18,8 +18,8 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
-from rllib_adapters.observations.lazy_buffer import SharedObservations
-from rllib_adapters.observations.log import ObservationLog
+from rllib_adapters.sampling.observation_source import ObservationSource
+from territorial.engine.last_launches import Launches
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -95,8 +95,8 @@ class Rollout:
         self._roster, self._module_of = roster, module_of
         self.clear()
 
-    def clear(self) -> None:
-        """Forget everything, games in progress as well."""
+    def clear(self, launches: Launches | None = None) -> None:
+        """Forget everything, games in progress as well; ``launches``: of the first moment, as in ``add``."""
         self.games: list[GameEpisode | None] = [None] * len(self.views)
         self.ended: list[GameEpisode] = []
         """Those that ended in this sample."""
@@ -106,6 +106,7 @@ class Rollout:
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
+        self._launches = [launches]  # at each moment, from that before the first step on
         self._returns = np.zeros((len(self.views), self._roster.num_players))
 
     @property
@@ -128,14 +129,17 @@ class Rollout:
         chosen: dict[str, Chosen],
         weights: int,
         ending: Callable[[int, int], dict[str, float]],
+        launches: Launches | None = None,
     ) -> list[GameEpisode]:
         """Remember a step, and return the games that it ended.
 
-        ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P.
+        ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P. ``launches``: of all
+        seats in the step, where infos have them.
         """
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
         self._weights.append(weights)
+        self._launches.append(launches)
         self._returns += np.where(step.learners, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
             game = self._game(k)
@@ -155,27 +159,27 @@ class Rollout:
 
     # ---- episodes ---------------------------------------------------------------------------------
 
-    def episodes(self, log: ObservationLog, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
+    def episodes(self, seen: ObservationSource, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games in progress.
 
-        ``log``: what was seen at the moments from the first that is looked back at up to now.
+        ``seen``: has what was observed at the moments from the first that is looked back at up to now.
         """
         parts = _Parts(self._first, self._chosen, self._rewards, self._weights)
         games = list(self.ended)
         if with_ongoing:
             ongoing = (game for game in self.games if game is not None)
             games += [game for game in ongoing if self.now > max(game.start, self._begin)]
-        return [self._episode(parts, log, game) for game in games]
+        return [self._episode(parts, seen, game) for game in games]
 
     def cut(self) -> int:
         """Let the next sample begin now; return the first moment that it looks back at."""
         self._begin, self.ended, self._since = self.now, [], time.perf_counter()
         forget = max(0, len(self._rewards) - self.lookback)
-        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
+        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget], self._launches[:forget]
         self._first += forget
         return self._first
 
-    def _episode(self, parts: _Parts, log: ObservationLog, game: GameEpisode) -> MultiAgentEpisode:
+    def _episode(self, parts: _Parts, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
         """Return what happened in a game in this sample."""
         view, begin = self.views[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
@@ -196,10 +200,10 @@ class Rollout:
         ray_private.set_lookback(episode, begin - first)
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, log, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(parts, seen, game, i, slice(first, end), begin - first, episode)
             episode.agent_episodes[agent] = own
-            seen = own.observations.len_incl_lookback()
-            times: list[Any] = list(range(first - game.start, first - game.start + seen))
+            count = own.observations.len_incl_lookback()
+            times: list[Any] = list(range(first - game.start, first - game.start + count))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
         owns = episode.agent_episodes.values()
@@ -209,7 +213,7 @@ class Rollout:
     def _agent_episode(
         self,
         parts: _Parts,
-        log: ObservationLog,
+        seen: ObservationSource,
         game: GameEpisode,
         i: int,
         span: slice,
@@ -222,14 +226,14 @@ class Rollout:
         is_last = end == span.stop
         known = min(lookback, end - span.start)
         columns = parts.columns(module, slice(span.start, end), game.k, i, known)
-        infos: list[dict[str, float]] = [{}] * (end - span.start + 1)
-        infos[-1] = game.infos.get(i, {})
+        infos = [self._told(game.k, moment) for moment in range(span.start, end + 1)]
+        infos[-1] |= game.infos.get(i, {})
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
             agent_id=agent,
             module_id=module,
             multi_agent_episode_id=game.id_,
-            observations=SharedObservations(log, game.k, i + 1, np.arange(span.start, end + 1), known),
+            observations=seen.buffer(game.k, i + 1, np.arange(span.start, end + 1), known),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
@@ -243,6 +247,11 @@ class Rollout:
         )
         ray_private.set_last_infos(own, infos[-1])
         return own
+
+    def _told(self, k: int, moment: int) -> dict[str, Any]:
+        """Return what the infos of all agents of game ``k`` have at a moment."""
+        launches = self._launches[moment - self._first]
+        return {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}
 
 
 class _Parts:

@@ -36,13 +36,10 @@ from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations import masked_actions
-from rllib_adapters.observations.connector import FRAME, frames_for_runners
-from rllib_adapters.observations.log import ObservationLog
+from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
+from rllib_adapters.sampling.observation_source import source_of
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
-from territorial.actions.encoding import num_targets
-from territorial.actions.masks import pair_masks
-from territorial.constants import NUM_FRACTIONS
 from territorial.typing import Bools
 
 BY_PLAYER = "players"
@@ -99,7 +96,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._roster = Roster(self.env.names, players, self._module_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
         self._rollout = Rollout(self.env.envs, self._roster, mapping, lookback)
-        self._log = ObservationLog(self.env.game.layout, self.num_envs)
+        self._source = source_of(self.env)
         self._counts, self._results = StepCounts(self._roster), list[Result]()
         self._random = np.random.default_rng(ray_private.seed_of(self))
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
@@ -140,7 +137,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if force_reset or num_episodes is not None or ray_private.needs_reset(self):
             self._begin_all()
         else:
-            self._log.resume(self.env.game.observations)
+            self._source.resume()
         ray_private.set_needs_reset(self, num_episodes is not None)
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
@@ -151,22 +148,21 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 self._play(explore, random_actions)
             if num_episodes is not None:
                 del rollout.ended[num_episodes:], self._results[num_episodes:]
-            episodes = rollout.episodes(self._log, with_ongoing=num_timesteps is not None)
+            episodes = rollout.episodes(self._source, with_ongoing=num_timesteps is not None)
         self._report(episodes)
-        self._log = self._log.since(rollout.cut())  # the episodes have the one up to now
+        self._source.forget(rollout.cut())
         episodes = drop_untrained(self.config, episodes)
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
     def _begin_all(self) -> None:
         """Reset all games; those in progress are forgotten."""
         self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
-        self._rollout.clear()
+        self._rollout.clear(self.env.interface.launches())
         self._results.clear()
         self._counts.clear()
         for k in range(self.num_envs):
             self._rollout.begin(k, self.env.who[k])
-        self._log = ObservationLog(self.env.game.layout, self.num_envs)
-        self._log.append(self.env.game.observations)
+        self._source.begin()
 
     def _has_enough(self, num_timesteps: int | None, num_episodes: int | None) -> bool:
         if num_timesteps is None:
@@ -177,25 +173,27 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _play(self, explore: bool, random_actions: bool) -> None:
         """Let all seats act, and remember what came of it."""
         env, rollout = self.env, self._rollout
-        actions = np.zeros((*env.learners.shape, 2), np.int64)
+        actions = np.zeros((*env.learners.shape, *env.interface.format.shape), np.int64)
         if random_actions:
             chosen = self._act_at_random(actions)
         else:
             with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
                 chosen = self._act(actions, explore)
         step = env.step(actions)
-        over = rollout.add(step, chosen, ray_private.weights_number(self), env.ending)
+        weights, launches = ray_private.weights_number(self), env.interface.launches()
+        over = rollout.add(step, chosen, weights, env.ending, launches)
         self._results += [result_of(game, env.game.state) for game in over]
         self._counts.add(step, env.who)
         for k in map(int, step.begun):
             rollout.begin(k, env.who[k])
-        self._log.append(env.game.observations)
+        self._source.observe(step.learners)
 
     def _act_at_random(self, actions: npt.NDArray[np.int64]) -> dict[str, Chosen]:
         """Write actions that need not be legal for all who act, as RLlib does."""
-        sizes = num_targets(actions.shape[1]), NUM_FRACTIONS
         acts = self.env.learners | self.env.frozen
-        actions[acts] = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
+        sizes = np.atleast_1d(_sizes_of(self.env.interface.format.space))
+        drawn = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
+        actions[acts] = drawn.reshape(actions[acts].shape)
         chosen = {}
         for name, seats in self._seats_by_module().items():
             chosen[name] = Chosen(seats, {ACTIONS: actions[seats]})
@@ -207,33 +205,22 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _act(self, actions: npt.NDArray[np.int64], explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
-        shared, masks = self._log.now(self.env.game.observations)
-        device = ray_private.device_of(self)
-        frames = {name: _tensor(part).to(device) for name, part in shared.items()}
+        device, seen = ray_private.device_of(self), self._source
+        frames = seen.frames(device)
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module = self.module[name]
-            module.frames = frames
-            columns = self._forward(module, self._rows(masks, seats), explore)
+            if isinstance(module, ModuleFrames):
+                module.frames = frames
+            columns = self._forward(module, seen.rows(seats, device), explore)
             actions[seats] = columns[Columns.ACTIONS]
             chosen[name] = Chosen(seats, columns)
         if self.env.frozen.any():
             seats = self.env.frozen
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
             opponents = self.module[self._roster.pool].opponents
-            actions[seats] = opponents.act(who, {**self._rows(masks, seats), **frames}).cpu().numpy()
+            actions[seats] = opponents.act(who, {**seen.rows(seats, device), **frames}).cpu().numpy()
         return chosen
-
-    def _rows(self, masks: npt.NDArray[np.uint8], seats: Bools) -> dict[str, Tensor]:
-        """Return the rows of ``seats``, (E, P), in the form that ``FramesOnce`` gives."""
-        games, i = np.nonzero(seats)
-        rows = {
-            "seat": (i + 1).astype(np.int32)[:, None],
-            "action_mask": pair_masks(masks, games, i + 1),
-            FRAME: games[:, None],
-        }
-        device = ray_private.device_of(self)
-        return {name: torch.from_numpy(part).to(device) for name, part in rows.items()}
 
     def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
@@ -254,9 +241,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             return {}
         logits, heads = outputs[Columns.ACTION_DIST_INPUTS], getattr(module, "action_heads", None)
         if explore and heads is not None:
-            actions, logp = map(
-                torch.from_numpy, masked_actions.draw(logits.cpu().numpy(), heads, self._random)
-            )
+            drawn, likely = masked_actions.draw(logits.cpu().numpy(), heads, self._random)
+            shape = (-1, *self.env.interface.format.shape)
+            actions, logp = torch.from_numpy(drawn.reshape(shape)), torch.from_numpy(likely)
         else:
             kind = "exploration" if explore else "inference"
             dist = getattr(module, f"get_{kind}_action_dist_cls")().from_logits(logits)
@@ -333,11 +320,9 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _tensor(array: npt.NDArray[Any]) -> Tensor:
-    """Return the same memory; PyTorch would warn of the engine's, which must not be written to."""
-    view = array.view()
-    view.flags.writeable = True
-    return torch.from_numpy(view)
+def _sizes_of(space: Any) -> Any:
+    """Return how many values an action of ``space`` has, or each of its parts."""
+    return space.nvec if hasattr(space, "nvec") else space.n
 
 
 def _check_hooks(config: Any) -> None:

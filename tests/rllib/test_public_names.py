@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 import rllib_adapters
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.modules import board
+from rllib_adapters.modules import board, pairs
 from tests.docstrings import section
 
 CALLED = [name for name in rllib_adapters.__all__ if name != "BoardModule"]  # which RLlib alone makes
@@ -73,9 +73,9 @@ def test_a_docstring_names_every_argument_and_says_every_default(name):
 
 def test_configure_lists_the_settings_of_modules_with_their_defaults():
     listed = dict(section(rllib_adapters.configure.configure.__doc__, "Keyword Args"))
-    assert list(listed) == ["trunk", "hold_probability", "value_chunk"]
+    assert list(listed) == ["trunk", "hold_probability", "size", "value_chunk"]
     assert f"default {board.HOLD_PROBABILITY}." in listed["hold_probability"]
-    assert f"default {board.VALUE_CHUNK}." in listed["value_chunk"]
+    assert f"default {board.VALUE_CHUNK}, of a ``PairModule`` {pairs.VALUE_CHUNK}." in listed["value_chunk"]
 
 
 def test_the_example_of_configure_runs():

@@ -1,0 +1,157 @@
+"""What a batched runner shows to modules, and keeps for episodes: one class for each form of observations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+from torch import Tensor
+
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.observations.connector import FRAME
+from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.observations.log import ObservationLog
+from rllib_adapters.observations.row_log import RowLog
+from territorial.actions.masks import pair_masks
+from territorial.typing import Arrays, Bools, Ints
+
+Rows = Mapping[str, Tensor]
+
+
+class ObservationSource(ABC):
+    """Observes the games of a batch for its agents. Moment t comes after t steps, as in a ``Rollout``."""
+
+    def __init__(self, env: TerritorialBatchEnv) -> None:
+        self._env = env
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Forget everything, and observe all games, which have just begun."""
+
+    @abstractmethod
+    def observe(self, acted: Bools) -> None:
+        """Observe the games after a step, in which the seats ``acted`` (E, P) have acted."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Resume from the games as they stand, which may have changed since the last moment."""
+
+    @abstractmethod
+    def forget(self, moment: int) -> None:
+        """Keep the moments from ``moment`` on alone; the buffers of earlier ones stay as they are."""
+
+    @abstractmethod
+    def frames(self, device: Any) -> dict[str, Tensor]:
+        """Return what rows share now, (E, ...) each."""
+
+    @abstractmethod
+    def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return what ``seats``, bool (E, P), see now besides, (N, ...) each."""
+
+    @abstractmethod
+    def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return what a seat, 1..P, saw of a game; ``lookback`` of ``moments`` are of the piece before."""
+
+
+class BoardSource(ObservationSource):
+    """Boards and tables, once for all agents, in the form that ``FramesOnce`` has."""
+
+    def __init__(self, env: TerritorialBatchEnv) -> None:
+        super().__init__(env)
+        self._log = ObservationLog(env.game.layout, env.num_envs)
+
+    def begin(self) -> None:
+        """Begin a new log."""
+        self._log = ObservationLog(self._env.game.layout, self._env.num_envs)
+        self._log.append(self._env.game.observations)
+
+    def observe(self, acted: Bools) -> None:
+        """Log the boards of all games."""
+        self._log.append(self._env.game.observations)
+
+    def resume(self) -> None:
+        """See ``ObservationLog.resume``."""
+        self._log.resume(self._env.game.observations)
+
+    def forget(self, moment: int) -> None:
+        """Begin a log of its own: the episodes have the one up to now."""
+        self._log = self._log.since(moment)
+
+    def frames(self, device: Any) -> dict[str, Tensor]:
+        """Return boards and tables."""
+        shared, _ = self._log.now(self._env.game.observations)
+        return {name: _tensor(part).to(device) for name, part in shared.items()}
+
+    def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return seats, masks, and the numbers of their frames."""
+        _, masks = self._log.now(self._env.game.observations)
+        games, i = np.nonzero(seats)
+        own: Arrays = {
+            "seat": (i + 1).astype(np.int32)[:, None],
+            "action_mask": pair_masks(masks, games, i + 1),
+            FRAME: games[:, None],
+        }
+        return _tensors(own, device)
+
+    def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return a buffer that reads the log when it is asked."""
+        return SharedObservations(self._log, game, seat, moments, lookback)
+
+
+class PairSource(ObservationSource):
+    """Numbers of every agent by itself, which are computed for those alone that act or have just acted."""
+
+    def __init__(self, env: TerritorialBatchEnv) -> None:
+        super().__init__(env)
+        self._log = RowLog()
+
+    def begin(self) -> None:
+        """Begin a new log."""
+        self._log = RowLog()
+        self.observe(np.zeros_like(self._env.learners))
+
+    def observe(self, acted: Bools) -> None:
+        """Log what those see that act next, and what those saw last whose episode has ended."""
+        seats = acted | self._env.learners | self._env.frozen
+        games, i = np.nonzero(seats)
+        self._log.append(seats, self._env.interface.own(games, i + 1))
+
+    def resume(self) -> None:
+        """Do nothing: what was seen at the last moment is acted on."""
+
+    def forget(self, moment: int) -> None:
+        """Forget the rows of earlier moments: buffers have copies."""
+        self._log.forget(moment)
+
+    def frames(self, device: Any) -> dict[str, Tensor]:
+        """Return nothing."""
+        return {}
+
+    def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return the observations."""
+        return _tensors(self._log.now(seats), device)
+
+    def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return a buffer of arrays."""
+        return self._log.buffer(game, seat, moments, lookback)
+
+
+def source_of(env: TerritorialBatchEnv) -> ObservationSource:
+    """Return what observes the games of ``env`` in the form that its options ask for."""
+    return PairSource(env) if env.options.obs == "pairs" else BoardSource(env)
+
+
+def _tensors(arrays: Arrays, device: Any) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(part).to(device) for name, part in arrays.items()}
+
+
+def _tensor(array: npt.NDArray[Any]) -> Tensor:
+    """Return the same memory; PyTorch would warn of the engine's, which must not be written to."""
+    view = array.view()
+    view.flags.writeable = True
+    return torch.from_numpy(view)
