@@ -11,7 +11,13 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from rllib_adapters.envs.agent_names import POOL, module_of
-from rllib_adapters.envs.env_config import EnvConfig, current_entries, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import (
+    EnvConfig,
+    current_entries,
+    learners_of,
+    roles_by_seat,
+    shipped_entries,
+)
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.learning.algorithms import check_algorithm, check_stack
@@ -115,7 +121,7 @@ def configure(
         known = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
         pool = pool_settings(model_config, store_of(store), known)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
-    config.environment(TerritorialMultiAgentEnv, env_config=entries)
+    config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
     config.end_with_learners()
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))

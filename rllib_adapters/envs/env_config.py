@@ -13,7 +13,7 @@ from territorial import bots
 from territorial._moved import renamed, renamed_fields, with_new_names
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
-from territorial.engine.seats import AGENT, CustomBot, Seat, name_of
+from territorial.engine.seats import AGENT, CustomBot, Seat, name_of, with_networks
 from territorial.envs.options import EnvOptions
 from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable
@@ -72,7 +72,7 @@ class EnvConfig:
         if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
             by_name = {bot.name: bot for bot in own}
             seats = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in self.seats]
-            object.__setattr__(self, "seats", seats)
+            object.__setattr__(self, "seats", with_networks(seats))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as values that JSON has; custom bots are named alone."""
@@ -128,6 +128,15 @@ class EnvConfig:
         )
 
 
+def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str, Any]:
+    """Return entries of today's names with the bots themselves instead of files; ``options`` are theirs.
+
+    Processes elsewhere then look for networks by their whole paths, and these have to be the very same.
+    """
+    given = (name for name in ("league", "seats") if entries.get(name) is not None)
+    return {**entries, **{name: getattr(options, name) for name in given}}
+
+
 def current_entries(env_config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the entries of an ``env_config`` by the names that they have today."""
     return with_new_names("env_config", env_config or {}, FORMER_NAMES, stacklevel=4)
@@ -138,8 +147,8 @@ def _bot(given: Any) -> CustomBot:
     bot = custom_bot(given) if isinstance(given, str) else given
     if not isinstance(bot, CustomBot):
         raise TypeError(
-            f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot or 'module:Class', or a "
-            "territorial.bots.Style or 'style:FILE'"
+            f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot or 'module:Class', a "
+            "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'"
         )
     return bot
 
@@ -182,7 +191,7 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
             names = (AGENT, *bots.ALIASES)
             raise ValueError(
                 f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
-                "or a custom bot"
+                "net:PATH, or a custom bot"
             )
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")

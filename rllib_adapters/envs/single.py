@@ -74,10 +74,11 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     Args:
         config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
         league: a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns.
-        seats: instead of a league, one entry per seat: "agent" or a bot; None: all agents.
-        bots: custom bots (``territorial.bots.PythonBot``, ``territorial.bots.Style``) that ``seats`` and the
-            dict of a league may name; or texts: ``module:Class`` for a class that can be made without
-            arguments, ``style:FILE`` for a style.
+        seats: instead of a league, one entry per seat: "agent" or a bot, such as ``net:PATH`` for the file
+            of a network; None: all agents.
+        bots: custom bots (``territorial.bots.PythonBot``, ``Style``, ``Network``) that ``seats`` and the dict
+            of a league may name; or texts: ``module:Class`` for a class that can be made without arguments,
+            ``style:FILE`` for a style, ``net:FILE`` for a network.
         frames: F, the boards in a stack, 1 to 16.
         end_when: "game": the episode goes on while an agent or a frozen seat lives; "no_agents": it ends with
             the last learning agent; default "game". ``configure`` sets "no_agents".

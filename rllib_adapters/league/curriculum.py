@@ -9,7 +9,13 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.env_config import EnvConfig, current_entries, learners_of, roles_by_seat
+from rllib_adapters.envs.env_config import (
+    EnvConfig,
+    current_entries,
+    learners_of,
+    roles_by_seat,
+    shipped_entries,
+)
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.frozen_pool import FrozenPool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
@@ -85,8 +91,7 @@ def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
     for name, other in (("seats", "league"), ("league", "seats")):
         if changes.get(name) is not None and other not in changes:
             wanted.pop(other, None)
-    EnvConfig.from_config(wanted)
-    return wanted
+    return shipped_entries(wanted, EnvConfig.from_config(wanted))
 
 
 def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

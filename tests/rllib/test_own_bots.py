@@ -1,5 +1,7 @@
 """Bots in Python in the environments of both runners: the same games, and one bot for a name."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,15 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib`
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 from ray import cloudpickle  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 
+from rllib_adapters import configure  # noqa: E402
 from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
+from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from territorial.bots import FreeLand, PythonBot, Style  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
+from territorial.bots import FreeLand, Network, PythonBot, Style  # noqa: E402
+from territorial.league import Group, LeagueConfig, LeagueTable, Learner  # noqa: E402
+from tests.bots.networks import random_file  # noqa: E402
 from tests.rllib.support import CONFIG, Patient  # noqa: E402
 
 SEED, STEPS = 5, 25
@@ -81,3 +87,53 @@ def test_a_table_that_is_sent_to_a_runner_brings_copies_of_its_bots():
     env.set_league(cloudpickle.loads(cloudpickle.dumps(table(Patient(), Settler()))))
     env.reset(seed=SEED)
     assert {player.name for player in env._players} == {"main", "patient-1", Settler.name}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(random_file(tmp_path / "net.safetensors", 1, interval=20, temperature=4000).path)
+
+
+def test_both_runners_play_the_same_games_with_networks(path):
+    drawn = Network(path, temperature=1.0)
+    lands = []
+    for players in (
+        {"seats": ["agent", f"net:{path}", "novice", drawn, "agent", f"net:{path}"]},
+        {"seats": ["agent", Network(path), "novice", drawn.name, "agent", Network(path)], "bots": [drawn]},
+        {"league": table(f"bot:net:{path}", drawn)},
+        {"league": table(f"bot:net:{path}", drawn).to_dict(), "bots": [drawn, Network(path)]},
+    ):
+        options = {"config": CONFIG, "frames": 1, **players}
+        stock, batched = TerritorialMultiAgentEnv(options), TerritorialBatchEnv(options, 1)
+        lands.append(stock_land(stock).tolist())
+        assert batched_land(batched).tolist() == lands[-1]
+        names = {player.name for player in stock._players}
+        assert {Network(path).name, drawn.name} <= names
+        named = EnvConfig.from_config(stock.options.to_dict() | {"bots": [drawn, Network(path)]})
+        assert named.table == stock.options.table
+    assert lands[0] == lands[1]
+    assert lands[2] == lands[3]
+
+
+def test_a_network_without_a_file_is_refused_by_name(path, tmp_path):
+    nowhere = f"net:{tmp_path / 'nowhere'}"
+    wanted = "nowhere', whose file cannot be read: No such file or directory; net: is followed by the path"
+    with pytest.raises(ValueError, match=rf"seats\[1\] is 'net:.*{wanted}"):
+        EnvConfig(config=CONFIG, seats=["agent", nowhere, *["novice"] * 4])
+    with pytest.raises(ValueError, match=f"a player is 'bot:net:.*{wanted}"):
+        table(f"bot:{nowhere}")
+    with pytest.raises(ValueError, match=f"bots has 'net:.*{wanted}"):
+        LeagueConfig(num_players=2, learners=(Learner(name="main", seats=2),), bots=(nowhere,))
+
+
+def test_what_runners_get_has_the_networks_by_their_whole_paths(path, monkeypatch):
+    monkeypatch.chdir(Path(path).parent)
+    seats = ["agent", "net:net.safetensors", *["agent"] * 4]
+    config = configure(PPOConfig(), {"config": CONFIG, "seats": seats})
+    shipped = cloudpickle.dumps(config.env_config)
+    monkeypatch.chdir("/")  # where a runner may be
+    there = EnvConfig.from_config(cloudpickle.loads(shipped)).seats[1]
+    assert (there.path, there.digest) == (Path(path), Network(path).digest)
+    Path(path).unlink()
+    with pytest.raises(FileNotFoundError, match=r"net\.safetensors"):
+        cloudpickle.loads(shipped)

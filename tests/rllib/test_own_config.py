@@ -155,8 +155,8 @@ def test_entries_have_the_names_of_today():
         (
             {"bots": [3]},
             TypeError,
-            "bots has the entry 3; it must be a territorial.bots.PythonBot or 'module:Class', or a "
-            "territorial.bots.Style or 'style:FILE'",
+            "bots has the entry 3; it must be a territorial.bots.PythonBot or 'module:Class', a "
+            "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'",
         ),
         ({"league": {"groups": [], "seats": 3}}, ValueError, "a league table has the field 'seats'; it must"),
     ],
