@@ -47,7 +47,7 @@ def configure(
     *,
     module: Trainable | Mapping[str, Trainable] | None = None,
     store: SnapshotStore | str | None = None,
-    architectures: Sequence[type[BoardModule]] = (),
+    architectures: Sequence[type[RLModule]] = (),
     runner: str = "stock",
     **settings: Any,
 ) -> TerritorialConfig:

@@ -127,7 +127,7 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
         )
     if wanted.layout == present.layout:
         return
-    if draws_snapshots:
+    if draws_snapshots and wanted.obs == "packed":
         raise ValueError(
             f"the snapshots play games of {present.layout}; a league that draws snapshots "
             f"cannot change to games of {wanted.layout}"

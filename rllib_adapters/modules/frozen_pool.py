@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ray.rllib.core.columns import Columns
@@ -12,6 +13,7 @@ from torch import Tensor
 from rllib_adapters import ray_private
 from rllib_adapters.envs.spaces import decode_name
 from rllib_adapters.modules.board import BoardModule
+from rllib_adapters.modules.pairs import READS, PairModule
 from rllib_adapters.observations.connector import ModuleFrames
 from territorial.league import SnapshotStore
 from territorial.nets.frozen import FrozenPolicies
@@ -34,7 +36,8 @@ class FrozenPool(ModuleFrames, RLModule):
 
     Args:
         store: a ``SnapshotStore``, or its folder.
-        architectures: ``BoardModule`` classes, which play the snapshots that were made of them.
+        architectures: ``BoardModule`` classes, which play the snapshots that were made of them; or
+            ``PairModule`` and subclasses, with the ``action_format`` that these need.
 
     """
 
@@ -74,16 +77,21 @@ class FrozenPool(ModuleFrames, RLModule):
 
 
 def pool_settings(
-    settings: Mapping[str, Any], store: SnapshotStore | str, architectures: Sequence[type[BoardModule]]
+    settings: Mapping[str, Any], store: SnapshotStore | str, architectures: Sequence[type[RLModule]]
 ) -> dict[str, Any]:
     """Return the ``model_config`` of a ``FrozenPool`` beside modules of the ``model_config`` ``settings``.
 
-    TypeError for an architecture that is no ``BoardModule``.
+    TypeError for an architecture that is no ``BoardModule``, or no ``PairModule`` where pairs are observed.
     """
+    base = PairModule if "action_format" in settings else BoardModule
     for module in architectures:
-        if not (isinstance(module, type) and issubclass(module, BoardModule)):
-            raise TypeError(f"architectures has the entry {module!r}; it must be a subclass of BoardModule")
+        if not (isinstance(module, type) and issubclass(module, base)):
+            raise TypeError(
+                f"architectures has the entry {module!r}; it must be a subclass of {base.__name__}"
+            )
+    form = {name: settings[name] for name in ("action_format",) if name in settings}
     return {
+        **form,
         "layout": settings["layout"],
         "config": settings["config"],
         "store": store_of(store),
@@ -93,12 +101,13 @@ def pool_settings(
 
 def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
     """Return the players that ``pool_settings`` describes."""
-    return FrozenPolicies(
-        store_of(settings["store"]),
-        ObsLayout.from_dict(settings["layout"]),
-        settings["config"],
-        {module.architecture: module.make_trunk for module in settings["architectures"]},
-    )
+    about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
+    modules = {module.architecture: module for module in settings["architectures"]}
+    if "action_format" not in settings:
+        return FrozenPolicies(*about, {name: module.make_trunk for name, module in modules.items()})
+    has_two_parts = settings["action_format"] != "pairs"
+    makers = {name: partial(module.make_frozen, has_two_parts) for name, module in modules.items()}
+    return FrozenPolicies(*about, makers, expect=READS)
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:

@@ -13,11 +13,15 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor
 
 from territorial.config.validation import whole_number
-from territorial.constants import NUM_FRACTIONS
+from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy
+from territorial.nets.pair_rows import PairRows, flat_mask, in_one_part, in_two_parts
+from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096
 FORMATS = ("pairs", "pairs_multi_discrete")
+READS = {"observation": "pairs", "action_format": "pairs"}
+"""What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
 
 class PairModule(TorchRLModule, ValueFunctionAPI):
@@ -39,6 +43,27 @@ class PairModule(TorchRLModule, ValueFunctionAPI):
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
         """Return a new network."""
         return PairPolicy(model_config.get("size", "standard"))
+
+    @classmethod
+    def make_frozen(cls, has_two_parts: bool, *_: Any, **settings: Any) -> PairRows:
+        """Return a network for snapshots whose manifests have ``settings``; it plays any games."""
+        return PairRows(**settings, has_two_parts=has_two_parts)
+
+    @classmethod
+    def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
+        """Return the manifest of snapshots of a module with ``model_config``, which play any games."""
+        layout = ObsLayout.from_dict(model_config["layout"])
+        return Manifest(
+            architecture=cls.architecture,
+            observation=READS["observation"],
+            action_format=READS["action_format"],
+            height=layout.height,
+            width=layout.width,
+            num_players=layout.num_players,
+            frames=0,
+            settings={"size": model_config.get("size", "standard")},
+            metadata=metadata,
+        )
 
     def setup(self) -> None:
         """Build the network; called by RLlib."""
@@ -94,15 +119,15 @@ class TwoPartActions(TorchCategorical):
 
     def sample(self, **kwargs: Any) -> Tensor:
         """Return int64 (N, 2)."""
-        return _in_two_parts(super().sample(**kwargs))
+        return in_two_parts(super().sample(**kwargs))
 
     def logp(self, value: Tensor, **kwargs: Any) -> Tensor:
         """Return float32 (N,): the logarithm of how likely actions (N, 2) are."""
-        return super().logp(_in_one_part(value), **kwargs)
+        return super().logp(in_one_part(value), **kwargs)
 
     def to_deterministic(self) -> TorchDeterministic:
         """Return the distribution that always gives the best fraction of the best target."""
-        return _TwoPartDeterministic(loc=_in_two_parts(PairPolicy.greedy(self.logits)))
+        return _TwoPartDeterministic(loc=in_two_parts(PairPolicy.greedy(self.logits)))
 
 
 class _TwoPartDeterministic(TorchDeterministic):
@@ -111,23 +136,3 @@ class _TwoPartDeterministic(TorchDeterministic):
     def logp(self, value: Tensor, **kwargs: Any) -> Tensor:
         """Return zeros (N,)."""
         return super().logp(value, **kwargs)[..., 0]
-
-
-def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:
-    """Return the mask (N, 1 + 10 C) of actions of one number; ``mask`` may be that of two parts."""
-    if mask.shape[1] == 1 + NUM_FRACTIONS * num_candidates:
-        return mask
-    launches = mask[:, 1 : 1 + num_candidates].repeat_interleave(NUM_FRACTIONS, dim=1)
-    return torch.cat([mask[:, :1], launches], dim=1)
-
-
-def _in_two_parts(actions: Tensor) -> Tensor:
-    """Return actions of one number, (N,), as int64 (N, 2): ``territorial.actions.encoding.unflatten``."""
-    launches = (actions - 1).clamp(min=0)
-    candidate = launches.div(NUM_FRACTIONS, rounding_mode="floor") + (actions > 0)
-    return torch.stack([candidate, launches % NUM_FRACTIONS], dim=-1)
-
-
-def _in_one_part(actions: Tensor) -> Tensor:
-    candidate, fraction = actions[..., 0], actions[..., 1]
-    return torch.where(candidate == 0, 0, 1 + NUM_FRACTIONS * (candidate - 1) + fraction)

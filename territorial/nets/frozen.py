@@ -8,12 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
+from territorial.nets.pair_rows import PairRows
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
 
@@ -44,10 +45,17 @@ def manifest_of(
     )
 
 
+def _fields_of(layout: ObsLayout) -> dict[str, object]:
+    """Return what manifests of policies that play games of ``layout`` say."""
+    wanted = manifest_of(layout, "any", {})
+    names = ("observation", "action_format", "height", "width", "num_players", "frames")
+    return {name: getattr(wanted, name) for name in names}
+
+
 class _ActingSnapshot(NamedTuple):
     """A snapshot that can act: its weights, and a network that any weights of its kind can run through."""
 
-    network: Policy
+    network: Policy | PairRows
     weights: dict[str, Tensor]
     saved: Weights
 
@@ -63,7 +71,9 @@ class FrozenPolicies:
         layout: of the observations.
         config: of the games.
         trunks: by the names of architectures, functions that make the trunk:
-            ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``.
+            ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``, or ``PairRows``.
+        expect: what manifests must say, see ``Manifest.require``; default None: that they are of policies
+            that play games of ``layout``.
         max_open: snapshots kept open at a time; all that act at once, if they are more.
 
     """
@@ -75,28 +85,30 @@ class FrozenPolicies:
         config: GameConfig,
         trunks: Mapping[str, MakeTrunk],
         *,
+        expect: Mapping[str, object] | None = None,
         max_open: int = MAX_OPEN,
     ) -> None:
         if max_open < 1:
             raise ValueError(f"max_open is {max_open}; it must be at least 1")
         self.store, self.layout, self.config = store, layout, config
         self.trunks = dict(trunks)
+        self._expect = _fields_of(layout) if expect is None else dict(expect)
         self.max_open = self._room = max_open
         self._open: OrderedDict[tuple[str, torch.device], _ActingSnapshot] = OrderedDict()
-        self._networks: dict[str, Policy] = {}
+        self._networks: dict[str, Policy | PairRows] = {}
         self._mapped: OrderedDict[tuple[str, torch.device], int] = OrderedDict()  # bytes
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
 
     def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
-        """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
+        """Return int64 (N, ...): the actions that the snapshots ``names``, one a row, choose at random.
 
         ``seen``: as for ``BoardPolicy``; ``numbers``: as for its ``draw``. Every snapshot runs once, over all
         its rows. Raises the errors of ``SnapshotStore.load``, and MismatchError for a snapshot that was made
         for other games or whose architecture is not among ``trunks``.
         """
-        device = self._device = seen["seat"].device
-        actions = torch.zeros((len(names), 2), dtype=torch.int64, device=device)
+        device = self._device = seen["action_mask"].device
+        parts: list[Tensor] = []
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
@@ -106,9 +118,10 @@ class FrozenPolicies:
             own = _rows(seen, torch.tensor(rows, device=device))
             with torch.no_grad():
                 logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
-            actions[rows] = frozen.network.draw(logits, None if numbers is None else numbers[rows])
+            parts.append(frozen.network.draw(logits, None if numbers is None else numbers[rows]))
             self._note_mapped(name, device, frozen.saved)
-        return actions
+        order = [row for rows in rows_of.values() for row in rows]
+        return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
@@ -159,18 +172,13 @@ class FrozenPolicies:
             self._open[oldest].saved.forget_pages()
 
     def _load(self, name: str, device: torch.device) -> _ActingSnapshot:
-        wanted = manifest_of(self.layout, "any", {})
-        expect = {
-            key: getattr(wanted, key)
-            for key in ("observation", "action_format", "height", "width", "num_players", "frames")
-        }
-        saved = self.store.load(name, expect=expect, verify=name not in self._verified)
+        saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
         self._verified.add(name)
         tensors = _tensors(saved)
         network = self._network(name, saved.manifest, tensors)
         return _ActingSnapshot(network, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
 
-    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy:
+    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy | PairRows:
         """Return a network of the kind of ``tensors``, without any weights of its own."""
         if manifest.architecture not in self.trunks:
             raise MismatchError(
@@ -181,7 +189,8 @@ class FrozenPolicies:
         if kind not in self._networks:
             make = self.trunks[manifest.architecture]
             made = make(self.layout, self.config, **manifest.settings)
-            network = made if isinstance(made, Policy) else BoardPolicy(self.layout, self.config, made)
+            is_whole = isinstance(made, (Policy, PairRows))
+            network = made if is_whole else BoardPolicy(self.layout, self.config, made)
             _check_fit(name, manifest, network, tensors)
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
@@ -209,7 +218,7 @@ def _tensors(saved: Weights) -> dict[str, Tensor]:
     return tensors
 
 
-def _check_fit(name: str, manifest: Manifest, network: Policy, tensors: dict[str, Tensor]) -> None:
+def _check_fit(name: str, manifest: Manifest, network: nn.Module, tensors: dict[str, Tensor]) -> None:
     """Raise MismatchError unless ``tensors`` are those of ``network``."""
     wanted = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
     found = {key: tuple(tensor.shape) for key, tensor in tensors.items()}

@@ -100,7 +100,7 @@ class Policy(nn.Module):
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
         else:
-            drawn = [_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
+            drawn = [drawn_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
         return torch.cat(drawn, dim=1)
 
     def greedy(self, logits: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ class Policy(nn.Module):
         return torch.stack([part.argmax(1) for part in parts], dim=1)
 
 
-def _at(weights: Tensor, numbers: Tensor) -> Tensor:
+def drawn_at(weights: Tensor, numbers: Tensor) -> Tensor:
     """Return int64 (N, 1): where the sum of ``weights`` (N, K) so far exceeds the part ``numbers`` of all."""
     sums = weights.double().cumsum(1)
     return (sums <= numbers * sums[:, -1:]).sum(1, keepdim=True)

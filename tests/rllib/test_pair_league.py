@@ -1,0 +1,84 @@
+"""A league of networks on pairs: their snapshots act in the pool, exported ones in the engine."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters import configure_league, policy_of  # noqa: E402
+from rllib_adapters.league.callback import league_in  # noqa: E402
+from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
+from rllib_adapters.modules.pairs import PairModule  # noqa: E402
+from territorial.bots import Network  # noqa: E402
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents  # noqa: E402
+from territorial.nets.pair_rows import PairRows  # noqa: E402
+from tests.bots.networks import random_file  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
+from tests.torch.test_pair_policy import inputs  # noqa: E402
+from tests.torch.test_pair_policy import policy_of as network_of  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.parametrize(
+    ("runner", "runners", "action_format"), [("batched", 1, "pairs"), ("stock", 0, "pairs_multi_discrete")]
+)
+def test_snapshots_and_networks_play_in_both_runners(tmp_path, monkeypatch, runner, runners, action_format):
+    monkeypatch.chdir(tmp_path)  # runners may be elsewhere
+    random_file(Path("net.safetensors"), 1, interval=20)
+    parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
+    main = Learner(name="main", seats=2, opponents=parts, gate=Gate(max_steps=1))
+    league = League(LeagueConfig(num_players=6, learners=(main,), bots=("net:net.safetensors",)), rated=False)
+    env = {"config": CONFIG, "obs": "pairs", "action_format": action_format, "max_cycles": 12}
+    config = configure_league(PPOConfig(), env, league, str(tmp_path / "store"), runner=runner, size="small")
+    config.env_runners(num_env_runners=runners, num_envs_per_env_runner=2, rollout_fragment_length="auto")
+    config.training(train_batch_size_per_learner=48, minibatch_size=32, num_epochs=1)
+    algorithm = config.build_algo()
+    try:
+        for _ in range(2):
+            result = algorithm.train()
+        assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
+        league, network = league_in(algorithm), Network("net.safetensors")
+        assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
+        games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
+        assert games.min() > 0
+        store = algorithm.keeper.store
+        frozen, now = store.load("main-2"), policy_of(algorithm).state_dict()
+        assert frozen.manifest.settings == {"size": "small"}
+        assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize("has_two_parts", [False, True])
+def test_frozen_networks_draw_as_the_policy_does(has_two_parts):
+    policy, (own, pairs, mask) = network_of(), inputs(3)
+    frozen = PairRows("small", has_two_parts=has_two_parts)
+    frozen.load_state_dict(policy.state_dict())
+    flat = mask if not has_two_parts else torch.cat([mask[:, :1], mask[:, 1::10], torch.ones(3, 10)], 1)
+    logits, _ = frozen({"own": own, "pairs": pairs, "action_mask": flat})
+    assert logits.equal(policy(own, pairs, mask)[0])
+    many, steps = logits[:1].expand(4000, -1), torch.linspace(0, 1 - 1e-9, 4000, dtype=torch.float64)
+    drawn = frozen.draw(many, steps[:, None].expand(-1, 2))
+    if has_two_parts:
+        drawn = torch.where(drawn[:, 0] == 0, 0, 1 + 10 * (drawn[:, 0] - 1) + drawn[:, 1])
+    shares = np.bincount(drawn.numpy(), minlength=81) / 4000
+    np.testing.assert_allclose(shares, logits[0].softmax(0).detach().numpy(), atol=1e-3)
+    assert frozen.draw(logits).shape == ((3, 2) if has_two_parts else (3,))
+
+
+def test_modules_on_boards_cannot_play_snapshots_on_pairs(tmp_path):
+    settings = {"layout": {}, "config": CONFIG, "action_format": "pairs"}
+    with pytest.raises(TypeError, match="it must be a subclass of PairModule"):
+        pool_settings(settings, str(tmp_path), [PairModule, SmallModule])
