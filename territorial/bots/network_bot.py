@@ -145,7 +145,11 @@ class Network:
 
 def _loaded(path: str, shown: str, digest: str, temperature: float | None, interval: int | None) -> Network:
     """Return the network of a pickle, whose file must still be what it was."""
-    network = Network(path, temperature=temperature, interval=interval)
+    try:
+        network = Network(path, temperature=temperature, interval=interval)
+    except FileNotFoundError as error:
+        wanted = f"{error.strerror}; the file of a network has to be at its path wherever it plays"
+        raise FileNotFoundError(error.errno, wanted, path) from None
     if network.digest != digest:
         raise NetworkError(
             f"{path}: its digest is {network.digest}; the saved network had {digest}, so the file is "
