@@ -118,7 +118,8 @@ class PairInterface(AgentInterface):
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
         seen = self.game.pair_observer.observe(games, seats, self._options.candidates).as_floats()
-        return {**seen._asdict(), "action_mask": self.masks(games, seats)}
+        shown = {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
+        return {**shown, "action_mask": self.masks(games, seats)}
 
 
 def interface_of(options: EnvConfig, game: VecGame) -> AgentInterface:
