@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial._moved import renamed, renamed_fields, with_new_names
+from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
-from territorial.engine.seats import AGENT, CustomBot, Seat, name_of, with_networks
+from territorial.engine.seats import AGENT, CustomBot, Seat, with_bots_of_files
 from territorial.envs.options import EnvOptions
 from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable
@@ -70,17 +71,19 @@ class EnvConfig:
         if isinstance(self.league, Mapping):
             object.__setattr__(self, "league", LeagueTable.from_dict(self.league, own))
         if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
-            by_name = {bot.name: bot for bot in own}
+            by_name = {text: bot for bot in own for text in (bot.name, written_name(bot))}
             seats = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in self.seats]
-            object.__setattr__(self, "seats", with_networks(seats))
+            object.__setattr__(self, "seats", with_bots_of_files(seats))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries as values that JSON has; custom bots are named alone."""
+        """Return the entries as values that JSON has; of custom bots, networks alone say where they are."""
         entries: dict[str, Any] = {"config": _fields(self.config), "frames": self.frames}
         if self.league is not None:
             entries["league"] = self.league.to_dict()
         if self.seats is not None:
-            entries["seats"] = [name_of(seat) for seat in self.seats]
+            entries["seats"] = [
+                written_name(seat) if isinstance(seat, CustomBot) else seat for seat in self.seats
+            ]
         others = ("end_when", "max_cycles", "obs", "action_format", "num_candidates", "repeat", "launches")
         return {**entries, **{name: getattr(self, name) for name in others}}
 
@@ -191,7 +194,7 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
             names = (AGENT, *bots.ALIASES)
             raise ValueError(
                 f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
-                "net:PATH, or a custom bot"
+                "or a custom bot or its file, style:FILE or net:FILE"
             )
     if AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")

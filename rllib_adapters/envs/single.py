@@ -74,8 +74,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     Args:
         config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
         league: a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns.
-        seats: instead of a league, one entry per seat: "agent" or a bot, such as ``net:PATH`` for the file
-            of a network; None: all agents.
+        seats: instead of a league, one entry per seat: "agent" or a bot, such as ``net:FILE`` or
+            ``style:FILE`` for one in a file; None: all agents.
         bots: custom bots (``territorial.bots.PythonBot``, ``Style``, ``Network``) that ``seats`` and the dict
             of a league may name; or texts: ``module:Class`` for a class that can be made without arguments,
             ``style:FILE`` for a style, ``net:FILE`` for a network.

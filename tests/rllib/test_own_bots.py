@@ -101,7 +101,7 @@ def test_both_runners_play_the_same_games_with_networks(path):
         {"seats": ["agent", f"net:{path}", "novice", drawn, "agent", f"net:{path}"]},
         {"seats": ["agent", Network(path), "novice", drawn.name, "agent", Network(path)], "bots": [drawn]},
         {"league": table(f"bot:net:{path}", drawn)},
-        {"league": table(f"bot:net:{path}", drawn).to_dict(), "bots": [drawn, Network(path)]},
+        {"league": table(f"bot:net:{path}", drawn).to_dict()},
     ):
         options = {"config": CONFIG, "frames": 1, **players}
         stock, batched = TerritorialMultiAgentEnv(options), TerritorialBatchEnv(options, 1)
@@ -109,7 +109,7 @@ def test_both_runners_play_the_same_games_with_networks(path):
         assert batched_land(batched).tolist() == lands[-1]
         names = {player.name for player in stock._players}
         assert {Network(path).name, drawn.name} <= names
-        named = EnvConfig.from_config(stock.options.to_dict() | {"bots": [drawn, Network(path)]})
+        named = EnvConfig.from_config(stock.options.to_dict())
         assert named.table == stock.options.table
     assert lands[0] == lands[1]
     assert lands[2] == lands[3]
@@ -120,9 +120,9 @@ def test_a_network_without_a_file_is_refused_by_name(path, tmp_path):
     wanted = "nowhere', whose file cannot be read: No such file or directory; net: is followed by the path"
     with pytest.raises(ValueError, match=rf"seats\[1\] is 'net:.*{wanted}"):
         EnvConfig(config=CONFIG, seats=["agent", nowhere, *["novice"] * 4])
-    with pytest.raises(ValueError, match=f"a player is 'bot:net:.*{wanted}"):
+    with pytest.raises(ValueError, match=f"a player is 'net:.*{wanted}"):
         table(f"bot:{nowhere}")
-    with pytest.raises(ValueError, match=f"bots has 'net:.*{wanted}"):
+    with pytest.raises(ValueError, match=rf"bots\[0\] is 'net:.*{wanted}"):
         LeagueConfig(num_players=2, learners=(Learner(name="main", seats=2),), bots=(nowhere,))
 
 
