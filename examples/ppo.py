@@ -5,12 +5,12 @@ Four networks can learn, each from a form of observation:
     encode-once   packed boards, stored, decoded and encoded once for all agents of a game
     mlp           the same boards, encoded again for each agent
     features      a vector of numbers for each agent
-    pairs         some numbers of each owner that an agent can attack: the smallest and the quickest
+    pairs         some numbers of each owner that an agent can attack: it learns most in the same minutes
 
 Needs PyTorch.
 
     python examples/ppo.py                                  five minutes on two cores
-    python examples/ppo.py --network pairs
+    python examples/ppo.py --network pairs --save trained   the engine plays net:trained/network.safetensors
     python examples/ppo.py --num-games 32 --height 64 --width 64 --total-steps 100000
 """
 
@@ -21,6 +21,7 @@ import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +34,7 @@ from territorial.config import GameConfig
 from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
 from territorial.evaluation.statistics import Z
+from territorial.files.safetensors import pieces
 from territorial.nets import BoardPolicy, EncodeOncePolicy, PairPolicy, Policy
 from territorial.observation.layout import ObsLayout
 
@@ -61,6 +63,7 @@ class Args:
     entropy: float = 0.003
     max_norm: float = 0.5
     eval_games: int = 64
+    save: str = ""  # a folder for the trained weights, and of pairs the file that the engine plays
 
 
 Seen = Mapping[str, np.ndarray]
@@ -169,20 +172,19 @@ class OnPairs(ActorCritic):
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = PairPolicy()
+        self.policy = PairPolicy("small")
 
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Return logits (N, 1 + 10 C), and values."""
         return self.policy(*(of_agents(seen[key]) for key in ("own", "pairs", "action_mask")))
 
     def draw(self, logits: Tensor) -> Tensor:
-        """Return int64 (N,)."""
-        return Categorical(logits=logits, validate_args=False).sample()
+        """Return int64 (N,); the logits of a ``PairPolicy`` are log-probabilities."""
+        return logits.exp().multinomial(1)[:, 0]
 
     def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Return those of one number."""
-        choice = Categorical(logits=logits, validate_args=False)
-        return choice.log_prob(actions), choice.entropy()
+        return logits.gather(1, actions[:, None])[:, 0], -(logits.exp() * logits).sum(1)
 
 
 Maker = Callable[[ObsLayout, GameConfig], ActorCritic]
@@ -340,6 +342,17 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
     return network, illegal + int(info["illegal"].sum())
 
 
+def save(args: Args, network: ActorCritic) -> None:
+    """Write the weights as arrays; a network on pairs also in whole numbers, as the engine plays it."""
+    folder = Path(args.save)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "weights.safetensors", "wb") as file:
+        file.writelines(pieces({name: part.numpy() for name, part in network.state_dict().items()}))
+    if isinstance(network, OnPairs):
+        report = network.policy.export(folder / "network.safetensors", interval=args.decision_every)
+        print(f"in whole numbers: {report}")
+
+
 def main(argv: list[str] | None = None) -> dict[str, float]:
     """Train, and compare with the untrained policy; return what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -348,6 +361,8 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = Args(**vars(parser.parse_args(argv)))
     network, illegal = train(args)
+    if args.save:
+        save(args, network)
     torch.manual_seed(args.seed)
     untrained = make_network(args, make(args, 1))
     result: dict[str, float] = {"illegal": illegal}

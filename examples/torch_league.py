@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import ppo
 import torch
-from ppo import Args, Trunk, advantages_of, log_probs, to_rows, update
+from ppo import Args, OnBoards, Trunk, advantages_of, to_rows, update
 
 import territorial
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
@@ -98,27 +98,27 @@ class LeagueGames:
         return rewards[:, :LEARN], ended
 
 
-def rollout(args: Args, policy: BoardPolicy, table: LeagueGames) -> dict:
+def rollout(args: Args, network: OnBoards, table: LeagueGames) -> dict:
     """Play, and return what there is to learn from; as in ``ppo.train``."""
     kept: dict[str, list] = {key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")}
     frames, shape = [], (args.num_games, LEARN)
     for _ in range(args.rollout):
         seen = table.seen(0, LEARN)
         with torch.no_grad():
-            logits, embedding = policy(to_rows(seen))
-            actions = policy.draw(logits)
-            chosen, _ = log_probs(policy, logits, actions)
+            logits, worth = network(seen)
+            actions = network.draw(logits)
+            chosen, _ = network.log_probs(logits, actions)
         frames.append(seen)
         alive = table.env.game.state.alive[:, 1 : 1 + LEARN] != 0
         rewards, ended = table.step(actions.view(*shape, 2).numpy())
         kept["alive"].append(torch.from_numpy(alive.astype(np.int64)))
         kept["actions"].append(actions.view(*shape, 2))
         kept["logp"].append(chosen.view(shape))
-        kept["values"].append(policy.values(embedding).detach().view(shape))
+        kept["values"].append(worth.view(shape))
         kept["rewards"].append(torch.from_numpy(rewards.copy()))
         kept["dones"].append(torch.from_numpy(ended).float()[:, None].expand(shape))
     with torch.no_grad():
-        last = policy.values(policy.embed(to_rows(table.seen(0, LEARN)))).view(shape)
+        last = network(table.seen(0, LEARN))[1].view(shape)
     batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
     values, dones = batch.pop("values"), batch.pop("dones")
     batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
@@ -187,14 +187,14 @@ def main(argv: list[str] | None = None) -> League:
     config = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).config
     torch.manual_seed(args.seed + league.steps["main"])
     policy = BoardPolicy(layout_of, config, Trunk(layout_of, config))
-    optimizer = torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
+    network, optimizer = OnBoards(policy), torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
     if latest:
         load_learner(latest / "learner.npz", policy, optimizer)
     else:
         freeze(league, store, policy)
     table = LeagueGames(args, league, store, args.seed + 1000 * league.steps["main"])
     while league.steps["main"] < given.iterations:
-        loss = update(args, policy, optimizer, rollout(args, policy, table))
+        loss = update(args, network, optimizer, rollout(args, network, table))
         league.advance("main")
         name = freeze(league, store, policy) if league.gate("main").is_open else ""
         league.note(league.steps["main"])

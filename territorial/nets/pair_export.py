@@ -141,10 +141,8 @@ def _every_other(rows: Rows, first: int) -> Rows:
 @torch.no_grad()
 def quantized(policy: PairNetwork, description: Description, rows: Rows) -> NetworkFile:
     """Return the network in whole numbers, with the activations of ``rows`` well within their limits."""
-    most = {
-        name: float(values.max()) for name, values in _activations(policy, rows).items() if values.numel()
-    }
-    exponents = {name: _activation_exponent(most.get(name, 0.0)) for name in ACTIVATIONS}
+    most = _largest_activations(policy, rows)
+    exponents = {name: _activation_exponent(most[name]) for name in ACTIVATIONS}
     layers, shifts = {}, {}
     for name, (weights, biases) in _parameters(policy).items():
         size = description.sizes()[name]
@@ -262,13 +260,14 @@ def _batches(rows: Rows, size: int = 4096) -> Iterator[tuple[Tensor, Tensor]]:
         yield tuple(torch.from_numpy(array[i : i + size].astype(np.float32) / UNIT) for array in rows[:2])
 
 
-def _activations(policy: PairNetwork, rows: Rows) -> dict[str, Tensor]:
-    """Return the largest activation of every state in each hidden layer."""
-    found: dict[str, list[Tensor]] = {name: [] for name in ACTIVATIONS}
+def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
+    """Return the largest activation of each hidden layer."""
+    found = dict.fromkeys(ACTIVATIONS, 0.0)
     for own, pairs in _batches(rows):
         for name, values in policy.activations(own, pairs).items():
-            found[name].append(values.flatten(1).amax(1) if values.numel() else values.new_zeros(0))
-    return {name: torch.cat(values) for name, values in found.items()}
+            if values.numel():
+                found[name] = max(found[name], float(values.max()))
+    return found
 
 
 @torch.no_grad()

@@ -85,26 +85,54 @@ class PairNetwork(nn.Module):
 
     def choices(self, own: Tensor, pairs: Tensor) -> Choices:
         """Return the logits and values of states, before anything is masked; arguments as for ``forward``."""
+        there = _there(pairs)
         found = self.activations(own, pairs)
-        scores, context = self.score(found["joint"]), found["summary"]
+        scores = _spread(self.score(found["joint"]), there, pairs)
+        context = found["summary"]
         hold, values = self.hold(context).squeeze(1), self.value(context).squeeze(1)
         return Choices(hold, scores[..., 0], scores[..., 1:], values)
 
     def activations(self, own: Tensor, pairs: Tensor) -> dict[str, Tensor]:
-        """Return what comes out of each hidden layer, by name; of candidates that are not there, zeros."""
-        is_there = (pairs[..., THERE] > 0).unsqueeze(-1)
-        own, pairs = (values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in (own, pairs))
-        first = functional.relu(self.own(own).unsqueeze(1) + self.candidate(pairs)) * is_there
-        candidates = functional.relu(self.hidden(first)) * is_there
-        means = candidates.sum(1) / is_there.sum(1).clamp(min=1)
-        context = functional.relu(self.context(torch.cat([own, means, candidates.amax(1)], dim=1)))
+        """Return what comes out of each hidden layer, by name.
+
+        Those of states are (B, ...). Those of candidates have a row for each that is there, state by state:
+        fewer than half of the rows of ``pairs`` are filled in games.
+        """
+        there = _there(pairs)
+        states = there.div(pairs.shape[1], rounding_mode="floor")
+        own, rows = (_limited(values) for values in (own, pairs.flatten(0, 1).index_select(0, there)))
+        first = functional.relu(self.own(own).index_select(0, states) + self.candidate(rows))
+        candidates = functional.relu(self.hidden(first))
+        spread = _spread(candidates, there, pairs)
+        count = (pairs[..., THERE] > 0).sum(1, keepdim=True)
+        means = spread.sum(1) / count.clamp(min=1)
+        context = functional.relu(self.context(torch.cat([own, means, spread.amax(1)], dim=1)))
         summary = functional.relu(self.summary(context))
-        beside = summary.unsqueeze(1).expand(-1, candidates.shape[1], -1)
-        joint = functional.relu(self.joint(torch.cat([candidates, beside], dim=2))) * is_there
         return {
             "candidate": first,
             "hidden": candidates,
             "context": context,
             "summary": summary,
-            "joint": joint,
+            "joint": functional.relu(self._beside(candidates, summary, states)),
         }
+
+    def _beside(self, candidates: Tensor, summary: Tensor, states: Tensor) -> Tensor:
+        """Return the sums of ``joint``; the part of the summary is the same for all candidates of a state."""
+        of_candidate, of_state = self.joint.weight.tensor_split([self.hidden.out_features], dim=1)
+        shared = functional.linear(summary, of_state, self.joint.bias)
+        return functional.linear(candidates, of_candidate) + shared.index_select(0, states)
+
+
+def _limited(values: Tensor) -> Tensor:
+    return values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT)
+
+
+def _there(pairs: Tensor) -> Tensor:
+    """Return the numbers of the candidates that are there, among all B * C."""
+    return (pairs[..., THERE] > 0).flatten().nonzero().squeeze(1)
+
+
+def _spread(rows: Tensor, there: Tensor, pairs: Tensor) -> Tensor:
+    """Return the rows of candidates at their places, (B, C, ...), with zeros where none is."""
+    places = rows.new_zeros(pairs.shape[0] * pairs.shape[1], rows.shape[1])
+    return places.index_copy(0, there, rows).unflatten(0, pairs.shape[:2])
