@@ -44,6 +44,12 @@ def lead_of_search(result: Result) -> float:
     return _lower(result["places"]["rollout policy"], "place") - _upper(result["places"]["search"], "place")
 
 
+def lead_beyond_interval(result: Result) -> Iterator[float]:
+    """Return, greedily and drawn, by how much the lead of one side exceeds half its interval."""
+    for one in result["ways"].values():
+        yield abs(one["lead"]) - one["half_interval"]
+
+
 def _upper(place: Mapping[str, float], name: str) -> float:
     return place[name] + place["half_interval"]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What examples/ppo.py learns in the same minutes from pairs and from features, with several seeds.
 
-    python benchmarks/envs/networks_learn.py                    two networks, three seeds: 15 minutes
+    python benchmarks/envs/networks_learn.py                    two networks, three seeds: half an hour
     python benchmarks/envs/networks_learn.py --minutes-each 0.1 --seeds 1 --eval-games 8     whether it runs
 
 Each training has the same minutes of the processor, on one thread, and the same options but for the network;
@@ -53,7 +53,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--minutes-each", type=float, default=2, help="processor time of each training (default %(default)s)"
+        "--minutes-each", type=float, default=4, help="processor time of each training (default %(default)s)"
     )
     parser.add_argument(
         "--seeds", type=int, default=3, help="trainings of each network (default %(default)s)"

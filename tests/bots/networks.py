@@ -1,7 +1,8 @@
-"""Networks of random weights in whole numbers, and random rows of pairs, for the tests of networks."""
+"""Networks of random and of trained weights, random rows of pairs and those of games, for the tests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,12 @@ from territorial.bots.network_file import (
     worst_sums,
     write,
 )
+from territorial.config import GameConfig
+from territorial.engine.vec_game import VecGame
 from territorial.observation.pair_columns import OWN, PAIRS
 
+TRAINED = Path(__file__).parent / "trained"
+"""A small network that learned: README.md there says how."""
 OWN_COLUMNS = tuple((column.name, column.version) for column in OWN)
 PAIR_COLUMNS = tuple((column.name, column.version) for column in PAIRS)
 THERE, LEGAL = (
@@ -89,12 +94,27 @@ def random_rows(amount: int, seed: int, num_candidates: int = 8) -> Rows:
     return Rows(own, pairs, counts.astype(np.int64))
 
 
-def choices(file: NetworkFile, rows: Rows, numbers: Any) -> tuple[Any, Any]:
+def rows_of_games(
+    amount: int, seats: Sequence[Any], config: GameConfig, *, num_games: int = 1, seed: int = 0
+) -> Rows:
+    """Return what the living seats of games see every 50 ticks, until there are ``amount`` rows."""
+    game = VecGame(config, num_games=num_games, seats=seats, seed=seed, observe=False)
+    game.reset()
+    found: list[Any] = []
+    while sum(len(seen.own) for seen in found) < amount:
+        games, places = np.nonzero(game.state.alive[:, 1:])
+        found.append(game.pairs(games, places + 1, 8, "int16"))
+        game.step(repeat=50 // config.decision_every)
+    own, pairs = (np.concatenate([seen[i] for seen in found])[:amount] for i in (0, 1))
+    return Rows(own, pairs, (pairs[:, :, THERE] > 0).sum(1))
+
+
+def choices(file: NetworkFile, rows: Rows, numbers: Any, temperature: int | None = None) -> tuple[Any, Any]:
     """Return what the engine's network chooses for ``rows``, and its logits."""
     network = placed(file)
     chosen = np.zeros((len(rows.counts), 2), np.int64)
     logits = np.zeros((len(rows.counts), 1 + rows.pairs.shape[1], 11), np.int64)
-    choose_for_rows(row_of(network), make_network_scratch(), rows, numbers, chosen, logits)
+    choose_for_rows(row_of(network, temperature), make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial.bots import network, network_file
+from territorial.bots import ALIASES, network, network_file
 from territorial.bots.network_file import (
     LAYERS,
     METADATA,
@@ -20,17 +20,20 @@ from territorial.bots.network_file import (
     temperature_256ths,
     write,
 )
+from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.game.rng import draw
 from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
 from territorial.reference import networks as twin
 from tests.bots.networks import (
+    TRAINED,
     choices,
     description,
     named,
     random_file,
     random_layers,
     random_rows,
+    rows_of_games,
 )
 
 SEED, TICK = 11, 350
@@ -65,6 +68,19 @@ def test_the_engine_decides_as_the_reference_implementation(tmp_path, amount, te
     chosen, _ = choices(file, rows, numbers_of(amount, SEED))
     decisions = as_decisions(chosen)
     assert decisions == twins_choices(file, rows)
+    assert len(set(decisions)) > 2
+
+
+@amounts
+@pytest.mark.parametrize(("temperature", "seed"), [(0, 0), (0, 1), (256, 2), (77, 3), (65280, 4)])
+def test_trained_weights_decide_as_in_the_reference_implementation(amount, temperature, seed):
+    file = read(TRAINED / "network.safetensors")
+    config = GameConfig(height=96, width=96, num_players=12)
+    seen = rows_of_games(10 * amount, tuple(ALIASES)[:12], config, num_games=1 + amount // 100, seed=seed)
+    rows = type(seen)(*(array[::10] for array in seen))
+    chosen, _ = choices(file, rows, numbers_of(amount, SEED), temperature)
+    decisions = as_decisions(chosen)
+    assert decisions == twins_choices(file, rows, temperature=temperature)
     assert len(set(decisions)) > 2
 
 

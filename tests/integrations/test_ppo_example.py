@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from territorial import GameConfig, VecGame
+from territorial.bots import Network
+from territorial.files import safetensors
+from tests.bots.networks import rows_of_games
+
 pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.checkout
 
@@ -28,6 +33,23 @@ def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys, network)
     assert result["illegal"] == 0
     assert all(1 <= result[name] <= 4 for name in ("trained", "untrained"))
     assert capsys.readouterr().out.count("iteration") == 3
+
+
+def test_what_it_trained_on_pairs_is_saved_and_plays_in_the_engine(ppo, capsys, tmp_path, monkeypatch):
+    small = GameConfig(height=32, width=32, num_players=4)
+    rows = rows_of_games(600, ["novice", "banker", "turtle", "drip"], small)
+    monkeypatch.setattr("territorial.nets.pair_export.calibration_rows", lambda: rows)
+    options = "--network pairs --num-games 2 --rollout 4 --total-steps 8 --eval-games 2"
+    ppo.main([*options.split(), "--save", str(tmp_path / "trained")])
+    assert "have the same greedy choice" in capsys.readouterr().out
+    with open(tmp_path / "trained" / "weights.safetensors", "rb") as file:
+        assert "policy.hold.bias" in safetensors.read(file).arrays
+    network = Network(tmp_path / "trained" / "network.safetensors")
+    assert network.interval == ppo.Args().decision_every
+    game = VecGame(small, 1, seats=[network] * 4)
+    game.reset(0)
+    game.step(repeat=20)
+    assert (game.state.land[0, 1:] > 0).all()
 
 
 def test_a_network_that_there_is_not_is_named(ppo):

@@ -7,11 +7,14 @@ import math
 import numpy as np
 import pytest
 
+from territorial.bots import Network
 from territorial.bots.network import Rows
 from territorial.bots.network_file import read
+from territorial.config import GameConfig
+from territorial.files import safetensors
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT
 from territorial.reference import networks as twin
-from tests.bots.networks import LEGAL, THERE, choices, named, random_rows
+from tests.bots.networks import LEGAL, THERE, TRAINED, choices, named, random_rows, rows_of_games
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
@@ -29,6 +32,17 @@ def policy_of(size: str = "small", seed: int = 0, scale: float = 3.0) -> PairPol
         policy.hold.bias.fill_(0.0)
         for layer in (policy.joint, policy.score, policy.context, policy.hold):
             layer.weight *= scale
+    return policy
+
+
+def trained_policy() -> PairPolicy:
+    """Return the trained network in float32."""
+    policy = PairPolicy("small")
+    with open(TRAINED / "weights.safetensors", "rb") as file:
+        arrays = safetensors.read(file).arrays
+    policy.load_state_dict(
+        {name.removeprefix("policy."): torch.tensor(part) for name, part in arrays.items()}
+    )
     return policy
 
 
@@ -129,6 +143,19 @@ def test_in_whole_numbers_it_chooses_the_same(tmp_path, rows, size):
     assert file.description.own_columns == tuple((column.name, 1) for column in OWN)
     assert compare(policy, file, rows).equal >= 0.99
     assert (tmp_path / "net.safetensors").stat().st_size < 140_000
+
+
+@pytest.mark.parametrize("num_games", [1, pytest.param(100, marks=pytest.mark.verify)])
+def test_a_trained_network_chooses_the_same_in_whole_games_of_its_own(num_games):
+    network = TRAINED / "network.safetensors"
+    config = GameConfig(height=64, width=64, num_players=8)
+    seats = [Network(network, temperature=1)] * 8
+    amount = 500 * num_games  # some more than a game has, so they go on with the next
+    rows = rows_of_games(amount, seats, config, num_games=num_games)
+    report = compare(trained_policy(), read(network), rows)
+    assert report.num_rows > 0.5 * amount
+    assert report.equal >= 0.99
+    assert compare(policy_of(), read(network), rows).equal < 0.5  # so that an error could be seen
 
 
 def test_the_reference_implementation_evaluates_the_file_as_torch_the_policy(tmp_path, rows):
