@@ -2,8 +2,8 @@
 """Writes the tables of README.md, docs/bots.md, docs/rules.md, docs/frame_store.md, docs/replays.md,
 docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and docs/where-40-gb-went.md from
 benchmarks/results/*.json, and those of docs/observation.md from territorial.observation. Those about
-bots are in bots.py, those of docs/performance.md and docs/league.md in performance.py and league.py.
-Figures in sentences are in figures.py.
+bots are in bots.py, those of docs/performance.md and docs/league.md in performance.py and league.py. Those
+about networks on pairs are in networks.py. Figures in sentences are in figures.py.
 
     python -m benchmarks.tables            fill in what stands between the markers
     python -m benchmarks.tables --check    exit code 1 if that would change anything
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
-from benchmarks.tables import bots, figures, league, performance, trainers
+from benchmarks.tables import bots, figures, league, networks, performance, trainers
 from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.game.state import FIELDS, in_letters
@@ -780,6 +780,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "sampling", sampling),
     ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
+    ("docs/networks.md", "rounding", lambda: networks.rounding(must_load("network_rounding"))),
     ("docs/league.md", "evaluation", league.evaluation),
     ("docs/league.md", "snapshots", league.snapshots),
     ("docs/league.md", "capacity", league.capacity),
