@@ -44,6 +44,13 @@ def lead_of_search(result: Result) -> float:
     return _lower(result["places"]["rollout policy"], "place") - _upper(result["places"]["search"], "place")
 
 
+def lead_of_pairs(result: Result) -> Iterator[float]:
+    """Return, by seed, the places between what learned from pairs and what learned from features."""
+    pairs, features = (result["networks"][name] for name in ("pairs", "features"))
+    for ours, other in zip(pairs, features, strict=True):
+        yield other["place"] - other["half"] - (ours["place"] + ours["half"])
+
+
 def lead_beyond_interval(result: Result) -> Iterator[float]:
     """Return, greedily and drawn, by how much the lead of one side exceeds half its interval."""
     for one in result["ways"].values():

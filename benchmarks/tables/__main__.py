@@ -780,6 +780,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "sampling", sampling),
     ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
+    ("docs/learning.md", "pairs_learned", lambda: networks.learned(must_load("networks_learn"))),
     ("docs/networks.md", "rounding", lambda: networks.rounding(must_load("network_rounding"))),
     ("docs/league.md", "evaluation", league.evaluation),
     ("docs/league.md", "snapshots", league.snapshots),

@@ -1,12 +1,47 @@
-"""The table about networks on pairs: how little they change in whole numbers."""
+"""The tables about networks on pairs: what they learn, and how little they change in whole numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.derived_figures import lead_of_pairs
+from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 
 WAYS = {"greedy": "the likeliest actions", "drawn": "actions drawn by their probabilities"}
+
+
+def learned(found: dict[str, Any]) -> str:
+    """Return the table of places while training on pairs and on features, and at the end."""
+    rows = [
+        (f"{name}, seed {run['seed']}", *_curve(run), _with_interval(run["place"], run["half"]))
+        for name, runs in found["networks"].items()
+        for run in runs
+    ]
+    parts = (f"{i}/4 of the time" for i in range(1, 5))
+    header = ("mean place", "game steps", *parts, "unseen games")
+    game = found["game"]
+    others = game["num_players"] - game["agent_seats"]
+    ahead = [lead > 0 for lead in lead_of_pairs(found)]
+    about = (
+        f"With {sum(ahead)} of {len(ahead)} seeds pairs are ahead by more than both intervals. "
+        f"{game['height']} x {game['width']}, {game['agent_seats']} agents and {others} `{game['bot']}`; "
+        f"{(1 + game['agent_seats']) / 2:g} is the best there can be. Minutes of each training: "
+        f"{found['minutes']:g}, on one core of {cpu_of(found)}, shared with other work; the unseen "
+        f"games are {found['eval_games']}, with 95 % intervals (`benchmarks/envs/networks_learn.py`)."
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrrrr"), "", about])
+
+
+def _curve(run: dict[str, Any]) -> list[str]:
+    """Return the steps, and the mean places in the quarters of a training."""
+    points = [point for point in run["curve"] if point["place"] is not None]
+    end = run["curve"][-1]["seconds"]
+    quarters: list[list[float]] = [[], [], [], []]
+    for point in points:
+        quarters[min(3, int(4 * point["seconds"] / end))].append(point["place"])
+    cells = [f"{sum(places) / len(places):.2f}" if places else "-" for places in quarters]
+    return [f"{run['curve'][-1]['steps']:,}", *cells]
 
 
 def rounding(found: dict[str, Any]) -> str:
@@ -28,3 +63,7 @@ def rounding(found: dict[str, Any]) -> str:
         "(`benchmarks/bots/network_rounding.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrrrrr"), "", about])
+
+
+def _with_interval(mean: float, half: float) -> str:
+    return f"{mean:.2f} ± {half:.2f}"
