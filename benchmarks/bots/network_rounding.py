@@ -71,7 +71,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--games", type=even_number, default=4000, help="games, an even number (default %(default)s)"
+        "--games", type=even_number, default=4000, help="games to play; an even number (default %(default)s)"
     )
     parser.add_argument(
         "--trained", type=Path, default=TRAINED, help="folder of the network (default tests/bots/trained)"
