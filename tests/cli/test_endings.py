@@ -54,6 +54,7 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(bench, "_text", lambda result: "many ticks a second")
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
+    monkeypatch.setattr(league, "result_of", lambda _: {})
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: Report("an environment", [], {}, {}))
     monkeypatch.setattr(sys, "path", [*sys.path])
