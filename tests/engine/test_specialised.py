@@ -21,8 +21,8 @@ SEATS = LINEUPS["mixed-1"].seats
 def arrays_of(game):
     """Return by name all that a step may write to: state, observations, results."""
     named = {}
-    for group in ("blocks", "_buffers", "_final_buffers", "_results"):
-        values = getattr(game, group)
+    for group in ("state", "buffers", "final_buffers", "results", "slots", "launched"):
+        values = getattr(game._arrays, group)
         named |= {f"{group}.{name}": value for name, value in zip(values._fields, values, strict=True)}
     return named
 
