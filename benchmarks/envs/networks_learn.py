@@ -8,7 +8,7 @@ Each training has the same minutes of the processor, on one thread, and the same
 what is compiled before does not count. Curves are printed as they grow. Then the trained network plays games
 that it has not seen, the same for all. The result, with the machine and the versions, goes to
 benchmarks/results/networks_learn.json. Exit code 1 if pairs do not place better than features with every
-seed, with disjoint 95 % intervals (not tested with fewer than 100 games).
+seed, by more than the 95 % interval of the difference (not tested with fewer than 100 games).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from benchmarks import harness
+from benchmarks.derived_figures import lead_of_pairs
 
 RESULT = harness.RESULTS / "networks_learn.json"
 NETWORKS = ("pairs", "features")
@@ -107,12 +108,8 @@ def _cell(curve: list[dict[str, Any]], eighth: int) -> str:
 
 
 def is_better(found: dict[str, list[dict[str, Any]]]) -> bool:
-    """Return whether pairs place better with every seed, by more than both intervals."""
-    pairs, features = (found[name] for name in NETWORKS)
-    return all(
-        mine["place"] + mine["half"] < other["place"] - other["half"]
-        for mine, other in zip(pairs, features, strict=True)
-    )
+    """Return whether pairs place better with every seed, by more than the interval of the difference."""
+    return all(lead > 0 for lead in lead_of_pairs({"networks": found}))
 
 
 if __name__ == "__main__":

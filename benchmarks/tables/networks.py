@@ -24,7 +24,7 @@ def learned(found: dict[str, Any]) -> str:
     others = game["num_players"] - game["agent_seats"]
     ahead = [lead > 0 for lead in lead_of_pairs(found)]
     about = (
-        f"With {sum(ahead)} of {len(ahead)} seeds pairs are ahead by more than both intervals. "
+        f"With {sum(ahead)} of {len(ahead)} seeds pairs lead by more than the interval of the difference. "
         f"{game['height']} x {game['width']}, {game['agent_seats']} agents and {others} `{game['bot']}`; "
         f"{(1 + game['agent_seats']) / 2:g} is the best there can be. Minutes of each training: "
         f"{found['minutes']:g}, on one core of {cpu_of(found)}, shared with other work; the unseen "
