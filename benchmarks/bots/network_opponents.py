@@ -5,8 +5,8 @@
     python benchmarks/bots/network_opponents.py --rounds 1      whether it runs
 
 Every seat of 64 games at full size is a network that decides every 50 ticks. The engine plays these games. At
-some moments of them, the same decisions are made in four other ways, of the same states, and nothing is done
-with what comes of it:
+some moments of them, as many decisions as a step has are made in four other ways, of seats drawn from those
+that live, and nothing is done with what comes of it:
 
     batched        one network on pairs in PyTorch, called once for all seats of all games
     one by one     32 such networks, each called for its own seat of all games
@@ -160,11 +160,14 @@ def measure(network: Network, ways: Mapping[str, Way], rounds: int) -> dict[str,
     game.reset(0)
     us: dict[str, list[float]] = {name: [] for name in ways}
     moments = MOMENTS * rounds
+    rng = np.random.default_rng(0)
     for moment in range(moments):
         harness.tell(f"moment {moment + 1} of {moments}")
         for _ in range(STEPS_BETWEEN):
             game.step()
         games, seats = np.nonzero(game.state.alive[:, 1:])
+        is_turn = rng.random(len(seats)) < CONFIG.decision_every / INTERVAL
+        games, seats = games[is_turn], seats[is_turn]
         for name, decide in ways.items():
             started = time.process_time()
             decide(game, games, seats + 1)
