@@ -782,6 +782,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/learning.md", "learning", learning),
     ("docs/learning.md", "pairs_learned", lambda: networks.learned(must_load("networks_learn"))),
     ("docs/networks.md", "rounding", lambda: networks.rounding(must_load("network_rounding"))),
+    ("docs/networks.md", "network_opponents", lambda: networks.opponents(must_load("network_opponents"))),
     ("docs/league.md", "evaluation", league.evaluation),
     ("docs/league.md", "snapshots", league.snapshots),
     ("docs/league.md", "capacity", league.capacity),

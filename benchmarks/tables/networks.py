@@ -1,4 +1,4 @@
-"""The tables about networks on pairs: what they learn, and how little they change in whole numbers."""
+"""The tables about networks on pairs: what they learn, how little whole numbers change, what they cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from benchmarks.derived_figures import lead_of_pairs
 from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 
+OPPONENTS = {
+    "batched": "one network in PyTorch, one call for all games",
+    "one by one": "32 networks in PyTorch, a call for each",
+    "pool, features": "32 snapshots in the pool, two layers on features",
+    "pool, reference network": "32 snapshots in the pool, the reference network",
+}
 WAYS = {"greedy": "the likeliest actions", "drawn": "actions drawn by their probabilities"}
 
 
@@ -63,6 +69,27 @@ def rounding(found: dict[str, Any]) -> str:
         "(`benchmarks/bots/network_rounding.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrrrrr"), "", about])
+
+
+def opponents(found: dict[str, Any]) -> str:
+    """Return the table of what decisions and steps take with networks in the engine and elsewhere."""
+    engine = found["engine"]
+    rows = [("in the engine", *_cost(engine, engine))]
+    rows += [(OPPONENTS[name], *_cost(way, engine)) for name, way in found["ways"].items()]
+    header = ("who plays all 32 seats", "µs a decision", "times", "µs a step", "times")
+    about = (
+        f"{found['games']} games at full size with decisions every 50 ticks, {engine['living']:.1f} seats "
+        f"living on average. In the engine that is {engine['steps_per_second']:,.0f} steps a second of one core of "
+        f"{cpu_of(found)}, shared with other work; steps elsewhere are worked out from their decisions "
+        "(`benchmarks/bots/network_opponents.py`)."
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", about])
+
+
+def _cost(way: dict[str, float], engine: dict[str, float]) -> list[str]:
+    """Return microseconds of a decision and of a step, each with how many times that of the engine it is."""
+    keys = ("us_a_decision", "step_us")
+    return [cell for key in keys for cell in (f"{way[key]:,.1f}", f"{way[key] / engine[key]:,.1f}")]
 
 
 def _with_interval(mean: float, half: float) -> str:
