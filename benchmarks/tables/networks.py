@@ -79,8 +79,8 @@ def opponents(found: dict[str, Any]) -> str:
     header = ("who plays all 32 seats", "µs a decision", "times", "µs a step", "times")
     about = (
         f"{found['games']} games at full size with decisions every 50 ticks, {engine['living']:.1f} seats "
-        f"living on average. In the engine that is {engine['steps_per_second']:,.0f} steps a second of one core of "
-        f"{cpu_of(found)}, shared with other work; steps elsewhere are worked out from their decisions "
+        f"living on average. In the engine that is {engine['steps_per_second']:,.0f} steps a second of one "
+        f"core of {cpu_of(found)}, shared with other work; steps elsewhere are worked out from their decisions "
         "(`benchmarks/bots/network_opponents.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", about])
