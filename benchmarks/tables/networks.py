@@ -80,8 +80,8 @@ def opponents(found: dict[str, Any]) -> str:
     about = (
         f"{found['games']} games at full size with decisions every 50 ticks, {engine['living']:.1f} seats "
         f"living on average. In the engine that is {engine['steps_per_second']:,.0f} steps a second of one "
-        f"core of {cpu_of(found)}, shared with other work; steps elsewhere are worked out from their decisions "
-        "(`benchmarks/bots/network_opponents.py`)."
+        f"core of {cpu_of(found)}, shared with other work; steps elsewhere are worked out from "
+        "their decisions (`benchmarks/bots/network_opponents.py`)."
     )
     return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", about])
 
