@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
+import math
+import statistics
 import sys
 import time
 from typing import Any
@@ -31,6 +34,7 @@ TRAINING = {"num_games": 64, "rollout": 32, "entropy": 0.01}
 """Larger batches than those of the example, and more entropy, without which some seeds stop early."""
 EVAL_SEED = 1_000_000
 FEWEST_GAMES = 100
+POINTS = 80
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -81,7 +85,19 @@ def train(ppo: Any, network: str, seed: int, minutes: float, eval_games: int) ->
     trained, illegal = ppo.train(args, goes_on)
     place, half = ppo.mean_place(args, trained, EVAL_SEED)
     print(f"{network}, seed {seed}: mean place {place:.2f} ± {half:.2f} of {GAME['num_players']}", flush=True)
-    return {"seed": seed, "place": place, "half": half, "illegal": illegal, "curve": curve}
+    return {"seed": seed, "place": place, "half": half, "illegal": illegal, "curve": thinned(curve)}
+
+
+def thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return at most POINTS points of a curve: the last of each share of the time, with its mean place."""
+    end = curve[-1]["seconds"]
+    shares = itertools.groupby(curve, lambda point: math.ceil(POINTS * point["seconds"] / end))
+    return [_merged(list(points)) for _, points in shares]
+
+
+def _merged(points: list[dict[str, Any]]) -> dict[str, Any]:
+    places = [point["place"] for point in points if point["place"] is not None]
+    return points[-1] | {"place": statistics.fmean(places) if places else None}
 
 
 def table(found: dict[str, list[dict[str, Any]]]) -> str:
