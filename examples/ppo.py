@@ -345,7 +345,6 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
 def save(args: Args, network: ActorCritic) -> None:
     """Write the weights as arrays; a network on pairs also in whole numbers, as the engine plays it."""
     folder = Path(args.save)
-    folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "weights.safetensors", "wb") as file:
         file.writelines(pieces({name: part.numpy() for name, part in network.state_dict().items()}))
     if isinstance(network, OnPairs):
@@ -360,6 +359,8 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
         option = "--" + field.name.replace("_", "-")
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = Args(**vars(parser.parse_args(argv)))
+    if args.save:  # now, as training for nothing would be worse than an error
+        Path(args.save).mkdir(parents=True, exist_ok=True)
     network, illegal = train(args)
     if args.save:
         save(args, network)

@@ -25,7 +25,9 @@ class PairRows(PairPolicy):
         super().__init__(size)
         self.has_two_parts = has_two_parts
 
-    def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # by name
+    def forward(  # type: ignore[override]  # ``FrozenPolicies`` hands rows over by name
+        self, seen: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
         """Return the masked logits and the values of rows with ``own``, ``pairs`` and ``action_mask``."""
         mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
         return super().forward(seen["own"], seen["pairs"], mask)

@@ -17,6 +17,7 @@ from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
 MAX_FRAMES = 16
+"""Longest stack of frames that one observation may hold."""
 RANGES = {
     "height": (MIN_SIDE, MAX_SIDE),
     "width": (MIN_SIDE, MAX_SIDE),
@@ -24,7 +25,6 @@ RANGES = {
     "frames": (0, MAX_FRAMES),
 }
 """The least and the most of each number that a layout depends on."""
-"""Longest stack of frames that one observation may hold."""
 
 NEW_GAME, NOT_LISTED = -1, -2
 """``delta_count`` of key frames, which list no changes: the first of a game; where too many cells changed."""
