@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from territorial.config import GameConfig
 from territorial.engine.custom_bots import CustomBots
@@ -27,10 +30,14 @@ class BatchPlayers:
         self._config = config
         self.guests, self.custom = Guests(), CustomBots()
 
-    def codes_of(self, seats: Sequence[Seat] | None) -> Ints:
-        """Return the codes of ``seats``, whose custom bots have one from now on; None: all are agents."""
+    def codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
+        """Return the codes of ``seats``, whose custom bots have one from now on; None: all are agents.
+
+        ``state``: of the games, which say who has a seat; None: there are none yet.
+        """
         seats = self.custom.with_bots_of_files(seats)
-        self.custom.welcome(seats, self.guests.names)
+        in_use = None if state is None else partial(_codes_in_use, state)
+        self.custom.welcome(seats, self.guests.names, in_use)
         self.guests.welcome(seats, self.custom.names)
         return seat_codes(seats, self._config.num_players, self.guests.names, self.custom.names)
 
@@ -52,3 +59,8 @@ class BatchPlayers:
         names = dict(enumerate(SEAT_NAMES + self.guests.names))
         names |= dict(enumerate(self.custom.names, start=FIRST_CUSTOM_CODE))
         return tuple(names[code] for code in codes.tolist())
+
+
+def _codes_in_use(state: State) -> Ints:
+    """Return the codes of all who play a game now or will play the next one."""
+    return np.unique([view(state, "seats")[:, 1:], view(state, "next_seats")[:, 1:]])

@@ -366,7 +366,7 @@ class VecGame:
         k = self._check_game(k)
         checked = None if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         if seats is not None:
-            codes = self._codes_of(seats)
+            codes = self._codes_of(seats, self.blocks)
             troops = self._players.troops_of(seats if troops_of is None else troops_of)
             self._players.write_next(self.blocks, k, codes, troops)
         if checked is not None:
@@ -668,9 +668,9 @@ class VecGame:
         seeds: list[int] = view(self.blocks, "seed").tolist()
         return seeds
 
-    def _codes_of(self, seats: Sequence[Seat] | None) -> npt.NDArray[np.int64]:
-        """Return the codes of ``seats``, whose custom bots have one from now on."""
-        codes = self._players.codes_of(seats)
+    def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> npt.NDArray[np.int64]:
+        """Return the codes of ``seats``, whose custom bots have one from now on; ``state``: of the games."""
+        codes = self._players.codes_of(seats, state)
         if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
         return codes

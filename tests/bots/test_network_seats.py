@@ -7,15 +7,17 @@ import copy
 import pickle
 import sys
 from pathlib import Path
+from weakref import WeakSet
 
 import numpy as np
 import pytest
 
 import territorial
-from territorial.bots import Network
+from territorial.bots import Network, Style
 from territorial.bots.network_file import NetworkError
 from territorial.cli import main
 from territorial.constants import FRACTIONS
+from territorial.engine.custom_bots import ROOM
 from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.reference import networks as twin
 from tests.bots.networks import random_file
@@ -217,11 +219,50 @@ def test_three_hundred_files_take_no_memory_of_their_own(path, tmp_path):
     for number in range(1, 300):
         (tmp_path / str(number)).write_bytes(standard.read_bytes())
     game = batch([f"net:{standard}", "banker", "novice", "novice"], num_games=1)
-    before = anonymous_memory()
+    before, networks = anonymous_memory(), []
     for number in range(300):
-        game.set_seats(0, [f"net:{tmp_path / str(number)}", "banker", "novice", "novice"])
-    assert len(game._players.custom.bots) == 300
+        networks.append(Network(tmp_path / str(number)))
+        game.set_seats(0, [networks[-1], "banker", "novice", "novice"])
+    assert len({network.path for network in networks}) == 300
     assert anonymous_memory() - before < 5 * 2**20
+
+
+def test_a_batch_holds_the_networks_that_have_a_seat_however_many_come_and_go(path, tmp_path):
+    sizes = {"candidate_width": 16, "context_width": 16}
+    game, held = batch([f"net:{path}", "banker", "novice", "novice"], num_games=2), WeakSet()
+    game.reset()
+    first = game.seats_of(0)[0]
+    style = Style(name="mine-1", interval=50)
+    game.set_seats(1, [style, *["novice"] * 3])
+    for number in range(200):
+        network = Network(random_file(tmp_path / str(number), number, **sizes).path)
+        held.add(network)
+        game.set_seats(1, [network, "banker", "novice", "novice"])
+        if number % 50 == 0:
+            game.reset_game(1)
+            assert game.seats_of(1)[0] == network.name
+            game.step()
+        assert game.seats_of(0)[0] == first
+    del network
+    assert len(game._players.custom.bots) == len(game._players.custom.table.networks) == ROOM
+    assert len(held) < ROOM
+    game.set_seats(1, ["mine-1", "banker", "novice", "novice"])  # what has no file keeps its name
+
+
+def test_a_network_in_the_row_of_another_plays_as_it_would_alone(path, tmp_path):
+    sizes = {"candidate_width": 16, "context_width": 16}
+    game = batch([f"net:{path}", "banker", "novice", "novice"], num_games=1)
+    alone = batch(["banker", "banker", "novice", "novice"], num_games=1)
+    game.reset()
+    for number in range(ROOM + 3):
+        last = Network(random_file(tmp_path / str(number), number, **sizes).path, interval=10)
+        game.set_seats(0, [last, "banker", "novice", "novice"])
+    alone.set_seats(0, [last, "banker", "novice", "novice"])
+    for one in (game, alone):
+        one.reset(seed=5)
+        for _ in range(30):
+            one.step()
+    assert game.digest(0) == alone.digest(0)
 
 
 def anonymous_memory() -> int:
