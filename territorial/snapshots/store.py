@@ -23,7 +23,7 @@ from territorial.files import safetensors
 from territorial.files.bounded import open_file, read_file
 from territorial.files.locks import locked, sync_folder
 from territorial.files.mapped import forget_pages, mapped
-from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.observation.layout import OBS_VERSION
 from territorial.snapshots.errors import DamagedSnapshotError, UnknownSnapshotError
 from territorial.snapshots.manifest import Manifest
@@ -32,11 +32,13 @@ Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 
 FORMAT = 1
 """Of the folders of snapshots; another number is another layout of the files."""
-MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+MANIFEST, WEIGHTS, NETWORK = "manifest.json", "weights.safetensors", "network.safetensors"
 _LOCK = ".lock"
 """Held by who changes what is in the folder."""
 _UNFINISHED = ".unfinished"
 """What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
+ABOUT_NETWORK, _FILE = "network", ("bytes", "sha256")
+"""What the manifest says of the file for the engine, if there is one."""
 MIN_SIZE, MAX_SIZE = 8, 2**48
 """Bytes of a file of weights."""
 MANIFEST_BOUNDS = Bounds(nbytes=2**20, values=2**16)
@@ -51,11 +53,13 @@ class Packed(NamedTuple):
     Args:
         manifest: the bytes of its manifest file.
         weights: the bytes of its weights file.
+        network: the bytes of its file for the engine; default None: it has none.
 
     """
 
     manifest: bytes
     weights: Buffer
+    network: Buffer | None = None
 
 
 class Weights(Mapping[str, npt.NDArray[Any]]):
@@ -159,6 +163,7 @@ class SnapshotStore:
         manifest: Manifest,
         *,
         dtypes: Mapping[str, str] | None = None,
+        network: Iterable[bytes | memoryview] | None = None,
     ) -> None:
         """Keep a copy of ``tensors`` under ``name``; it is on the disk when this returns.
 
@@ -168,6 +173,8 @@ class SnapshotStore:
             manifest: what they are.
             dtypes: for uint8 and uint16 arrays that hold the bits of a dtype which numpy lacks, its name:
                 ``{"conv.weight": "BF16"}`` where the array is ``tensor.view(torch.uint16).numpy()``.
+            network: the bytes, in pieces, of the file with the same network for the engine, as
+                ``PairPolicy.export`` writes it; default None: only PyTorch can play it.
 
         Raises FileExistsError if there is a snapshot of that name, TypeError and ValueError for what cannot
         be stored, OSError if the disk is full. The store is then as it was.
@@ -181,6 +188,8 @@ class SnapshotStore:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
+            if network is not None:
+                about[ABOUT_NETWORK] = dict(zip(_FILE, _write(folder / NETWORK, network), strict=True))
             text = (json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
             _check_readable(name, text)
             _write(folder / MANIFEST, [text])
@@ -209,7 +218,19 @@ class SnapshotStore:
 
     def digest(self, name: str) -> str:
         """Return the SHA-256 of a snapshot's weights in hexadecimal digits; raises as :meth:`manifest`."""
-        return self._about(name).sha256
+        return self._about(name).weights.sha256
+
+    def network(self, name: str) -> NetworkPath | None:
+        """Return where the file of a snapshot is that the engine plays, or None if it has none.
+
+        The snapshot is fetched if it has to be; raises as :meth:`manifest`, and MismatchError for one of other
+        rules. ``territorial.bots.Network`` reads the file and checks it.
+        """
+        about = self._about(name)
+        if about.network is None:
+            return None
+        about.manifest.require(f"snapshot {name!r}", rules_version=RULES_VERSION)
+        return NetworkPath(self.path / name / NETWORK, about.network.sha256)
 
     def load(self, name: str, *, expect: Mapping[str, Any] | None = None, verify: bool = True) -> Weights:
         """Return the tensors of a snapshot as read-only arrays that alias its file.
@@ -230,7 +251,7 @@ class SnapshotStore:
         about.manifest.require(f"snapshot {name!r}", **(versions | dict(expect or {})))
         try:
             with open_file(self.path / name / WEIGHTS) as file:
-                about.check(file, verify=verify)
+                about.weights.check(file, verify=verify)
                 return Weights(name, about.manifest, safetensors.read(file))
         except (FileNotFoundError, IsADirectoryError, ValueError) as error:
             if self._about(name) != about:  # it was replaced meanwhile
@@ -245,8 +266,8 @@ class SnapshotStore:
         _check_name(name)
         try:
             text = read_file(self.path / name / MANIFEST, MANIFEST_BOUNDS.nbytes)
-            with open_file(self.path / name / WEIGHTS) as file:
-                return Packed(text, mapped(file, file.seek(0, 2)))
+            folder, has_network = self.path / name, _read_about(name, text).network is not None
+            return Packed(text, _whole(folder / WEIGHTS), _whole(folder / NETWORK) if has_network else None)
         except (FileNotFoundError, NotADirectoryError):
             raise self._unknown(name) from None
         except (ValueError, IsADirectoryError) as error:
@@ -291,12 +312,13 @@ class SnapshotStore:
             if name in self:
                 return
             try:
-                text, weights = fetch(name)
+                text, *files = fetch(name)
             except KeyError:
                 raise self._unknown(name) from None
             try:
                 about = _read_about(name, bytes(text))
-                about.compare(*_write(folder / WEIGHTS, [np.frombuffer(weights, np.uint8).data]))
+                for file, expected, found in zip((WEIGHTS, NETWORK), about.files, files, strict=False):
+                    _copy(folder / file, expected, found)
             except ValueError as error:
                 raise self._damaged(name, "as fetched", error) from None
             _write(folder / MANIFEST, [bytes(text)])
@@ -311,10 +333,29 @@ class SnapshotStore:
         return DamagedSnapshotError(f"snapshot {name!r} in {self.path} is damaged: {file}: {error}")
 
 
+class NetworkPath(NamedTuple):
+    """Where the file is that the engine plays, and what is in it."""
+
+    path: Path
+    sha256: str
+
+
 class _About(NamedTuple):
     """What the manifest file of a snapshot says."""
 
     manifest: Manifest
+    weights: _File
+    network: _File | None
+
+    @property
+    def files(self) -> tuple[_File, _File | None]:
+        """The files beside the manifest, as those of a ``Packed``."""
+        return self.weights, self.network
+
+
+class _File(NamedTuple):
+    """A file of a snapshot."""
+
     size: int
     sha256: str
 
@@ -333,6 +374,21 @@ class _About(NamedTuple):
             raise ValueError("its content differs from what was written (SHA-256)")
 
 
+def _whole(path: Path) -> Buffer:
+    """Return a file, mapped."""
+    with open_file(path) as file:
+        return mapped(file, file.seek(0, 2))
+
+
+def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
+    """Write what was fetched to ``path``; ValueError unless it is what the manifest says."""
+    if (expected is None) != (found is None):
+        there = "is missing" if found is None else "came, which the manifest does not have"
+        raise ValueError(f"{path.name} {there}")
+    if expected is not None and found is not None:
+        expected.compare(*_write(path, [np.frombuffer(found, np.uint8).data]))
+
+
 def _read_about(name: str, text: bytes) -> _About:
     """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
     fields = parse_object(text, MANIFEST_BOUNDS)
@@ -342,12 +398,22 @@ def _read_about(name: str, text: bytes) -> _About:
     if own != name:
         raise ValueError(f"it is the manifest of {shown(own)}")
     try:
-        manifest = Manifest.from_dict(fields)
-        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            raise ValueError(f"sha256 is {shown(digest)}; it must be 64 hexadecimal digits")
-        return _About(manifest, whole_number("bytes", size, MIN_SIZE, MAX_SIZE), digest)
+        network = fields.pop(ABOUT_NETWORK, None)
+        if network is not None:
+            check_fields(ABOUT_NETWORK, network, set(_FILE))
+        return _About(
+            Manifest.from_dict(fields),
+            _file(size, digest),
+            None if network is None else _file(*(network[name] for name in _FILE)),
+        )
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+def _file(size: Any, digest: Any) -> _File:
+    if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+        raise ValueError(f"sha256 is {shown(digest)}; it must be 64 hexadecimal digits")
+    return _File(whole_number("bytes", size, MIN_SIZE, MAX_SIZE), digest)
 
 
 def _check_readable(name: str, text: bytes) -> None:

@@ -66,6 +66,10 @@ def weights(store):
         ({"architecture": ""}, "architecture is ''; it must be a string"),
         ({"architecture": ["x"] * 10**4}, "architecture is ['x', 'x',"),
         ({"settings": json.loads(nested(100))}, "nested more than"),
+        ({"network": 5}, "network is 5; it must be a mapping of fields"),
+        ({"network": {"bytes": 9}}, "network has no 'sha256'"),
+        ({"network": {"bytes": 9, "sha256": "x"}}, "sha256 is 'x'; it must be 64 hexadecimal digits"),
+        ({"network": {"bytes": 2**60, "sha256": "0" * 64}}, "bytes is 1152921504606846976; it must be"),
         ({"more": 1}, "the manifest has the field 'more'; it must have only the fields"),
     ],
 )

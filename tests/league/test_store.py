@@ -63,6 +63,23 @@ def test_the_digest_is_that_of_the_weights(store):
         store.digest("main-2")
 
 
+def test_a_network_for_the_engine_lies_beside_the_weights_and_goes_with_them(store):
+    store.add("main-1", tensors(), manifest(), network=[b"a network ", b"of the engine"])
+    store.add("main-2", tensors(), manifest())
+    found = store.network("main-1")
+    assert found.path.read_bytes() == b"a network of the engine"
+    assert found.sha256 == hashlib.sha256(b"a network of the engine").hexdigest()
+    assert store.network("main-2") is None
+    assert_same(store.load("main-1"), tensors())
+    store.remove("main-1")
+    assert not found.path.exists()
+    with pytest.raises(UnknownSnapshotError, match="'main-1'"):
+        store.network("main-1")
+    store.add("old", tensors(), manifest(rules_version=RULES_VERSION + 1), network=[b"of other rules"])
+    with pytest.raises(MismatchError, match="snapshot 'old': rules_version is"):
+        store.network("old")
+
+
 def test_several_architectures_lie_side_by_side_and_are_listed_by_name(store):
     assert store.names() == []
     for name in ("b", "a.2", "a.1"):
@@ -470,6 +487,26 @@ def test_the_processes_of_a_machine_fetch_each_snapshot_once(source, tmp_path):
     assert len(os.listdir(fetch.marks)) == 3
 
 
+def test_a_network_is_fetched_with_the_weights(source, tmp_path):
+    source.add("strong", tensors(), manifest(), network=[b"a network"])
+    node = SnapshotStore(tmp_path / "node", fetch=source.pack)
+    assert node.network("strong").path.read_bytes() == b"a network"
+    assert node.network("strong").sha256 == source.network("strong").sha256
+    assert_same(node.load("strong"), tensors())
+    assert node.network("main-0") is None
+
+
+@pytest.mark.parametrize(
+    ("network", "message"), [(b"a netwerk", "its content differs"), (None, "network.safetensors is missing")]
+)
+def test_a_network_that_is_damaged_on_its_way_is_not_kept(source, tmp_path, network, message):
+    source.add("strong", tensors(), manifest(), network=[b"a network"])
+    node = SnapshotStore(tmp_path / "node", fetch=lambda name: source.pack(name)._replace(network=network))
+    with pytest.raises(DamagedSnapshotError, match=f"as fetched: {message}"):
+        node.network("strong")
+    assert node.names() == []
+
+
 def test_what_nobody_has_is_unknown(source, tmp_path):
     node = SnapshotStore(tmp_path / "node", fetch=source.pack)
     with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
@@ -485,7 +522,7 @@ def test_what_nobody_has_is_unknown(source, tmp_path):
 
 def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path):
     def damaged(name: str):
-        text, weights = source.pack(name)
+        text, weights, _ = source.pack(name)
         return text, bytes(weights[:-1]) + b"?"
 
     node = SnapshotStore(tmp_path / "node", fetch=damaged)
