@@ -40,6 +40,8 @@ MODULES: dict[str, tuple[type[RLModule], type[RLModule]]] = {
 }
 """By form of observations, the module that learns by default, and what a module has to be a subclass of."""
 
+FROZEN_SEATS = ("engine", "pool")
+
 
 def configure(
     config: AlgorithmConfig,
@@ -49,6 +51,7 @@ def configure(
     store: SnapshotStore | str | None = None,
     architectures: Sequence[type[RLModule]] = (),
     runner: str = "stock",
+    frozen_seats: str = "engine",
     **settings: Any,
 ) -> TerritorialConfig:
     """Return a copy of an algorithm's configuration that plays these games; the rest of it is unchanged.
@@ -73,6 +76,8 @@ def configure(
         runner: what plays the games of a process: "batched", all of them together by a
             ``TerritorialEnvRunner``; "stock", RLlib's own, agent by agent, with which all connectors and
             callbacks work; default "stock".
+        frozen_seats: "engine": snapshots of a ``PairModule``, which ``freeze`` has exported, play within the
+            engine, as bots do; "pool": a ``FrozenPool`` plays all snapshots. Default "engine".
         settings: entries of the ``model_config`` of all modules that learn, such as those listed below.
 
     Keyword Args:
@@ -99,13 +104,14 @@ def configure(
         ['main']
 
     """
-    if runner not in RUNNERS:
-        raise ValueError(f"runner is {runner!r}; it must be one of {', '.join(RUNNERS)}")
+    for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
+        if given not in known:
+            raise ValueError(f"{name} is {given!r}; it must be one of {', '.join(known)}")
     check_stack(config)
     check_algorithm(config)
     config = own_config(config)
     _check_settings(settings)
-    entries = current_entries(env_config)
+    entries = {name: value for name, value in current_entries(env_config).items() if name != "store"}
     options = EnvConfig.from_config(entries)
     model_config = settings_of(options, **settings)
     specs = {
@@ -118,8 +124,10 @@ def configure(
             raise ValueError(
                 "store is None, but the league draws snapshots; store must be the folder that holds them"
             )
-        known = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
-        pool = pool_settings(model_config, store_of(store), known)
+        kinds = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
+        if frozen_seats == "engine" and any(issubclass(kind, PairModule) for kind in kinds):
+            entries["store"] = store_of(store)
+        pool = pool_settings(model_config, store_of(store), kinds)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
     config.end_with_learners()

@@ -14,6 +14,7 @@ from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import ray_private
 from rllib_adapters.league.curriculum import play
+from rllib_adapters.league.export import PoolReport
 from rllib_adapters.learning.equal_batches import keep_batches_equal
 from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
 from rllib_adapters.learning.own_config import TerritorialConfig
@@ -50,6 +51,8 @@ class TerritorialAlgorithm(Algorithm):
         self._moved_to = None if store is None else store_of(store)
         self.keeper: Any = None
         """The ``LeagueKeeper``; None: there is no league."""
+        self.pool_report = PoolReport()
+        """Which snapshots on pairs act in the pool, and why."""
         self._writes = contextlib.ExitStack()
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)

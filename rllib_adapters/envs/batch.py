@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +15,13 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.envs.agent_interface import interface_of, needs_observations
 from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
-from rllib_adapters.envs.single import HouseBots, check_new_league, seats_of_agents, spaces_of_agents
+from rllib_adapters.envs.single import (
+    HouseBots,
+    are_in_pool,
+    check_new_league,
+    seats_of_agents,
+    spaces_of_agents,
+)
 from territorial.engine.compiling import compile_steps
 from territorial.engine.episode_seeds import seed_of_episode
 from territorial.engine.vec_game import VecGame
@@ -69,6 +75,10 @@ class GameView(MultiAgentEnv):
         """Who plays the seats of the present game."""
         self.next_players: tuple[Player, ...] = ()
         """Who will play those of the next one."""
+        self.in_pool: Sequence[bool] = ()
+        """Which of ``players`` are snapshots that act in the pool."""
+        self.next_in_pool: Sequence[bool] = ()
+        """The same of ``next_players``; ``on_deal`` writes it."""
         self._on_deal = on_deal
         super().__init__()
 
@@ -90,7 +100,7 @@ class GameView(MultiAgentEnv):
 
     def begin(self) -> None:
         """Let the next game be the present one, and deal the one after it."""
-        self.players = self.next_players
+        self.players, self.in_pool = self.next_players, self.next_in_pool
         self._deal()
 
     def _deal(self) -> None:
@@ -104,8 +114,8 @@ class GameView(MultiAgentEnv):
 
     @property
     def snapshots(self) -> frozenset[str]:
-        """The names of those that play in the present game."""
-        return frozenset(player.name for player in self.players if player.kind == "snapshot")
+        """The names of those that act in the pool in the present game."""
+        return frozenset(who.name for who, acts in zip(self.players, self.in_pool, strict=True) if acts)
 
     def set_league(self, league: LeagueTable) -> None:
         """Let another table draw the players from the next game on; as ``TerritorialMultiAgentEnv``.
@@ -226,7 +236,9 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             view.begin()
             self.who[k] = [self._numbers.get(player, -1) for player in view.players]
             self.learners[k] = self.who[k] >= 0
-            self.frozen[k] = [player.kind == "snapshot" for player in view.players]
+            self.frozen[k] = view.in_pool
 
     def _set_next(self, k: int, view: GameView) -> None:
-        self.game.set_next(k, self._house.seats(view.next_players), view.next_seed)
+        seats = self._house.seats(view.next_players, view.league)
+        view.next_in_pool = are_in_pool(view.next_players, seats)
+        self.game.set_next(k, seats, view.next_seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from territorial.config.validation import hint, whole_number
 from territorial.engine.seats import AGENT, CustomBot, Seat, with_bots_of_files
 from territorial.envs.options import EnvOptions
 from territorial.evaluation.players import custom_bot
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.observation.layout import ObsLayout
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
@@ -47,6 +48,7 @@ class EnvConfig:
     num_candidates: int | None = None
     repeat: int = 1
     launches: bool = False
+    store: SnapshotStore | None = None
 
     def __post_init__(self) -> None:
         self._read()
@@ -60,6 +62,7 @@ class EnvConfig:
         if self.max_cycles is not None:
             whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
         _check_form(self.obs, self.action_format)
+        _check_store(self.store)
         _ = self.agent_options
 
     def _read(self) -> None:
@@ -70,13 +73,18 @@ class EnvConfig:
             object.__setattr__(self, "config", GameConfig(**self.config))
         if isinstance(self.league, Mapping):
             object.__setattr__(self, "league", LeagueTable.from_dict(self.league, own))
+        if isinstance(self.store, (str, os.PathLike)):
+            object.__setattr__(self, "store", SnapshotStore(self.store))
         if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
             by_name = {text: bot for bot in own for text in (bot.name, written_name(bot))}
             seats = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in self.seats]
             object.__setattr__(self, "seats", with_bots_of_files(seats))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries as values that JSON has; of custom bots, networks alone say where they are."""
+        """Return the entries as values that JSON has; of custom bots, networks alone say where they are.
+
+        Where snapshots are is left out: ``configure`` takes it by itself.
+        """
         entries: dict[str, Any] = {"config": _fields(self.config), "frames": self.frames}
         if self.league is not None:
             entries["league"] = self.league.to_dict()
@@ -121,6 +129,11 @@ class EnvConfig:
             repeat=self.repeat,
             launches=self.launches,
         )
+
+    @property
+    def interval(self) -> int:
+        """Ticks from one decision of an agent to its next."""
+        return self.config.decision_every * self.repeat
 
     @property
     def layout(self) -> ObsLayout:
@@ -182,6 +195,11 @@ def _check_form(obs: Any, action_format: Any) -> None:
             f"action_format is {action_format!r} and obs is {obs!r}; it must be {ACTION_FORMATS[obs]!r}, "
             "which the networks on boards have, or None. With obs='pairs' it may be any"
         )
+
+
+def _check_store(store: Any) -> None:
+    if store is not None and not isinstance(store, SnapshotStore):
+        raise TypeError(f"store is {store!r}; it must be a territorial.league.SnapshotStore, or its folder")
 
 
 def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:

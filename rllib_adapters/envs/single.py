@@ -13,9 +13,10 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from rllib_adapters.envs.agent_interface import AgentInterface, interface_of, needs_observations
 from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
+from rllib_adapters.envs.frozen_networks import FrozenNetworks
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.spaces import encode_name, frozen_space
-from territorial.bots import PythonBot
+from territorial.bots import Network, PythonBot
 from territorial.engine.compiling import compile_steps
 from territorial.engine.last_launches import Launches
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
@@ -33,8 +34,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     """One game of conquest for RLlib; the game itself is that of ``territorial.parallel_env``.
 
     **Agents.** ``player_i`` plays seat i + 1 for ``trainable:main`` and learns, ``NAME:player_i`` does for
-    any other ``trainable:NAME``. A bot plays within the engine and is not shown. A snapshot plays as
-    ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from the table
+    any other ``trainable:NAME``. A bot plays within the engine and is not shown, and so does a snapshot in
+    ``store`` that was exported. Any other snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from the table
     ``league``. So an agent's name always says which module acts for it: ``agents.module_of`` is the
     mapping function.
 
@@ -92,6 +93,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             summed; default 1.
         launches: True: infos have ``launches``, what every seat of the game launched in the step;
             default False.
+        store: a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots that
+            were exported when they were frozen, unless ``end_when`` is "game"; default None: the pool plays
+            all snapshots. ``configure`` sets it.
 
     """
 
@@ -119,7 +123,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self._house = HouseBots(options)
         self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
         self.snapshots: frozenset[str] = frozenset()
-        """The names of those that play in the present game."""
+        """The names of those that act in the pool in the present game."""
         self.outcomes = Outcomes()
         self.observation_spaces, self.action_spaces = spaces_of_agents(self.interface, self.possible_agents)
         super().__init__()
@@ -143,14 +147,12 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         players = self._players = self.league.draw(self._rng)
-        self.game.set_seats(0, self._house.seats(players))
+        seats = self._house.seats(players, self.league)
+        self.game.set_seats(0, seats)
         self.game.reset(seed)
-        self.snapshots = frozenset(player.name for player in players if player.kind == "snapshot")
-        self._opponent = {
-            frozen_name(i): encode_name(player.name)
-            for i, player in enumerate(players)
-            if player.kind == "snapshot"
-        }
+        in_pool = {i: players[i].name for i, acts in enumerate(are_in_pool(players, seats)) if acts}
+        self.snapshots = frozenset(in_pool.values())
+        self._opponent = {frozen_name(i): encode_name(name) for i, name in in_pool.items()}
         learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
         self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
         told = self._told()
@@ -246,21 +248,36 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 class HouseBots:
     """The seats of one environment, with of each name the first bot in Python that came.
 
-    Tables that are sent to a runner bring copies of them, which are other objects to the engine.
+    Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots that
+    were exported are networks of the engine.
     """
 
     def __init__(self, options: EnvConfig) -> None:
         self._bots: dict[str, PythonBot] = {}
         # The engine's episode is over when no agent lives; frozen seats are agents if it goes on for them.
         self._of_frozen = AGENT if options.end_when == "game" else EXTERNAL
+        self._networks, self._table = FrozenNetworks(options), options.table
 
-    def seats(self, players: Sequence[Player]) -> list[Seat]:
-        """Return what the engine calls the seats of these players."""
-        seats = (self._of_frozen if player.kind == "snapshot" else player.seat for player in players)
-        return [self._own(seat) for seat in seats]
+    def seats(self, players: Sequence[Player], league: LeagueTable) -> list[Seat]:
+        """Return what the engine calls the seats of players that ``league`` has drawn."""
+        if league is not self._table:
+            self._table = league
+            self._networks.keep(league.names("snapshot"))
+        return [self._seat(player) for player in players]
+
+    def _seat(self, player: Player) -> Seat:
+        if player.kind == "snapshot":
+            return self._networks.network(player.name) or self._of_frozen
+        return self._own(player.seat)
 
     def _own(self, seat: Seat) -> Seat:
         return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat
+
+
+def are_in_pool(players: Sequence[Player], seats: Sequence[Seat]) -> list[bool]:
+    """Return which of the players of ``seats`` are snapshots that act in the pool."""
+    pairs = zip(players, seats, strict=True)
+    return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in pairs]
 
 
 def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:

@@ -88,6 +88,7 @@ class LeagueKeeper:
         for learner in self.league.config.learners:
             if learner.reset_chance and f"{learner.name}{START}" not in self.store:
                 self._keep(algorithm, learner.name, f"{learner.name}{START}")
+        set_league(algorithm, self.league.table())  # the first games were dealt before there were snapshots
 
     def update(self, algorithm: Algorithm, step: int) -> dict[str, Any]:
         """Bring the league up to date, and the runners, after iteration ``step``; return what happened."""
@@ -137,7 +138,9 @@ class LeagueKeeper:
         for name in self.league.snapshots:
             if name not in self.store and there.is_dir():
                 weights = SnapshotStore(there).load(name)
-                self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes)
+                network = SnapshotStore(there).network(name)
+                content = None if network is None else [network.path.read_bytes()]
+                self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes, network=content)
         set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:

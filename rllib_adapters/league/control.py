@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,10 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.league.export import NOT_EXPORTED, network_of
 from rllib_adapters.modules.frozen_pool import store_of
+from rllib_adapters.modules.pairs import PairModule
+from territorial.bots.network_file import NetworkFile, pieces
 from territorial.league import LeagueTable, SnapshotStore
 from territorial.nets.pair_policy import PairPolicy
 from territorial.nets.policy import Policy
@@ -28,6 +32,9 @@ def freeze(
 ) -> None:
     """Add the present weights of a module that learns to a store, as a snapshot.
 
+    Those of a ``PairModule`` are exported as well, so that the engine can play the snapshot. Where too many
+    choices would change, the pool plays it, and the metadata say why: ``not_exported``.
+
     Args:
         algorithm: the algorithm that trains the module.
         store: the store, or its folder.
@@ -39,9 +46,12 @@ def freeze(
         ValueError: for a module that does not learn, and for a name that is taken or not allowed.
 
     """
-    spec = _spec_of(algorithm, module, "manifest")
-    manifest = spec.module_class.manifest(spec.model_config, **metadata)
-    store_of(store).add(name, weights_of(algorithm, module), manifest)
+    spec, weights = _spec_of(algorithm, module, "manifest"), weights_of(algorithm, module)
+    network = _network_of(spec, weights, EnvConfig.from_config(algorithm.config.env_config))
+    about = {**metadata, NOT_EXPORTED: network} if isinstance(network, str) else metadata
+    manifest = spec.module_class.manifest(spec.model_config, **about)
+    content = pieces(network) if isinstance(network, NetworkFile) else None
+    store_of(store).add(name, weights, manifest, network=content)
 
 
 def policy_of(algorithm: Algorithm, module: str = MAIN) -> PairPolicy | Policy:
@@ -56,11 +66,23 @@ def policy_of(algorithm: Algorithm, module: str = MAIN) -> PairPolicy | Policy:
         TypeError: for a class of your own that cannot make its network by itself, by ``make_policy``.
 
     """
-    spec = _spec_of(algorithm, module, "make_policy")
+    return _policy(_spec_of(algorithm, module, "make_policy"), weights_of(algorithm, module))
+
+
+def _policy(spec: Any, weights: Mapping[str, npt.NDArray[np.float32]]) -> PairPolicy | Policy:
+    """Return a network with ``weights``."""
     policy: PairPolicy | Policy = spec.module_class.make_policy(spec.model_config)
-    weights = {key: torch.tensor(array) for key, array in weights_of(algorithm, module).items()}
-    policy.load_state_dict(weights)
+    policy.load_state_dict({key: torch.tensor(array) for key, array in weights.items()})
     return policy
+
+
+def _network_of(
+    spec: Any, weights: Mapping[str, npt.NDArray[np.float32]], options: EnvConfig
+) -> NetworkFile | str | None:
+    """Return what ``export.network_of`` says of a module with ``weights``."""
+    if not issubclass(spec.module_class, PairModule):
+        return None
+    return network_of(spec.module_class, _policy(spec, weights), options)
 
 
 def _spec_of(algorithm: Algorithm, module: str, needed: str) -> Any:
@@ -109,6 +131,9 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
             could not.
 
     """
+    store = EnvConfig.from_config(algorithm.config.env_config).store
+    if store is not None:
+        algorithm.pool_report.update(store, league.names("snapshot"))
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
     _remember(algorithm.config, league)

@@ -14,7 +14,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from territorial.league import Manifest, SnapshotStore, UnknownSnapshotError, Weights
-from territorial.snapshots.store import Packed
+from territorial.snapshots.store import NetworkPath, Packed
 
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, by default."""
@@ -76,6 +76,11 @@ class SharedStore(SnapshotStore):
         """As ``SnapshotStore.load``; what has changed in the home store is fetched again."""
         self._forget_old(name)
         return super().load(name, expect=expect, verify=verify)
+
+    def network(self, name: str) -> NetworkPath | None:
+        """As ``SnapshotStore.network``; what has changed in the home store is fetched again."""
+        self._forget_old(name)
+        return super().network(name)
 
     def _ask(self, name: str) -> Packed:
         packed: Packed | None = ray.get(self._sender.pack.remote(name))

@@ -111,9 +111,11 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:
-    """Have the pool of an algorithm's ``config`` play what is in ``store``; in place, as it is frozen."""
+    """Have pool and games of an algorithm's ``config`` play what is in ``store``; in place, as it is frozen."""
     for settings in _settings_of_pools(config):
         settings["store"] = store
+    if config.env_config.get("store") is not None:
+        config.env_config["store"] = store
 
 
 def check_store(config: Any) -> None:

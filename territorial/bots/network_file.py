@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -164,10 +164,14 @@ def assembled(
 
 def write(path: str | os.PathLike[str], network: NetworkFile) -> None:
     """Write a network to the file ``path``, whole or not at all."""
-    text = json.dumps({**_fields(network.description), "digest": network.digest}, separators=(",", ":"))
     with draft_of(path) as draft, open(draft, "wb") as file:
-        metadata = {METADATA: text}
-        file.writelines(safetensors.pieces(network.tensors, metadata=metadata, alignment=_ALIGNMENT))
+        file.writelines(pieces(network))
+
+
+def pieces(network: NetworkFile) -> Iterator[bytes | memoryview]:
+    """Return the bytes of the file of a network, piece by piece."""
+    text = json.dumps({**_fields(network.description), "digest": network.digest}, separators=(",", ":"))
+    yield from safetensors.pieces(network.tensors, metadata={METADATA: text}, alignment=_ALIGNMENT)
 
 
 def digest_of(fields: Mapping[str, Any], tensors: Mapping[str, Array]) -> str:

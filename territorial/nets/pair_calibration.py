@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from territorial.bots import ALIASES
@@ -20,6 +22,10 @@ GAMES = (
 """What is played: the configuration, its seats, and how many games."""
 TICKS = 50
 """From one state of a game to the next."""
+OWN_GAMES = 16
+"""Games of a configuration of the caller's own."""
+MOST_ROWS = 8192
+"""Rows that are kept of these; a process keeps 4 MB of them."""
 
 
 def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> Rows:
@@ -33,11 +39,30 @@ def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> 
     found = [
         rows
         for config, seats, count in GAMES
-        for rows in _rows_of(
-            VecGame(config, num_games=count, seats=seats, seed=seed, autoreset="disabled", observe=False),
-            num_candidates,
-        )
+        for rows in _rows_of(_games(config, seats, count, seed), num_candidates)
     ]
+    return _joined(found)
+
+
+def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
+    """Return what seats see in games of ``config`` between bots: ``MOST_ROWS`` rows at most.
+
+    Always the same for the same arguments; from the first state of a game on.
+    """
+    names = tuple(ALIASES)
+    seats = [names[i % len(names)] for i in range(config.num_players)]
+    game = _games(config, seats, OWN_GAMES, seed=0)
+    game.reset()
+    rows = _joined([_seen(game, num_candidates), *_rows_of(game, num_candidates)])
+    every = -(-len(rows.counts) // MOST_ROWS)
+    return Rows(*(part[::every].copy() for part in rows))
+
+
+def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> VecGame:
+    return VecGame(config, num_games=count, seats=seats, seed=seed, autoreset="disabled", observe=False)
+
+
+def _joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
     own, pairs = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Rows(own, pairs, (pairs[:, :, THERE] > 0).sum(1))
 
@@ -47,9 +72,14 @@ def _rows_of(game: VecGame, num_candidates: int) -> list[tuple[np.ndarray, np.nd
     game.reset()
     found = []
     while not game.state.over.all():
-        for _ in range(TICKS // game.config.decision_every):
+        for _ in range(max(1, TICKS // game.config.decision_every)):
             game.step()
-        games, seats = np.nonzero((game.state.alive[:, 1:] != 0) & (game.state.over[:, None] == 0))
-        seen = game.pairs(games, seats + 1, num_candidates, "int16")
-        found.append((seen.own, seen.pairs))
+        found.append(_seen(game, num_candidates))
     return found
+
+
+def _seen(game: VecGame, num_candidates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all living seats of the games as they stand."""
+    games, seats = np.nonzero((game.state.alive[:, 1:] != 0) & (game.state.over[:, None] == 0))
+    seen = game.pairs(games, seats + 1, num_candidates, "int16")
+    return seen.own, seen.pairs

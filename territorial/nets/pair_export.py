@@ -18,6 +18,7 @@ from territorial.bots.network_file import (
     LANES,
     MOST_SHIFT,
     SUM_LIMIT,
+    TEMPERATURE_UNIT,
     Description,
     LayerSize,
     NetworkFile,
@@ -95,20 +96,45 @@ def export(
     """Do what :meth:`PairPolicy.export` says."""
     least = finite_number("least_equal", least_equal, 0, 1)
     description = _description(policy, interval, temperature_256ths(temperature), num_candidates)
-    check_description(description)
-    _check_finite(policy)
     states = calibration_rows() if rows is None else rows
-    measured, compared = _every_other(states, 0), _every_other(states, 1)
-    network = quantized(policy, description, measured)
-    report = compare(policy, network, compared)
+    network, report = _exported(policy, description, states)
     if report.equal < least:
-        raise ExportError(
-            f"{os.fspath(path)} was not written: {report}. At least {least:.2%} must have the same greedy "
-            "choice: least_equal",
-            report,
-        )
+        raise ExportError(f"{os.fspath(path)} was not written: {_refusal(report, least)}", report)
     write(path, network)
     return report
+
+
+def in_whole_numbers(
+    policy: PairNetwork, *, interval: int, num_candidates: int, rows: Rows, least_equal: float = 0.99
+) -> NetworkFile:
+    """Return what :meth:`PairPolicy.export` would write of a policy that draws its actions.
+
+    ExportError, too, for a layout that no file can have, such as too many candidates.
+    """
+    description = _description(policy, interval, TEMPERATURE_UNIT, num_candidates)
+    try:
+        network, report = _exported(policy, description, rows)
+    except ExportError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ExportError(str(error)) from None
+    if report.equal < least_equal:
+        raise ExportError(_refusal(report, least_equal), report)
+    return network
+
+
+def _exported(
+    policy: PairNetwork, description: Description, states: Rows
+) -> tuple[NetworkFile, ExportReport]:
+    """Return a policy in whole numbers, measured on half of the ``states``, and the report on the others."""
+    check_description(description)
+    _check_finite(policy)
+    network = quantized(policy, description, _every_other(states, 0))
+    return network, compare(policy, network, _every_other(states, 1))
+
+
+def _refusal(report: ExportReport, least: float) -> str:
+    return f"{report}. At least {least:.2%} must have the same greedy choice: least_equal"
 
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:

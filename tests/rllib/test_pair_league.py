@@ -1,4 +1,4 @@
-"""A league of networks on pairs: their snapshots act in the pool, exported ones in the engine."""
+"""A league of networks on pairs: their snapshots play in the engine, or in the pool where that is asked for."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from rllib_adapters.modules.pairs import PairModule  # noqa: E402
 from territorial.bots import Network  # noqa: E402
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents  # noqa: E402
+from territorial.nets.pair_calibration import rows_of_config  # noqa: E402
 from territorial.nets.pair_rows import PairRows  # noqa: E402
 from tests.bots.networks import random_file  # noqa: E402
 from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
@@ -30,25 +31,38 @@ def running_ray():
     ray.shutdown()
 
 
+def written(policy, config, folder):
+    """Return the file that the network of a policy has in the engine of games of ``config``."""
+    path, rows = folder / "again.safetensors", rows_of_config(config, 8)
+    policy.export(path, interval=config.decision_every, temperature=1, rows=rows)
+    return path
+
+
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize(
-    ("runner", "runners", "action_format"), [("batched", 1, "pairs"), ("stock", 0, "pairs_multi_discrete")]
+    ("runner", "runners", "action_format", "frozen_seats"),
+    [("batched", 1, "pairs", "engine"), ("stock", 0, "pairs_multi_discrete", "pool")],
 )
-def test_snapshots_and_networks_play_in_both_runners(tmp_path, monkeypatch, runner, runners, action_format):
+def test_snapshots_and_networks_play_in_both_runners(
+    tmp_path, monkeypatch, runner, runners, action_format, frozen_seats
+):
     monkeypatch.chdir(tmp_path)  # runners may be elsewhere
     random_file(Path("net.safetensors"), 1, interval=20)
     parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
     main = Learner(name="main", seats=2, opponents=parts, gate=Gate(max_steps=1))
     league = League(LeagueConfig(num_players=6, learners=(main,), bots=("net:net.safetensors",)), rated=False)
     env = {"config": CONFIG, "obs": "pairs", "action_format": action_format, "max_cycles": 12}
-    config = configure_league(PPOConfig(), env, league, str(tmp_path / "store"), runner=runner, size="small")
+    where = {"runner": runner, "frozen_seats": frozen_seats}
+    config = configure_league(PPOConfig(), env, league, str(tmp_path / "store"), **where, size="small")
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=2, rollout_fragment_length="auto")
     config.training(train_batch_size_per_learner=48, minibatch_size=32, num_epochs=1)
     algorithm = config.build_algo()
     try:
         for _ in range(2):
             result = algorithm.train()
-        assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
+        steps = result["env_runners"]["num_module_steps_sampled"]
+        assert (steps.get("pool", 0) > 0) == (frozen_seats == "pool")
+        assert not algorithm.pool_report.reasons
         league, network = league_in(algorithm), Network("net.safetensors")
         assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
         games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
@@ -56,6 +70,9 @@ def test_snapshots_and_networks_play_in_both_runners(tmp_path, monkeypatch, runn
         store = algorithm.keeper.store
         frozen, now = store.load("main-2"), policy_of(algorithm).state_dict()
         assert frozen.manifest.settings == {"size": "small"}
+        exported = Network(store.network("main-2").path)
+        assert (exported.interval, exported.temperature) == (CONFIG.decision_every, 1.0)
+        assert exported.digest == Network(written(policy_of(algorithm), CONFIG, tmp_path)).digest
         assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
     finally:
         algorithm.stop()

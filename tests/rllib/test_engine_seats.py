@@ -1,0 +1,315 @@
+"""Exported snapshots sit in the engine's seats: what they choose there, and what is held as they come and go."""
+
+import gc
+import logging
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters import configure  # noqa: E402
+from rllib_adapters.envs import frozen_networks  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
+from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
+from rllib_adapters.modules.frozen_pool import move_store  # noqa: E402
+from rllib_adapters.modules.pairs import PairModule  # noqa: E402
+from territorial.actions.encoding import owner_of_target  # noqa: E402
+from territorial.bots.network import Rows  # noqa: E402
+from territorial.bots.network_file import NetworkFile, assembled, pieces, read  # noqa: E402
+from territorial.config import GameConfig  # noqa: E402
+from territorial.constants import FRACTIONS  # noqa: E402
+from territorial.engine.custom_bots import ROOM  # noqa: E402
+from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
+from territorial.nets import PairPolicy  # noqa: E402
+from territorial.nets.pair_export import compare  # noqa: E402
+from territorial.reference import networks as twin  # noqa: E402
+from tests.bots.networks import THERE, description, named, random_layers  # noqa: E402
+from tests.rllib.support import SmallModule  # noqa: E402
+from tests.rllib.test_pairs import as_lists, with_opinions  # noqa: E402
+from tests.rllib.test_runner import assert_same_episodes, finish_off  # noqa: E402
+from tests.torch.test_pair_policy import trained_policy  # noqa: E402
+
+CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
+
+
+def table(*names):
+    """Two who learn, three of the snapshots ``names`` and a bot."""
+    snapshots = {f"snapshot:{name}": 1 for name in names}
+    groups = [Group(2, {"trainable:main": 1}), Group(3, snapshots), Group(1, {"bot:banker": 1})]
+    return LeagueTable(groups)
+
+
+def entries(store, *names, **changes):
+    given = {"config": CONFIG, "league": table(*names), "obs": "pairs", "store": store}
+    return {**given, "end_when": "no_agents", "max_cycles": 30, **changes}
+
+
+@cache
+def policy_called(name):
+    """A trained policy, or one of weights that no other number gives."""
+    if name == "strong":
+        return trained_policy().requires_grad_(False)
+    torch.manual_seed(int(name))
+    policy = PairPolicy("small")
+    torch.nn.init.constant_(policy.hold.bias, 0.0)
+    return policy.requires_grad_(False)
+
+
+@cache
+def network_called(name):
+    """The policy as ``freeze`` exports it."""
+    network = network_of(PairModule, policy_called(name), EnvConfig.from_config(entries(None, name)))
+    assert isinstance(network, NetworkFile), network
+    return network
+
+
+def add(store, name, *, policy="strong", network=None, **metadata):
+    """Add a policy as ``freeze`` does; ``network``: what is exported of it."""
+    settings = settings_of(EnvConfig.from_config(entries(store, name)))
+    weights = {key: values.numpy() for key, values in policy_called(policy).state_dict().items()}
+    manifest = PairModule.manifest({**settings, "size": "small"}, **metadata)
+    store.add(name, weights, manifest, network=None if network is None else pieces(network))
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SnapshotStore(tmp_path / "store")
+    add(store, "strong", network=network_called("strong"))
+    add(store, "weak", policy="1", network=network_called("1"))
+    return store
+
+
+def hold(env):
+    return np.zeros((env.num_envs, 6), np.int64)
+
+
+# ---- what they choose --------------------------------------------------------------------------------
+
+
+def test_they_choose_bit_for_bit_what_the_reference_implementation_does(store):
+    env = TerritorialBatchEnv(entries(store, "strong"), 2)
+    env.reset(seed=3)
+    path = store.network("strong").path
+    net, made, seen_rows = twin.parse(path.read_bytes()), 0, []
+    for _ in range(20):
+        state, game = env.game.state, env.game
+        asked = (state.alive[:, 3:6] != 0) & (state.wake[:, 3:6] <= state.tick[:, None])
+        games, seats = (part.astype(np.int64) for part in np.nonzero(asked))
+        seats += 3
+        seen = game.pairs(games, seats, 8, "int16")
+        rows = Rows(seen.own, seen.pairs, (seen.pairs[:, :, THERE] > 0).sum(1))
+        wanted = {}
+        for i, (k, p) in enumerate(zip(games.tolist(), seats.tolist(), strict=True)):
+            about = {"seed": int(state.seed[k]), "tick": int(state.tick[k]), "player": p}
+            chosen = twin.decide(net, *named(rows, i), **about)
+            is_launch = chosen is not None
+            target = owner_of_target(int(seen.targets[i, chosen[0]]), p, 6) if is_launch else -1
+            wanted[k, p] = target, FRACTIONS[chosen[1]] if is_launch else 0
+            made += is_launch
+        seen_rows.append(rows)
+        env.step(hold(env))
+        target, fraction, _ = game.launches()
+        for (k, p), launch in wanted.items():
+            assert (target[k, p - 1], fraction[k, p - 1]) == launch
+    assert made > 30
+    rows = Rows(*(np.concatenate(parts) for parts in zip(*seen_rows, strict=True)))
+    report = compare(policy_called("strong"), read(path), rows)
+    assert report.num_rows > 100
+    assert report.equal >= 0.99, report
+
+
+def test_they_decide_when_agents_do(store):
+    env = TerritorialBatchEnv(entries(store, "strong", repeat=3), 1)
+    env.reset(seed=1)
+    assert env.game.seats_of(0)[2].endswith(f",every={3 * CONFIG.decision_every}")
+
+
+# ---- in both environments ----------------------------------------------------------------------------
+
+
+def test_snapshots_are_named_as_ever_and_play_no_agents(store):
+    env = TerritorialBatchEnv(entries(store, "strong", "weak", max_cycles=3), 2)
+    env.reset(seed=1)
+    assert not env.frozen.any()
+    assert {view.snapshots for view in env.envs} == {frozenset()}
+    for _ in range(3):
+        env.step(hold(env))
+    names = {name for outcome in env.outcomes.take() for name in outcome.players}
+    assert names == {"trainable:main", "snapshot:strong", "snapshot:weak", "bot:banker"}
+
+
+def test_both_runners_play_the_same_episodes(store):
+    samples = []
+    for kind in ("stock", "batched"):
+        env = entries(store, "strong", "weak", max_cycles=40)
+        config = configure(PPOConfig(), env, runner=kind, store=store, size="small")
+        config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+        config.training(train_batch_size_per_learner=24, minibatch_size=8).debugging(seed=11)
+        runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+        runner.module[MAIN].set_state(with_opinions())
+        runner.sample(explore=False)
+        finish_off(runner, 1, [1])
+        samples.append([*runner.sample(explore=False), *runner.sample(explore=False)])
+        agents = {agent for one in samples[-1] for agent in one.agent_ids}
+        assert agents == {"player_0", "player_1"}
+    for own in (own for one in (*samples[0], *samples[1]) for own in one.agent_episodes.values()):
+        as_lists(own)
+    assert_same_episodes(*samples)
+
+
+# ---- who stays in the pool ---------------------------------------------------------------------------
+
+
+def test_snapshots_without_a_network_act_in_the_pool(store):
+    add(store, "older")
+    for env in (
+        TerritorialBatchEnv(entries(store, "older", "strong"), 2),
+        TerritorialBatchEnv(entries(store, "strong", end_when="game"), 2),
+        TerritorialBatchEnv(entries(None, "strong"), 2),
+    ):
+        env.reset(seed=2)
+        for k, view in enumerate(env.envs):
+            in_pool = [seat in ("agent", "external") for seat in env.game.seats_of(k)[2:5]]
+            assert env.frozen[k, 2:5].tolist() == in_pool
+            assert view.snapshots == {view.players[2 + i].name for i in range(3) if in_pool[i]}
+        assert env.frozen.any()
+    single = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
+    seen, _ = single.reset(seed=2)
+    frozen = {agent for agent in seen if agent.startswith("frozen_")}
+    assert len(frozen) == sum(seat == "external" for seat in single.game.seats_of(0)) > 0
+    assert single.snapshots == {"older"}
+
+
+def test_a_line_says_which_and_why(store, caplog):
+    add(store, "older")
+    add(store, "odd", **{NOT_EXPORTED: "97 % have the same choice"})
+    weights = {"w": np.zeros(3, np.float32)}
+    boards = SmallModule.manifest(settings_of(EnvConfig(config=CONFIG, frames=1)))
+    store.add("boards", weights, boards)
+    report = PoolReport()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            report.update(store, ["strong", "older", "odd", "boards", "not-there-yet"])
+    assert [record.getMessage() for record in caplog.records] == [
+        "acting in the pool, not in the engine: older: it was stored without a network for the engine, as "
+        "earlier releases did",
+        "acting in the pool, not in the engine: odd: 97 % have the same choice",
+    ]
+    assert set(report.reasons) == {"older", "odd"}
+
+
+def test_what_cannot_be_exported_says_why():
+    class OwnModule(PairModule):
+        architecture = "Mine"
+
+    class OwnPolicy(PairPolicy):
+        pass
+
+    options = EnvConfig.from_config({"config": CONFIG, "obs": "pairs"})
+    assert "its architecture is 'Mine'" in network_of(OwnModule, policy_called("1"), options)
+    assert "the engine plays 'PairPolicy'" in network_of(PairModule, OwnPolicy("small"), options)
+    wide = EnvConfig.from_config({"config": CONFIG, "obs": "pairs", "num_candidates": 65})
+    assert "num_candidates is 65" in network_of(PairModule, policy_called("1"), wide)
+    policy = deepcopy(policy_called("1"))
+    policy.score.weight.mul_(1e6)
+    assert "saturate whole numbers" in network_of(PairModule, policy, options)
+
+
+def test_configure_takes_a_switch_and_refuses_another_word(tmp_path):
+    env = entries(None, "strong")
+    store = SnapshotStore(tmp_path)
+    seated = configure(PPOConfig(), env, store=store)
+    assert EnvConfig.from_config(seated.env_config).store is store
+    pooled = configure(PPOConfig(), env, store=store, frozen_seats="pool")
+    assert EnvConfig.from_config(pooled.env_config).store is None
+    with pytest.raises(ValueError, match="frozen_seats is 'python'; it must be one of engine, pool"):
+        configure(PPOConfig(), env, store=store, frozen_seats="python")
+    with pytest.raises(TypeError, match="store is 5; it must be a territorial.league.SnapshotStore"):
+        EnvConfig(config=CONFIG, store=5)
+
+
+def test_a_store_that_was_moved_is_that_of_the_games_too(tmp_path):
+    config = configure(PPOConfig(), entries(None, "strong"), store=SnapshotStore(tmp_path / "before"))
+    moved = SnapshotStore(tmp_path / "after")
+    move_store(config, moved)
+    assert EnvConfig.from_config(config.env_config).store is moved
+
+
+# ---- coming and going --------------------------------------------------------------------------------
+
+
+def test_a_game_plays_on_with_a_snapshot_that_is_removed(store):
+    ends = []
+    for removes in (False, True):
+        env = TerritorialBatchEnv(entries(store, "strong", max_cycles=None), 1)
+        env.reset(seed=4)
+        env.envs[0].set_league(table("weak"))
+        if removes:
+            store.remove("strong")
+        for _ in range(20):
+            env.step(hold(env))
+        ends.append(env.game.digest(0))
+    assert ends[0] == ends[1]
+
+
+def test_another_snapshot_of_the_name_is_another_network(store):
+    env = TerritorialBatchEnv(entries(store, "strong", max_cycles=2), 1)
+    env.reset(seed=4)
+    first = env.game.seats_of(0)[2]
+    env.envs[0].set_league(table("weak"))
+    store.remove("strong")
+    add(store, "strong", network=network_called("1"))
+    env.envs[0].set_league(table("strong"))
+    for _ in range(3):
+        env.step(hold(env))
+    assert env.game.seats_of(0)[2].split("@")[0] == first.split("@")[0]
+    assert env.game.seats_of(0)[2] != first
+
+
+def test_nothing_grows_as_many_come_and_go(store):
+    """Of hundreds that come and go, a process holds those of the table and what fits the engine's."""
+    env = TerritorialBatchEnv(entries(store, "strong", "weak", max_cycles=2), 2)
+    env.reset(seed=5)
+    about, random = description(candidate_width=16, context_width=16), np.random.default_rng(0)
+    for number in range(80):
+        name, gone = f"main-{number}", f"main-{number - 2}"
+        add(store, name, network=assembled(about, random_layers(about, random)))
+        for view in env.envs:
+            view.set_league(table("strong", name))
+        if gone in store:
+            store.remove(gone)
+        for _ in range(3):
+            env.step(hold(env))
+        assert len(env._house._networks._networks) <= 2
+    gc.collect()
+    assert len(env.game._players.custom.bots) <= ROOM
+    assert len(frozen_networks._open) <= ROOM
+    assert mapped_networks() in (None, len(frozen_networks._open))
+
+
+def mapped_networks():
+    """Return how many files of networks this process has mapped; None where that is not known."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    lines = [line for line in maps.read_text().splitlines() if "network.safetensors" in line]
+    return len({line.split(maxsplit=5)[4] for line in lines})
+
+
+def test_environments_of_a_process_share_what_they_open(store):
+    first, second = (TerritorialMultiAgentEnv(entries(store, "strong")) for _ in range(2))
+    for env in (first, second):
+        env.reset(seed=1)
+    found = [env._house._networks.network("strong") for env in (first, second)]
+    assert found[0] is found[1]
