@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import OPTIONS, PRESETS, Training, lowest
+from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, lowest
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -57,10 +57,10 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--preset",
         choices=tuple(PRESETS),
-        default="features",
-        help="preset that sets all options which are not given (default features)",
+        default=DEFAULT,
+        help=f"preset that sets all options which are not given (default {DEFAULT})",
     )
-    group = parser.add_argument_group("options of the run, with the defaults of the preset features")
+    group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):
         group.add_argument(
             option_of(spec.name),
@@ -79,7 +79,7 @@ def option_of(field: str) -> str:
 
 def _explained(spec: dataclasses.Field[Any]) -> str:
     """Return the help of an option: its meaning, its range and its default."""
-    return f"{spec.metadata['help']}{_range(spec)} (default {spec.default})"
+    return f"{spec.metadata['help']}{_range(spec)} (default {getattr(PRESETS[DEFAULT], spec.name)})"
 
 
 def _range(spec: dataclasses.Field[Any]) -> str:
@@ -206,7 +206,7 @@ def _about(training: Training) -> str:
     """Return what is played, in a line."""
     one, game = training, training.game()
     learning = one.agents + 2 * one.exploiters
-    decisions = -(-game.max_ticks // game.decision_every)
+    decisions = -(-game.max_ticks // (game.decision_every * one.repeat))
     where = f"each of {one.runners} processes" if one.runners > 1 else "a process"
     return (
         f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "

@@ -16,13 +16,14 @@ from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
-Network = Literal["features", "boards"]
+Network = Literal["pairs", "features", "boards"]
 Log = Literal["csv", "tensorboard"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
+HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
 def _option(default: Any, meaning: str) -> Any:
@@ -35,10 +36,15 @@ class Training:
 
     height: int = _option(96, "rows of the map, in cells")
     width: int = _option(96, "columns of the map, in cells")
-    decision_every: int = _option(50, "ticks from one decision to the next")
+    decision_every: int = _option(50, "ticks from one decision of a bot to the next")
+    repeat: int = _option(1, "decisions that a step plays: learning agents act in the first and then hold")
     max_ticks: int = _option(6000, "the game ends after this many ticks")
     maps: int = _option(16, "generated maps, whose seeds count up from the map seed")
-    network: str = _option("features", "input of the network: features, which are tables alone, or boards")
+    network: str = _option(
+        "features",
+        "input of the network: pairs, numbers of each owner that can be attacked; features, which are tables "
+        "alone; or boards",
+    )
     agents: int = _option(4, "seats of a game that learning agents control; those of the main agent")
     exploiters: int = _option(
         0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters"
@@ -147,6 +153,11 @@ class Training:
         """Boards in a stack."""
         return 4 if self.network == "boards" else 1
 
+    def env_config(self) -> dict[str, Any]:
+        """Return the entries of the ``env_config`` of RLlib, but for the league."""
+        form = {"obs": "pairs"} if self.network == "pairs" else {"frames": self.frames}
+        return {"config": self.game(), "repeat": self.repeat, **form}
+
     def write(self, path: Path) -> None:
         """Write the options to a file."""
         write_file(path, (json.dumps(dataclasses.asdict(self), indent=1) + "\n").encode())
@@ -220,6 +231,19 @@ PRESETS = {
         epochs=2,
         checkpoint_every=5,
     ),
+    "pairs": Training(
+        network="pairs",
+        decision_every=10,
+        repeat=5,
+        bot_names=",".join((*BOTS, *HARD_BOTS)),
+        games=64,
+        steps=8192,
+        minibatch=4096,
+        epochs=2,
+        learning_rate=3e-4,
+        gamma=0.997,
+        entropy=0.001,
+    ),
     "features": Training(),
     "boards": Training(
         height=256,
@@ -243,5 +267,7 @@ PRESETS = {
         checkpoint_every=1,
     ),
 }
-"""By name: "quick" shows in minutes that all of it works; "features" learns within an hour on two cores.
+"""By name: "quick" shows in minutes that all of it works; "pairs" and "features" learn within an hour on two cores.
 "boards" is a league at full size, with short games, of which ten end in some minutes."""
+DEFAULT = "pairs"
+"""The preset where none is given."""

@@ -27,6 +27,7 @@ from rllib_adapters.configure import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
+from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
 from rllib_adapters.train.options import OPTIONS, Training
 from territorial.config.validation import finite_number, whole_number
@@ -47,7 +48,8 @@ OBJECT_STORE = 200 * MB
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
 
-NETWORKS: dict[str, tuple[type[BoardModule], dict[str, Any]]] = {
+NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]] = {
+    "pairs": (PairModule, {"size": "standard"}),
     "features": (EncodeOnceModule, {"trunk": {"size": "tables"}}),
     "boards": (ReferenceModule, {}),
 }
@@ -108,7 +110,7 @@ class Run:
         training = self.training
         for name in self.store.names():  # of a run that was stopped before its first checkpoint
             self.store.remove(name)
-        env_config = {"config": training.game(), "frames": training.frames}
+        env_config = training.env_config()
         self._check_budget(env_config)
         config = configure_league(
             PPOConfig(),

@@ -20,10 +20,11 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 import ray
 from ray.rllib.core.rl_module.rl_module import RLModule
 
+from rllib_adapters.league.callback import league_in
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.cli import main
-from rllib_adapters.train.options import PRESETS, Training
+from rllib_adapters.train.options import DEFAULT, PRESETS, Training
 from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
@@ -271,7 +272,8 @@ def test_a_run_keeps_to_its_budget(tmp_path):
 
 def test_presets_are_runs():
     assert PRESETS["boards"].num_players == 32
-    assert PRESETS["features"].num_players == 12
+    assert PRESETS["features"].num_players == PRESETS["pairs"].num_players == 12
+    assert DEFAULT == "pairs"
     for training in PRESETS.values():
         config = training.league_config()
         assert config.num_players == training.num_players == training.game().num_players
@@ -339,7 +341,7 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     ("options", "message"),
     [
         (["--network", "words"], "network is 'words'"),
-        (["--minibatch", "9999"], "minibatch is 9999; it must be at most 8192, the rows of main"),
+        (["--minibatch", "99999"], "minibatch is 99999; it must be at most 32768, the rows of main"),
         (["--agent-seats", "0"], "agents is 0"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
@@ -388,6 +390,24 @@ def begun(tmp_path_factory):
     yield current, folder
     current.close()
     ray.shutdown()
+
+
+@NEEDS_RATINGS
+def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):  # "begun" has started Ray
+    small = {"height": 24, "width": 24, "maps": 1, "max_ticks": 300, "runners": 0, "games": 2, "steps": 24}
+    more = {"minibatch": 24, "freeze_every": 1, "iterations": 2, "seed": 1}
+    current = run.Run(tmp_path / "run", dataclasses.replace(PRESETS["pairs"], **small, **more))
+    try:
+        current.train(lambda row, seconds: None)
+        env = current.algorithm.env_runner.env
+        assert not env.frozen.any()
+        networks = [name for k in range(2) for name in env.game.seats_of(k) if name.startswith("net:")]
+        assert len(networks) == 2 * PRESETS["pairs"].snapshots
+        assert all(name.endswith(",every=50") for name in networks)
+        assert league_in(current.algorithm).num_games > 0
+        assert current.store.network("main-1") is not None
+    finally:
+        current.close()
 
 
 @NEEDS_RATINGS
