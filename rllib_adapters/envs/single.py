@@ -35,9 +35,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     **Agents.** ``player_i`` plays seat i + 1 for ``trainable:main`` and learns, ``NAME:player_i`` does for
     any other ``trainable:NAME``. A bot plays within the engine and is not shown, and so does a snapshot in
-    ``store`` that was exported. Any other snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets which seat is drawn at every reset from the table
-    ``league``. So an agent's name always says which module acts for it: ``agents.module_of`` is the
-    mapping function.
+    ``store`` that was exported. Any other snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets
+    which seat is drawn at every reset from the table ``league``. So an agent's name always says which module
+    acts for it: ``agents.module_of`` is the mapping function.
 
     **Observations.** Flat dicts. The first four arrays are made for every step and are one object in
     the dicts of all agents:
@@ -93,9 +93,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             summed; default 1.
         launches: True: infos have ``launches``, what every seat of the game launched in the step;
             default False.
-        store: a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots that
-            were exported when they were frozen, unless ``end_when`` is "game"; default None: the pool plays
-            all snapshots. ``configure`` sets it.
+        store: a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots
+            that were exported when they were frozen, unless ``end_when`` is "game"; default None: the pool
+            plays all snapshots. ``configure`` sets it.
 
     """
 
@@ -248,8 +248,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 class HouseBots:
     """The seats of one environment, with of each name the first bot in Python that came.
 
-    Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots that
-    were exported are networks of the engine.
+    Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots
+    that were exported are networks of the engine.
     """
 
     def __init__(self, options: EnvConfig) -> None:

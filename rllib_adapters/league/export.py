@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:
-    """Return what the engine plays in the place of ``policy``, or a text that says why it cannot."""
+    """Return what the engine plays for ``policy``, or a text that says why it cannot."""
     if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
         return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
     candidates = options.agent_options.candidates

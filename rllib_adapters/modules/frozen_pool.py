@@ -111,7 +111,7 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:
-    """Have pool and games of an algorithm's ``config`` play what is in ``store``; in place, as it is frozen."""
+    """Have pool and games of an algorithm's ``config`` play from ``store``; in place, as it is frozen."""
     for settings in _settings_of_pools(config):
         settings["store"] = store
     if config.env_config.get("store") is not None:

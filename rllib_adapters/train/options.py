@@ -267,7 +267,7 @@ PRESETS = {
         checkpoint_every=1,
     ),
 }
-"""By name: "quick" shows in minutes that all of it works; "pairs" and "features" learn within an hour on two cores.
-"boards" is a league at full size, with short games, of which ten end in some minutes."""
+"""By name: "quick" shows in minutes that all of it works; "pairs" and "features" learn within an hour on two
+cores. "boards" is a league at full size, with short games, of which ten end in some minutes."""
 DEFAULT = "pairs"
 """The preset where none is given."""

@@ -1,7 +1,7 @@
 """The custom bots of one batch that compiled code plays: their seat codes, and the table that kernels read.
 
-The table grows while the batch lives, and no kernel is compiled again for that. Where it is full, networks that
-have no seat give up their rows first: hundreds of them may come and go.
+The table grows while the batch lives, and no kernel is compiled again for that. Where it is full, networks
+that have no seat give up their rows first: hundreds of them may come and go.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class CustomBots:
     ) -> None:
         """Give every custom bot among ``seats`` a code and a row.
 
-        Equal ones are one. ``others``: names that other bots of the batch have. ``in_use`` returns the codes of
-        all seats: in a full table, networks with other codes are forgotten; None: none is. ValueError for a
-        name that another bot has; then nothing has changed.
+        Equal ones are one. ``others``: names that other bots of the batch have. ``in_use`` returns the codes
+        of all seats: in a full table, networks with other codes are forgotten; None: none is. ValueError for
+        a name that another bot has; then nothing has changed.
         """
         newcomers: dict[str, CompiledBot] = {}
         for seat in seats if isinstance(seats, Iterable) else ():

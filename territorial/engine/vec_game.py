@@ -56,7 +56,7 @@ from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, DISABLED, NO_LIMIT, SAME_STEP, StepResults
 from territorial.engine.workers import Workers
 from territorial.game.scratch import named_arrays
-from territorial.game.state import view
+from territorial.game.state import State, view
 from territorial.jit import warmup
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 from territorial.observation.tables import Observations

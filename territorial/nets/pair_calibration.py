@@ -55,7 +55,7 @@ def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
     game.reset()
     rows = _joined([_seen(game, num_candidates), *_rows_of(game, num_candidates)])
     every = -(-len(rows.counts) // MOST_ROWS)
-    return Rows(*(part[::every].copy() for part in rows))
+    return Rows(rows.own[::every].copy(), rows.pairs[::every].copy(), rows.counts[::every].copy())
 
 
 def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> VecGame:

@@ -223,8 +223,8 @@ class SnapshotStore:
     def network(self, name: str) -> NetworkPath | None:
         """Return where the file of a snapshot is that the engine plays, or None if it has none.
 
-        The snapshot is fetched if it has to be; raises as :meth:`manifest`, and MismatchError for one of other
-        rules. ``territorial.bots.Network`` reads the file and checks it.
+        The snapshot is fetched if it has to be; raises as :meth:`manifest`, and MismatchError for one of
+        other rules. ``territorial.bots.Network`` reads the file and checks it.
         """
         about = self._about(name)
         if about.network is None:

@@ -1,4 +1,4 @@
-"""Exported snapshots sit in the engine's seats: what they choose there, and what is held as they come and go."""
+"""Exported snapshots sit in the engine's seats: what they choose, and what is held as they come and go."""
 
 import gc
 import logging
@@ -235,7 +235,7 @@ def test_configure_takes_a_switch_and_refuses_another_word(tmp_path):
     assert EnvConfig.from_config(pooled.env_config).store is None
     with pytest.raises(ValueError, match="frozen_seats is 'python'; it must be one of engine, pool"):
         configure(PPOConfig(), env, store=store, frozen_seats="python")
-    with pytest.raises(TypeError, match="store is 5; it must be a territorial.league.SnapshotStore"):
+    with pytest.raises(TypeError, match=r"store is 5; it must be a territorial\.league\.SnapshotStore"):
         EnvConfig(config=CONFIG, store=5)
 
 

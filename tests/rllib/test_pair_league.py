@@ -1,4 +1,4 @@
-"""A league of networks on pairs: their snapshots play in the engine, or in the pool where that is asked for."""
+"""A league of networks on pairs: their snapshots play in the engine, or in the pool if that is asked for."""
 
 from pathlib import Path
 
