@@ -130,10 +130,12 @@ def take_turns(config: territorial.GameConfig, script: list[Any]) -> dict[str, l
     for first in range(0, len(script), STEPS_A_TURN):
         for name, (step, form) in players.items():
             actions = [form(one) for one in script[first : first + STEPS_A_TURN]]
+            held = None  # who plays holds an observation until the next one is there
             start = time.perf_counter()
             for one in actions:
-                step(one)
+                held = step(one)
             turns[name].append(time.perf_counter() - start)
+            del held
         sys.stderr.write(f"\r{first + STEPS_A_TURN} of {len(script)} steps")
     sys.stderr.write("\n")
     return turns

@@ -22,7 +22,15 @@ from territorial.engine.step import (
 from territorial.files.unpickling import all_writable
 from territorial.game.state import PLAYERS, State, allocate, view
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of
+from territorial.observation.tables import (
+    NUM_CONTENTS,
+    Buffers,
+    Observations,
+    allocate_buffers,
+    contents_of,
+    in_one_set,
+    observations_of,
+)
 from territorial.typing import Bools
 
 FINAL = ("land", "illegal", "raised", "bounced")
@@ -86,19 +94,24 @@ def with_last_observations(arrays: BatchArrays, layout: ObsLayout, *, is_replace
 
 
 def copied(arrays: BatchArrays) -> BatchArrays:
-    """Return copies of all arrays; a copy is within no call."""
-    return copy.deepcopy(arrays._replace(call=allocate_call(len(arrays.actions))))
+    """Return copies of all arrays; a copy is within no call, and has one set of buffers."""
+    buffers, call = contents_of(arrays.buffers), allocate_call(len(arrays.actions))
+    has_last = arrays.final_buffers is not arrays.buffers
+    last = contents_of(arrays.final_buffers) if has_last else buffers
+    own: dict[str, Any] = {"buffers": buffers, "final_buffers": last, "call": call}
+    others: Any = {name: copy.deepcopy(part) for name, part in arrays._asdict().items() if name not in own}
+    return BatchArrays(**own, **others)
 
 
 def writable(arrays: BatchArrays) -> BatchArrays:
     """Return ``arrays`` with copies of those that belong to another process: unpickled without a copy."""
-    buffers = Buffers(*all_writable(arrays.buffers))
+    buffers = _writable_buffers(arrays.buffers)
     has_last = arrays.final_buffers is not arrays.buffers
     actions, seed = all_writable([arrays.actions, arrays.seed])
     return BatchArrays(
         state=State(*all_writable(arrays.state)),
         buffers=buffers,
-        final_buffers=Buffers(*all_writable(arrays.final_buffers)) if has_last else buffers,
+        final_buffers=_writable_buffers(arrays.final_buffers) if has_last else buffers,
         results=StepResults(*all_writable(arrays.results)),
         slots=Slots(*all_writable(arrays.slots)),
         launched=LastLaunches(*all_writable(arrays.launched)),
@@ -106,6 +119,10 @@ def writable(arrays: BatchArrays) -> BatchArrays:
         seed=seed,
         call=StepCall(*all_writable(arrays.call)),
     )
+
+
+def _writable_buffers(buffers: Buffers) -> Buffers:
+    return in_one_set(all_writable(buffers[:NUM_CONTENTS]))
 
 
 class Views(NamedTuple):
@@ -120,6 +137,13 @@ def views_of(arrays: BatchArrays, layout: ObsLayout, rewards: Weights) -> Views:
     """Return what users see of ``arrays``; ``rewards`` has the parts that infos name."""
     last = observations_of(arrays.final_buffers, layout)
     return Views(observations_of(arrays.buffers, layout), last, _info_of(arrays, last, rewards))
+
+
+def views_elsewhere(views: Views, observations: Observations, arrays: BatchArrays) -> Views:
+    """Return ``views`` where the observations of ``arrays`` are in another set of buffers from now on."""
+    if arrays.final_buffers is not arrays.buffers:
+        return views._replace(observations=observations)
+    return Views(observations, observations, views.info | {"final_obs": observations})
 
 
 def _info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:

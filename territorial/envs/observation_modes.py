@@ -65,17 +65,27 @@ class Mode(ABC):
         self.pool_factor = pool_factor
         self.zero_copy = zero_copy
 
+    @property
+    def is_lent(self) -> bool:
+        """Whether ``per_game`` takes observations that the engine lends."""
+        return False
+
     @abstractmethod
     def keys(self) -> Keys:
         """Return the spaces of all that one agent sees."""
 
     def per_game(
-        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+        self,
+        seen: Observations,
+        terrain: npt.NDArray[np.uint8],
+        games: Ints | None = None,
+        *,
+        is_lent: bool = False,
     ) -> Arrays:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
         ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
-        theirs alone.
+        theirs alone. ``is_lent``: so are ``seen``, of which no copies are needed.
         """
         return {}
 
@@ -89,6 +99,11 @@ class PackedBoards(Mode):
 
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether the engine is to lend boards and tables: with ``zero_copy`` they are its own."""
+        return not self.zero_copy
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
@@ -105,7 +120,12 @@ class PackedBoards(Mode):
         }
 
     def per_game(
-        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+        self,
+        seen: Observations,
+        terrain: npt.NDArray[np.uint8],
+        games: Ints | None = None,
+        *,
+        is_lent: bool = False,
     ) -> Arrays:
         """Return boards and tables."""
         arrays: Arrays = {
@@ -117,6 +137,8 @@ class PackedBoards(Mode):
         }
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
+        if is_lent:
+            return arrays | {"terrain": terrain.view()}
         if self.zero_copy:
             return arrays
         return {key: array.copy() for key, array in arrays.items()}

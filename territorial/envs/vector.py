@@ -24,6 +24,7 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info, final_info
+from territorial.envs.lent_masks import LentMasks
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
@@ -98,7 +99,8 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
+    No array changes after it was returned, but with ``zero_copy``. Those of "packed" and their masks are
+    read-only: ``array.copy()`` can be written to. With ``zero_copy`` the arrays of "packed" are views
     of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
     observations have memory of their own that stays where it is. All of these show what is new after the next
     step.
@@ -195,6 +197,7 @@ class TerritorialVec(WritableArrays):
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
         self._views: EngineViews | None = None
+        self._lend_anew()
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -287,9 +290,10 @@ class TerritorialVec(WritableArrays):
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
-        seen = self.game.observations
         if not self.options.zero_copy:
-            return self._look(self._games, self._mode.per_game(seen, self._terrain), seen)
+            seen = self.game.lend() if self._is_lent else self.game.observations
+            shared = self._mode.per_game(seen, self._terrain, is_lent=self._is_lent)
+            return self._look(self._games, shared, seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
         return self._engine_views().observation | {"action_mask": self._all_masks()}
@@ -387,12 +391,13 @@ class TerritorialVec(WritableArrays):
         self._drawers.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but views: those of a copy would be views of nothing."""
-        return self.__dict__ | {"_views": None}
+        """Return all but views and what is lent: those of a copy would be views of nothing."""
+        return self.__dict__ | {"_views": None, "_lent_masks": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
         self._terrain.flags.writeable = False
+        self._lend_anew()
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -439,9 +444,22 @@ class TerritorialVec(WritableArrays):
         own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            is_now = games is self._games
-            shown["action_mask"] = self.action_masks() if is_now else self._masks(games, seen)
+            if games is not self._games:
+                masks = self._masks(games, seen)
+            elif self._lent_masks is None:
+                masks = self.action_masks()
+            else:
+                masks = self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
+            shown["action_mask"] = masks
         return observation_of(shown)
+
+    def _lend_anew(self) -> None:
+        """Note whether boards and masks are lent; none of these masks is yet."""
+        self._is_lent = self._mode.is_lent
+        self._lent_masks: LentMasks | None = None
+        if self._is_lent and not isinstance(self.format, CandidateFormat):
+            count, players = self.num_envs * self.num_agents, self.config.num_players
+            self._lent_masks = LentMasks(self.format, count, players)
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""

@@ -1,0 +1,274 @@
+"""Observations "packed" are lent: what is held never changes, other memory is written again."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+from territorial import VecGame, make_vec
+from territorial.engine.lending import NUM_SETS, LentArrays
+
+SIZE = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 600}
+OPTIONS = {
+    "same_step": {"autoreset": "same_step"},
+    "next_step": {"autoreset": "next_step", "max_cycles": 9},
+    "disabled": {"autoreset": "disabled", "max_cycles": 11},
+    "repeat": {"repeat": 3},
+    "repeat, python": {"repeat": 3, "reward_fn": lambda previous, state, info: np.zeros((3, 4))},
+    "threads": {"num_threads": 2, "map": "lakes", "num_maps": 0},
+    "one frame": {"frames": 1, "max_cycles": 7},
+    "no masks": {"frames": 2, "action_mask": "none"},
+}
+
+
+def vec_of(**options):
+    return make_vec(3, **SIZE | options)
+
+
+def digest(seen):
+    whole = hashlib.blake2b(digest_size=16)
+    for key in sorted(seen):
+        whole.update(key.encode() + seen[key].tobytes())
+    return whole.digest()
+
+
+def pairs_of_steps(lending, copying, steps=60):
+    """Play the same actions in both; yield what each shows, that of the second copied."""
+    rng = np.random.default_rng(7)
+    seen, other = [lending.reset(seed=1)[0]], copying.reset(seed=1)[0]
+    for step in range(steps):
+        yield seen.pop(), {key: array.copy() for key, array in other.items()}  # the caller alone holds it
+        actions = rng.integers(0, 51, (3, 4)) * (rng.random((3, 4)) < 0.3)
+        if lending.autoreset == "disabled" and step % 10 == 9:
+            for vec in (lending, copying):
+                vec.reset_game(step % 3)
+        seen, other = [lending.step(actions)[0]], copying.step(actions)[0]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("held", [0, 1, 2, 3, 60])
+def test_what_is_held_never_changes_however_many_steps_are_held(name, held):
+    lending, copying = vec_of(**OPTIONS[name]), vec_of(zero_copy=True, **OPTIONS[name])
+    kept = []
+    for seen, wanted in pairs_of_steps(lending, copying):
+        assert digest(seen) == digest(wanted)
+        kept = [*kept, (seen, digest(wanted))][-held:] if held else []
+        assert all(digest(one) == then for one, then in kept)
+    lending.close()
+    copying.close()
+
+
+def test_no_two_observations_that_are_held_share_memory():
+    kept = [seen for seen, _ in pairs_of_steps(vec_of(), vec_of(zero_copy=True), 8)]
+    for i, one in enumerate(kept):
+        for other in kept[:i]:
+            assert {key for key in one if np.shares_memory(one[key], other[key])} <= {"terrain"}
+
+
+def addresses(seen):
+    return {key: seen[key].ctypes.data for key in ("observation", "terrain", "players", "borders", "globals")}
+
+
+def test_memory_that_is_not_held_is_written_again():
+    vec = vec_of()
+    vec.reset(seed=0)
+    held, found = [], []
+    for _ in range(12):
+        held = [*held, vec.step(np.zeros((3, 4), int))[0]][-2:]
+        found.append(addresses(held[-1]))
+    for key in found[0]:
+        assert len({one[key] for one in found[1:]}) <= NUM_SETS - 1, key
+
+
+def test_who_holds_all_observations_gets_copies_and_those_who_let_go_get_none():
+    vec = vec_of()
+    kept = [vec.reset(seed=0)[0]]
+    kept += [vec.step(np.zeros((3, 4), int))[0] for _ in range(8)]
+    own = [seen["observation"].base.base is None for seen in kept]
+    assert own.count(False) == NUM_SETS - 1
+    kept.clear()
+    for _ in range(3):
+        seen = vec.step(np.zeros((3, 4), int))[0]
+        assert seen["observation"].base.base is not None
+
+
+@pytest.mark.parametrize("key", ["observation", "terrain", "players", "borders", "globals"])
+def test_a_view_of_a_view_is_held_and_nothing_can_be_written(key):
+    vec = vec_of()
+    vec.reset(seed=0)
+    seen = vec.step(np.zeros((3, 4), int))[0]
+    with pytest.raises(ValueError, match="read-only"):
+        seen[key][:] = 0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        seen[key].flags.writeable = True
+    view, then = seen[key][1:, ..., :2].T[::-1], seen[key][1:, ..., :2].T[::-1].copy()
+    del seen
+    for _ in range(10):
+        vec.step(np.full((3, 4), 15))
+    assert np.array_equal(view, then)
+
+
+def test_what_is_held_outlives_the_environment():
+    vec = vec_of()
+    vec.reset(seed=0)
+    seen = vec.step(np.zeros((3, 4), int))[0]
+    then = digest(seen)
+    vec.close()
+    del vec
+    gc.collect()
+    assert digest(seen) == then
+
+
+def change_reset(vec, saved):
+    vec.reset(seed=9)
+
+
+def change_reset_game(vec, saved):
+    vec.reset_game(1)
+    vec.reset_game(2)
+
+
+def change_restore(vec, saved):
+    vec.restore_all(saved)
+
+
+def change_one(vec, saved):
+    vec.restore(2, saved[0])
+
+
+def change_tick(vec, saved):
+    vec.game.tick(1)
+
+
+def change_engine_step(vec, saved):
+    vec.game.step(np.zeros((3, 4, 2), int))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [change_reset, change_reset_game, change_restore, change_one, change_tick, change_engine_step],
+)
+def test_calls_other_than_steps_leave_what_is_held_and_show_all_games(change):
+    lending, copying = vec_of(), vec_of(zero_copy=True)
+    kept = [(seen, digest(wanted)) for seen, wanted in pairs_of_steps(lending, copying, 5)]
+    saved = [vec.save_all() for vec in (lending, copying)]
+    for _ in range(3):
+        for vec in (lending, copying):
+            vec.step(np.full((3, 4), 11))
+    held = lending.observe()
+    then = digest(held)
+    change(lending, saved[0])
+    change(copying, saved[1])
+    assert np.array_equal(lending.game.observations.planes, copying.game.observations.planes)
+    assert digest(lending.observe()) == digest(copying.observe())
+    assert digest(held) == then
+    assert all(digest(one) == wanted for one, wanted in kept)
+
+
+def test_a_copy_or_pickle_of_games_that_are_lent_has_one_set_of_them_and_goes_on_alike():
+    vec, never = vec_of(), vec_of(zero_copy=True)
+    for vec_ in (vec, never):
+        vec_.reset(seed=0)
+    held = [vec.step(np.full((3, 4), 11))[0] for _ in range(2)]
+    never.step(np.full((3, 4), 11))
+    never.step(np.full((3, 4), 11))
+    assert len(pickle.dumps(vec.game)) == len(pickle.dumps(never.game))
+    for copied in (vec.clone(), pickle.loads(pickle.dumps(vec))):
+        assert digest(copied.observe()) == digest(held[-1])
+        for _ in range(3):
+            seen = copied.step(np.full((3, 4), 11))[0]
+        assert not np.shares_memory(seen["observation"], held[-1]["observation"])
+    for _ in range(3):
+        last = vec.step(np.full((3, 4), 11))[0]
+    assert digest(last) == digest(seen)
+
+
+def test_a_listener_that_looks_between_decisions_sees_all_games_and_holds_them():
+    looks = []
+
+    def look(previous, state, info):
+        seen = vec.observe()
+        looks.append((seen, digest(seen)))
+        return np.zeros((3, 4))
+
+    vec = vec_of(repeat=4, max_cycles=6, reward_fn=look)
+    vec.reset(seed=0)
+    for _ in range(6):
+        vec.step(np.full((3, 4), 11))
+    assert len(looks) >= 6
+    assert all(digest(seen) == then for seen, then in looks)
+
+
+def test_the_engine_lends_in_every_mode_what_it_shows():
+    for autoreset in ("same_step", "next_step"):
+        lending, plain = (
+            VecGame(vec_of().config, 3, frames=3, autoreset=autoreset, max_cycles=5) for _ in range(2)
+        )
+        lending.reset(0)
+        plain.reset(0)
+        for _ in range(17):
+            lent = lending.lend()
+            for name in lent._fields:
+                assert np.array_equal(getattr(lent, name), getattr(plain.observations, name)), name
+            shown, *_, info = lending.step()
+            wanted, *_, told = plain.step()
+            assert all(map(np.array_equal, shown, wanted))
+            assert all(map(np.array_equal, info["final_obs"], told["final_obs"]))
+
+
+def test_a_batch_that_lends_nothing_has_one_set():
+    for options in ({"zero_copy": True}, {"obs": "features"}, {"obs": "onehot"}):
+        vec = vec_of(**options)
+        vec.reset(seed=0)
+        vec.step(np.zeros((3, 4), int))
+        buffers = vec.game._arrays.buffers
+        assert len(buffers.boards) in {0, 3}
+        assert len(buffers.players) == 3
+
+
+def test_a_batch_that_begins_to_lend_lets_go_of_the_buffers_it_had():
+    for autoreset in ("same_step", "disabled"):
+        game = VecGame(vec_of().config, 3, autoreset=autoreset)
+        game.reset(0)
+        game.step()
+        before = weakref.ref(game._arrays.buffers.boards)
+        shown = game.observations.planes.copy()
+        assert np.array_equal(game.lend().planes, shown)
+        assert np.array_equal(game.observations.planes, shown)
+        game.step()
+        gc.collect()
+        assert before() is None
+
+
+def test_arrays_that_are_lent_are_held_as_long_as_a_view_of_them_is():
+    lent = LentArrays([np.arange(6), np.arange(4.0).reshape(2, 2)])
+    assert not lent.are_held
+    numbers, table = lent.lend()
+    assert lent.are_held
+    assert lent.are_held  # asking holds nothing
+    del numbers
+    column, row = table[:, 1], memoryview(table[1])
+    del table
+    assert lent.are_held
+    del column
+    assert lent.are_held
+    assert list(row) == [2, 3]
+    del row
+    assert not lent.are_held
+
+
+def test_terrain_is_the_same_memory_until_a_game_begins():
+    vec = vec_of(map="lakes", autoreset="disabled")
+    first = vec.reset(seed=0)[0]["terrain"]
+    then = first.copy()
+    second = vec.step(np.zeros((3, 4), int))[0]["terrain"]
+    assert first is not second
+    assert np.shares_memory(first, second)
+    vec.reset_game(1, seed=7)
+    assert not np.shares_memory(first, vec.observe()["terrain"])
+    assert np.array_equal(first, then)
