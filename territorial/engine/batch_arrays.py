@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,25 +126,25 @@ def _writable_buffers(buffers: Buffers) -> Buffers:
     return in_one_set(all_writable(buffers[:NUM_CONTENTS]))
 
 
-class Views(NamedTuple):
+@dataclass(slots=True)
+class Views:
     """What users see of the arrays of a batch: views, which every step overwrites."""
 
     observations: Observations
     final_observations: Observations
     info: dict[str, Any]
 
+    def move(self, observations: Observations, *, are_last: bool) -> None:
+        """Show ``observations`` from now on, in another set of buffers; ``are_last``: last ones too."""
+        self.observations = observations
+        if are_last:
+            self.final_observations = self.info["final_obs"] = observations
+
 
 def views_of(arrays: BatchArrays, layout: ObsLayout, rewards: Weights) -> Views:
     """Return what users see of ``arrays``; ``rewards`` has the parts that infos name."""
     last = observations_of(arrays.final_buffers, layout)
     return Views(observations_of(arrays.buffers, layout), last, _info_of(arrays, last, rewards))
-
-
-def views_elsewhere(views: Views, observations: Observations, arrays: BatchArrays) -> Views:
-    """Return ``views`` where the observations of ``arrays`` are in another set of buffers from now on."""
-    if arrays.final_buffers is not arrays.buffers:
-        return views._replace(observations=observations)
-    return Views(observations, observations, views.info | {"final_obs": observations})
 
 
 def _info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:

@@ -8,14 +8,14 @@ writes into a set that is never lent, and copies are returned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.engine.batch_arrays import BatchArrays
+from territorial.engine.batch_arrays import BatchArrays, Views
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import SHOWS, WHOLE, Batch
 from territorial.jit.thread_pool import Crew
@@ -69,28 +69,22 @@ class Lender:
         arrays: those of the batch so far, with one set of buffers; from now on it is to use ``arrays`` of
             this object.
         layout: of the observations.
-        on_turn: called with views of the observations when these are in another set from then on.
+        views: what users see of them, which are to be of the set that the observations are in.
 
     """
 
-    def __init__(
-        self, arrays: BatchArrays, layout: ObsLayout, on_turn: Callable[[Observations], None]
-    ) -> None:
-        self._layout, self._on_turn = layout, on_turn
+    def __init__(self, arrays: BatchArrays, layout: ObsLayout, views: Views) -> None:
+        self._layout, self._shown = layout, views
         self._num_games = len(arrays.buffers.shown)
         self._buffers = _in_sets(arrays.buffers, layout)
-        has_last = arrays.final_buffers is not arrays.buffers
-        last = arrays.final_buffers if has_last else self._buffers
+        self._are_last = arrays.final_buffers is arrays.buffers
+        last = self._buffers if self._are_last else arrays.final_buffers
         self.arrays = arrays._replace(buffers=self._buffers, final_buffers=last)
         sets = [_contents(self._buffers, number) for number in range(NUM_SETS)]
         self._views = [observations_of(contents, layout) for contents in sets]
         self._lent = [LentArrays(_lendable(contents)) for contents in sets]
         self._by_use = [number for number in range(NUM_SETS) if number != OWN]
-
-    @property
-    def observations(self) -> Observations:
-        """Views of the observations where they are now."""
-        return self._views[self._target]
+        self._turn_to(OWN)
 
     def lend(self) -> Observations:
         """Return the observations of all games: those that are lent in read-only arrays that never change."""
@@ -119,8 +113,7 @@ class Lender:
         if target != OWN:
             self._by_use.remove(target)
             self._by_use.append(target)
-        self._buffers.target[0] = target
-        self._on_turn(self._views[target])
+        self._turn_to(target)
         if keeps_others:
             self._gather()
 
@@ -128,6 +121,11 @@ class Lender:
     def _target(self) -> int:
         """The set that the observations are in, and the next ones will be written into."""
         return self._buffers.target.item()
+
+    def _turn_to(self, target: int) -> None:
+        """Let the next observations be written into ``target``, and be shown there."""
+        self._buffers.target[0] = target
+        self._shown.move(self._views[target], are_last=self._are_last)
 
     def _gather(self) -> None:
         """Copy the observations that are in other sets into the target."""

@@ -24,7 +24,6 @@ from territorial.engine.batch_arrays import (
     BatchArrays,
     allocate_arrays,
     copied,
-    views_elsewhere,
     views_of,
     with_last_observations,
     writable,
@@ -492,10 +491,9 @@ class VecGame:
         of them gets copies. The other arrays are those of ``observations``.
         """
         if self._lender is None:
-            self._lender = Lender(self._arrays, self.layout, self._show)
+            self._lender = Lender(self._arrays, self.layout, self._views)
             self._arrays = self._lender.arrays
             self._workers.lend(self._lender)
-            self._show(self._lender.observations)
         return self._lender.lend()
 
     @exclusive
@@ -677,10 +675,6 @@ class VecGame:
         forget_launches(self._arrays.launched, k)
         if self.observes:
             self._workers.calls.observe_game(k)
-
-    def _show(self, observations: Observations) -> None:
-        """Show ``observations``, views of where the engine writes them from now on."""
-        self._views = views_elsewhere(self._views, observations, self._arrays)
 
     def _page(self, k: int) -> Page:
         k = self._begun(k)

@@ -85,7 +85,7 @@ class Mode(ABC):
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
         ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
-        theirs alone. ``is_lent``: so are ``seen``, of which no copies are needed.
+        theirs alone. ``is_lent``: so are ``seen`` and ``terrain``, of which no copies are needed.
         """
         return {}
 
@@ -137,9 +137,7 @@ class PackedBoards(Mode):
         }
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
-        if is_lent:
-            return arrays | {"terrain": terrain.view()}
-        if self.zero_copy:
+        if self.zero_copy or is_lent:
             return arrays
         return {key: array.copy() for key, array in arrays.items()}
 

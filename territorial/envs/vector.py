@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info, final_info
-from territorial.envs.lent_masks import LentMasks
+from territorial.envs.lent_arrays import KeptCopy, LentInTurn
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
@@ -292,7 +293,8 @@ class TerritorialVec(WritableArrays):
         """Return what all agents see as the games stand."""
         if not self.options.zero_copy:
             seen = self.game.lend() if self._is_lent else self.game.observations
-            shared = self._mode.per_game(seen, self._terrain, is_lent=self._is_lent)
+            terrain = self._lent_terrain.lend(self._terrain) if self._is_lent else self._terrain
+            shared = self._mode.per_game(seen, terrain, is_lent=self._is_lent)
             return self._look(self._games, shared, seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
@@ -392,7 +394,7 @@ class TerritorialVec(WritableArrays):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but views and what is lent: those of a copy would be views of nothing."""
-        return self.__dict__ | {"_views": None, "_lent_masks": None}
+        return self.__dict__ | {"_views": None, "_lent_terrain": None, "_lent_masks": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
@@ -446,20 +448,20 @@ class TerritorialVec(WritableArrays):
         if self.options.masks_obs:
             if games is not self._games:
                 masks = self._masks(games, seen)
-            elif self._lent_masks is None:
-                masks = self.action_masks()
-            else:
+            elif self._lends_masks:
                 masks = self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
+            else:
+                masks = self.action_masks()
             shown["action_mask"] = masks
         return observation_of(shown)
 
     def _lend_anew(self) -> None:
-        """Note whether boards and masks are lent; none of these masks is yet."""
+        """Note whether boards, terrain and masks are lent; none of these is yet."""
         self._is_lent = self._mode.is_lent
-        self._lent_masks: LentMasks | None = None
-        if self._is_lent and not isinstance(self.format, CandidateFormat):
-            count, players = self.num_envs * self.num_agents, self.config.num_players
-            self._lent_masks = LentMasks(self.format, count, players)
+        self._lends_masks = self._is_lent and not isinstance(self.format, CandidateFormat)
+        self._lent_terrain = LentInTurn(KeptCopy)
+        count, players = self.num_envs * self.num_agents, self.config.num_players
+        self._lent_masks = LentInTurn(partial(KeptMasks, self.format, count, players))
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import itertools
 import pickle
 import weakref
 
@@ -12,6 +13,7 @@ import pytest
 
 from territorial import VecGame, make_vec
 from territorial.engine.lending import NUM_SETS, LentArrays
+from territorial.envs.lent_arrays import KeptCopy, LentInTurn
 
 SIZE = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 600}
 OPTIONS = {
@@ -67,7 +69,7 @@ def test_no_two_observations_that_are_held_share_memory():
     kept = [seen for seen, _ in pairs_of_steps(vec_of(), vec_of(zero_copy=True), 8)]
     for i, one in enumerate(kept):
         for other in kept[:i]:
-            assert {key for key in one if np.shares_memory(one[key], other[key])} <= {"terrain"}
+            assert not any(np.shares_memory(one[key], other[key]) for key in one)
 
 
 def addresses(seen):
@@ -245,6 +247,20 @@ def test_a_batch_that_begins_to_lend_lets_go_of_the_buffers_it_had():
         assert before() is None
 
 
+def test_an_environment_that_lends_is_gone_as_soon_as_nobody_holds_it():
+    vec = vec_of()
+    vec.reset(seed=0)
+    vec.step(np.zeros((3, 4), int))
+    refs = weakref.ref(vec), weakref.ref(vec.game), weakref.ref(vec.game._arrays.buffers.boards)
+    gc.collect()
+    gc.disable()
+    try:
+        del vec
+        assert [one() for one in refs] == [None] * 3
+    finally:
+        gc.enable()
+
+
 def test_arrays_that_are_lent_are_held_as_long_as_a_view_of_them_is():
     lent = LentArrays([np.arange(6), np.arange(4.0).reshape(2, 2)])
     assert not lent.are_held
@@ -262,13 +278,28 @@ def test_arrays_that_are_lent_are_held_as_long_as_a_view_of_them_is():
     assert not lent.are_held
 
 
-def test_terrain_is_the_same_memory_until_a_game_begins():
-    vec = vec_of(map="lakes", autoreset="disabled")
-    first = vec.reset(seed=0)[0]["terrain"]
-    then = first.copy()
-    second = vec.step(np.zeros((3, 4), int))[0]["terrain"]
-    assert first is not second
-    assert np.shares_memory(first, second)
-    vec.reset_game(1, seed=7)
-    assert not np.shares_memory(first, vec.observe()["terrain"])
-    assert np.array_equal(first, then)
+def test_a_copy_that_is_lent_is_written_only_for_another_array():
+    one, other = np.arange(6), np.arange(6) * 2
+    lent = LentInTurn(KeptCopy)
+    first, again = lent.lend(one), lent.lend(one)
+    assert first.tolist() == again.tolist() == one.tolist()
+    assert not np.shares_memory(first, again)
+    where = again.ctypes.data
+    del again
+    one[0] = 99  # as nobody does: what is not copied again does not show it
+    second = lent.lend(one)
+    assert second.ctypes.data == where
+    assert second[0] == 0
+    held = [lent.lend(other) for _ in range(5)]
+    assert all(array.tolist() == other.tolist() for array in held)
+    assert not any(array.flags.writeable for array in (first, second, *held))
+    assert first.tolist() == second.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_of_what_is_lent_in_turn_no_more_memories_are_kept_than_the_engine_has():
+    lent = LentInTurn(KeptCopy)
+    held = [lent.lend(np.arange(6)) for _ in range(2 * NUM_SETS)]
+    kept = [weakref.ref(array.base) for array in held]
+    assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(held, 2))
+    held.clear()
+    assert sum(root() is not None for root in kept) == NUM_SETS - 1
