@@ -27,6 +27,7 @@ from territorial.observation.tables import (
     allocate_buffers,
     boards_as_planes,
     contents_of,
+    entry_of,
     observations_of,
 )
 
@@ -41,11 +42,15 @@ class LentArrays:
 
     A view of a view refers to the first array that is not itself a view of one. So each view refers to one
     of the *roots*, and a root that nothing but this object refers to is not held.
+
+    Attributes:
+        views: what is lent, a view of each root.
+
     """
 
     def __init__(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
         self._roots = [np.frombuffer(_read_only(array), array.dtype) for array in arrays]
-        self._views = [root.reshape(array.shape) for root, array in zip(self._roots, arrays, strict=True)]
+        self.views = [root.reshape(array.shape) for root, array in zip(self._roots, arrays, strict=True)]
         self._counts_if_free = self._counts()
 
     @property
@@ -55,7 +60,7 @@ class LentArrays:
 
     def lend(self) -> list[npt.NDArray[Any]]:
         """Return the arrays; they cannot be made writable."""
-        return [view.view() for view in self._views]
+        return [view.view() for view in self.views]
 
     def _counts(self) -> list[int]:
         """Return how many objects refer to each of the roots."""
@@ -83,6 +88,9 @@ class Lender:
         sets = [_contents(self._buffers, number) for number in range(NUM_SETS)]
         self._views = [observations_of(contents, layout) for contents in sets]
         self._lent = [LentArrays(_lendable(contents)) for contents in sets]
+        for lent in self._lent:
+            lent.views[0] = boards_as_planes(lent.views[0], layout)
+        self._all_in = [np.full(self._num_games, number, np.int64).tobytes() for number in range(NUM_SETS)]
         self._by_use = [number for number in range(NUM_SETS) if number != OWN]
         self._turn_to(OWN)
 
@@ -90,12 +98,7 @@ class Lender:
         """Return the observations of all games: those that are lent in read-only arrays that never change."""
         self._gather()
         target = self._target
-        if target == OWN:
-            lent = [frozen(array.copy()) for array in _lendable(_contents(self._buffers, OWN))]
-        else:
-            lent = self._lent[target].lend()
-        boards, players, borders, numbers = lent
-        planes = boards_as_planes(boards, self._layout)
+        planes, players, borders, numbers = self._copies() if target == OWN else self._lent[target].lend()
         return self._views[target]._replace(planes=planes, players=players, borders=borders, globals=numbers)
 
     def make_way(self, *, keeps_others: bool) -> None:
@@ -103,12 +106,9 @@ class Lender:
 
         ``keeps_others``: not all games will be observed, so those of the others come along.
         """
-        before = self._target
-        if before != OWN and not self._lent[before].are_held:
-            return
-        free = [number for number in self._by_use if not self._lent[number].are_held]
-        target = free[-1] if free else OWN  # the latest one is the least behind
-        if target == before:
+        free = (number for number in reversed(self._by_use) if not self._lent[number].are_held)
+        target = next(free, OWN)  # the latest one that is not held: it is the least behind
+        if target == self._target:
             return
         if target != OWN:
             self._by_use.remove(target)
@@ -117,25 +117,26 @@ class Lender:
         if keeps_others:
             self._gather()
 
-    @property
-    def _target(self) -> int:
-        """The set that the observations are in, and the next ones will be written into."""
-        return self._buffers.target.item()
+    def _copies(self) -> list[npt.NDArray[Any]]:
+        """Return copies of the set that is never lent, as read-only as what is."""
+        boards, *tables = (frozen(array.copy()) for array in _lendable(_contents(self._buffers, OWN)))
+        return [boards_as_planes(boards, self._layout), *tables]
 
     def _turn_to(self, target: int) -> None:
         """Let the next observations be written into ``target``, and be shown there."""
-        self._buffers.target[0] = target
+        self._buffers.target[0] = self._target = target
         self._shown.move(self._views[target], are_last=self._are_last)
 
     def _gather(self) -> None:
         """Copy the observations that are in other sets into the target."""
         buffers, target = self._buffers, self._target
+        if buffers.shown.tobytes() == self._all_in[target]:  # quicker than numpy's operators
+            return
         games = np.flatnonzero(buffers.shown != target)
-        if len(games):
-            old, new = buffers.shown[games] * self._num_games + games, target * self._num_games + games
-            for array in (*buffers[:NUM_CONTENTS], buffers.written_at, buffers.changed):
-                array[new] = array[old]
-            buffers.shown[games] = target
+        old, new = entry_of(buffers, games), target * self._num_games + games
+        for array in (*buffers[:NUM_CONTENTS], buffers.written_at, buffers.changed):
+            array[new] = array[old]
+        buffers.shown[games] = target
 
 
 class LendingCalls(CompiledCalls):

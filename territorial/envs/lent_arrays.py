@@ -41,10 +41,10 @@ class LentInTurn:
 
     def lend(self, *given: Any) -> npt.NDArray[Any]:
         """Return what follows from what is ``given``, read-only; if all memories are held, in a new one."""
-        free = [one for one in self._by_use if not one[1].are_held]
-        if free:
-            kept, lent = free[-1]  # the latest one is the least behind
-            self._by_use.remove(free[-1])
+        free = next((one for one in reversed(self._by_use) if not one[1].are_held), None)
+        if free is not None:  # the latest one is the least behind
+            kept, lent = free
+            self._by_use.remove(free)
             kept.update(*given)
         else:
             kept = self._make()

@@ -233,6 +233,18 @@ def test_a_batch_that_lends_nothing_has_one_set():
         assert len(buffers.players) == 3
 
 
+@pytest.mark.parametrize("options", [{"frames": 0}, {"observe": False}])
+def test_a_batch_without_boards_or_observations_lends_what_it_shows(options):
+    game = VecGame(vec_of().config, 3, **options)
+    game.reset(0)
+    for _ in range(5):
+        held = game.lend()
+        assert all(map(np.array_equal, held, game.observations))
+        before = held.players.copy()
+        game.step(np.full((3, 4, 2), 1))
+        assert np.array_equal(held.players, before)
+
+
 def test_a_batch_that_begins_to_lend_lets_go_of_the_buffers_it_had():
     for autoreset in ("same_step", "disabled"):
         game = VecGame(vec_of().config, 3, autoreset=autoreset)
