@@ -1,15 +1,15 @@
 """Lending: observations without a copy that never change, as the engine writes the next ones elsewhere.
 
 Buffers get several sets of entries, see ``territorial.observation.tables.Buffers``. A set that is lent is
-written again only when none of its arrays is held any more, nor a view of one. To bring an entry up to date
-takes far less than to copy it, as few words of a stack of boards change. Where all sets are held, the engine
-writes into a set that is never lent, and copies are returned.
+written again only when nothing refers to its arrays any more, nor to a view of one. To bring an entry up to
+date takes far less than to copy it, as few words of a stack of boards change. Where all sets are held, the
+engine writes into a set that is never lent, and copies are returned.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from territorial.observation.tables import (
     Buffers,
     Observations,
     allocate_buffers,
-    boards_as_planes,
     contents_of,
     entry_of,
     observations_of,
@@ -35,36 +34,43 @@ OWN = 0
 """The set that is never lent."""
 NUM_SETS = 4
 """One to hold, one to write, one more for who holds an observation and the one before; and ``OWN``."""
+LENT = ("planes", "players", "borders", "globals")
+"""The arrays of ``Observations`` that are lent."""
+LENT_FROM = 2**19
+"""Bytes of what is lent from which lending is quicker than copying."""
 
 
-class LentArrays:
-    """Arrays that are lent: read-only views of the same memory, new ones every time.
+class LentArray:
+    """An array that is lent: read-only, and a new one every time, over the same memory.
 
-    A view of a view refers to the first array that is not itself a view of one. So each view refers to one
-    of the *roots*, and a root that nothing but this object refers to is not held.
+    What is lent is a view of a *root*. Whatever refers to that memory refers to the root: other views,
+    memoryviews, tensors. So when the root is gone, nobody can read the memory. That is how numpy itself
+    knows when to free memory, and it holds with threads, with or without a global lock.
 
-    Attributes:
-        views: what is lent, a view of each root.
+    Args:
+        memory: a contiguous array, written to only while it is not held.
+        shown: what is lent, a view of ``memory`` from its first byte on; default None: all of it.
 
     """
 
-    def __init__(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
-        self._roots = [np.frombuffer(_read_only(array), array.dtype) for array in arrays]
-        self.views = [root.reshape(array.shape) for root, array in zip(self._roots, arrays, strict=True)]
-        self._counts_if_free = self._counts()
+    def __init__(self, memory: npt.NDArray[Any], shown: npt.NDArray[Any] | None = None) -> None:
+        self._bytes = frozen(memory.reshape(-1).view(np.uint8)).data  # no view of this can be made writable
+        self._shown = memory if shown is None else shown
+        self._root: weakref.ref[npt.NDArray[np.uint8]] | None = None
 
     @property
-    def are_held(self) -> bool:
-        """Whether an array that was lent is held, or a view of one."""
-        return self._counts() != self._counts_if_free
+    def is_held(self) -> bool:
+        """Whether anything refers to what was lent."""
+        return self._root is not None and self._root() is not None
 
-    def lend(self) -> list[npt.NDArray[Any]]:
-        """Return the arrays; they cannot be made writable."""
-        return [view.view() for view in self.views]
-
-    def _counts(self) -> list[int]:
-        """Return how many objects refer to each of the roots."""
-        return list(map(getrefcount, self._roots))
+    def lend(self) -> npt.NDArray[Any]:
+        """Return the array; it cannot be made writable."""
+        root = None if self._root is None else self._root()
+        if root is None:
+            root = np.frombuffer(self._bytes, np.uint8)
+            self._root = weakref.ref(root)
+        shown = self._shown
+        return np.ndarray(shown.shape, shown.dtype, root, 0, shown.strides)
 
 
 class Lender:
@@ -79,7 +85,7 @@ class Lender:
     """
 
     def __init__(self, arrays: BatchArrays, layout: ObsLayout, views: Views) -> None:
-        self._layout, self._shown = layout, views
+        self._shown = views
         self._num_games = len(arrays.buffers.shown)
         self._buffers = _in_sets(arrays.buffers, layout)
         self._are_last = arrays.final_buffers is arrays.buffers
@@ -87,9 +93,7 @@ class Lender:
         self.arrays = arrays._replace(buffers=self._buffers, final_buffers=last)
         sets = [_contents(self._buffers, number) for number in range(NUM_SETS)]
         self._views = [observations_of(contents, layout) for contents in sets]
-        self._lent = [LentArrays(_lendable(contents)) for contents in sets]
-        for lent in self._lent:
-            lent.views[0] = boards_as_planes(lent.views[0], layout)
+        self._lent = [_lent_arrays(*both) for both in zip(sets, self._views, strict=True)]
         self._all_in = [np.full(self._num_games, number, np.int64).tobytes() for number in range(NUM_SETS)]
         self._by_use = [number for number in range(NUM_SETS) if number != OWN]
         self._turn_to(OWN)
@@ -97,16 +101,17 @@ class Lender:
     def lend(self) -> Observations:
         """Return the observations of all games: those that are lent in read-only arrays that never change."""
         self._gather()
-        target = self._target
-        planes, players, borders, numbers = self._copies() if target == OWN else self._lent[target].lend()
-        return self._views[target]._replace(planes=planes, players=players, borders=borders, globals=numbers)
+        views = self._views[self._target]
+        if self._target == OWN:
+            return as_copies(views)
+        return views._replace(**{name: array.lend() for name, array in self._lent[self._target].items()})
 
     def make_way(self, *, keeps_others: bool) -> None:
         """Let the next observations be written where no array is held.
 
         ``keeps_others``: not all games will be observed, so those of the others come along.
         """
-        free = (number for number in reversed(self._by_use) if not self._lent[number].are_held)
+        free = (number for number in reversed(self._by_use) if not self._is_held(number))
         target = next(free, OWN)  # the latest one that is not held: it is the least behind
         if target == self._target:
             return
@@ -117,10 +122,8 @@ class Lender:
         if keeps_others:
             self._gather()
 
-    def _copies(self) -> list[npt.NDArray[Any]]:
-        """Return copies of the set that is never lent, as read-only as what is."""
-        boards, *tables = (frozen(array.copy()) for array in _lendable(_contents(self._buffers, OWN)))
-        return [boards_as_planes(boards, self._layout), *tables]
+    def _is_held(self, number: int) -> bool:
+        return any([array.is_held for array in self._lent[number].values()])
 
     def _turn_to(self, target: int) -> None:
         """Let the next observations be written into ``target``, and be shown there."""
@@ -137,6 +140,17 @@ class Lender:
         for array in (*buffers[:NUM_CONTENTS], buffers.written_at, buffers.changed):
             array[new] = array[old]
         buffers.shown[games] = target
+
+
+class Copier:
+    """Where lending does not pay: copies of the observations that ``views`` show, as read-only as lent ones."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+
+    def lend(self) -> Observations:
+        """Return copies of what would be lent."""
+        return as_copies(self._views.observations)
 
 
 class LendingCalls(CompiledCalls):
@@ -173,6 +187,16 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
+def pays(buffers: Buffers) -> bool:
+    """Return whether lending is quicker than copying: copies of little are cheap."""
+    return sum(array.nbytes for array in _memory_lent(buffers).values()) >= LENT_FROM
+
+
+def as_copies(observations: Observations) -> Observations:
+    """Return ``observations`` with copies of what would be lent, as read-only as that."""
+    return observations._replace(**{name: frozen(getattr(observations, name).copy()) for name in LENT})
+
+
 def _in_sets(buffers: Buffers, layout: ObsLayout) -> Buffers:
     """Return buffers of ``NUM_SETS`` sets that show what ``buffers`` do, in ``OWN``."""
     num_games = len(buffers.shown)
@@ -192,10 +216,11 @@ def _contents(buffers: Buffers, number: int) -> Buffers:
     return Buffers(*contents)
 
 
-def _lendable(contents: Buffers) -> tuple[npt.NDArray[Any], ...]:
-    """Return the arrays of one set that are lent."""
-    return contents.boards, contents.players, contents.borders, contents.globals
+def _lent_arrays(contents: Buffers, views: Observations) -> dict[str, LentArray]:
+    """Return what is lent of one set, by the names of ``Observations``."""
+    return {name: LentArray(memory, getattr(views, name)) for name, memory in _memory_lent(contents).items()}
 
 
-def _read_only(array: npt.NDArray[Any]) -> memoryview:
-    return frozen(array.reshape(-1).view(np.uint8)).data
+def _memory_lent(buffers: Buffers) -> dict[str, npt.NDArray[Any]]:
+    """Return the memory behind what is lent, by the names of ``Observations``."""
+    return {name: getattr(buffers, "boards" if name == "planes" else name) for name in LENT}

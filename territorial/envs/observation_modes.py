@@ -130,7 +130,7 @@ class PackedBoards(Mode):
         """Return boards and tables."""
         arrays: Arrays = {
             "observation": seen.planes,
-            "terrain": terrain,
+            "terrain": terrain.view(),  # which cannot be made writable
             "players": seen.players,
             "borders": seen.borders,
             "globals": seen.globals,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -25,7 +24,7 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info, final_info
-from territorial.envs.lent_arrays import KeptCopy, LentInTurn
+from territorial.envs.lent_masks import LentMasks
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
@@ -198,7 +197,7 @@ class TerritorialVec(WritableArrays):
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
         self._views: EngineViews | None = None
-        self._lend_anew()
+        self._lent_masks = self._make_lent_masks()
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -292,10 +291,9 @@ class TerritorialVec(WritableArrays):
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
         if not self.options.zero_copy:
-            seen = self.game.lend() if self._is_lent else self.game.observations
-            terrain = self._lent_terrain.lend(self._terrain) if self._is_lent else self._terrain
-            shared = self._mode.per_game(seen, terrain, is_lent=self._is_lent)
-            return self._look(self._games, shared, seen)
+            is_lent = self._mode.is_lent
+            seen = self.game.lend() if is_lent else self.game.observations
+            return self._look(self._games, self._mode.per_game(seen, self._terrain, is_lent=is_lent), seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
         return self._engine_views().observation | {"action_mask": self._all_masks()}
@@ -394,12 +392,12 @@ class TerritorialVec(WritableArrays):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but views and what is lent: those of a copy would be views of nothing."""
-        return self.__dict__ | {"_views": None, "_lent_terrain": None, "_lent_masks": None}
+        return self.__dict__ | {"_views": None, "_lent_masks": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
         self._terrain.flags.writeable = False
-        self._lend_anew()
+        self._lent_masks = self._make_lent_masks()
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -446,22 +444,20 @@ class TerritorialVec(WritableArrays):
         own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            if games is not self._games:
-                masks = self._masks(games, seen)
-            elif self._lends_masks:
-                masks = self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
-            else:
-                masks = self.action_masks()
-            shown["action_mask"] = masks
+            shown["action_mask"] = self._shown_masks() if games is self._games else self._masks(games, seen)
         return observation_of(shown)
 
-    def _lend_anew(self) -> None:
-        """Note whether boards, terrain and masks are lent; none of these is yet."""
-        self._is_lent = self._mode.is_lent
-        self._lends_masks = self._is_lent and not isinstance(self.format, CandidateFormat)
-        self._lent_terrain = LentInTurn(KeptCopy)
-        count, players = self.num_envs * self.num_agents, self.config.num_players
-        self._lent_masks = LentInTurn(partial(KeptMasks, self.format, count, players))
+    def _shown_masks(self) -> npt.NDArray[np.int8]:
+        """Return the masks of all agents as the games stand; they never change."""
+        if self._lent_masks is None:
+            return self.action_masks()
+        return self._by_game(self._lent_masks.lend(self.game.observations.masks, *self._all_agents))
+
+    def _make_lent_masks(self) -> LentMasks | None:
+        """Return what lends masks, which takes what the engine observes; None where they are new ones."""
+        if not self._mode.is_lent or isinstance(self.format, CandidateFormat):
+            return None
+        return LentMasks(self.format, self.num_envs * self.num_agents, self.config.num_players)
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""

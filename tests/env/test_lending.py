@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from territorial import VecGame, make_vec
-from territorial.engine.lending import NUM_SETS, LentArrays
-from territorial.envs.lent_arrays import KeptCopy, LentInTurn
+from territorial.actions.formats import DiscreteFormat
+from territorial.engine import lending
+from territorial.engine.lending import NUM_SETS, LentArray
+from territorial.envs.lent_masks import LentMasks
 
 SIZE = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 600}
 OPTIONS = {
@@ -26,6 +28,11 @@ OPTIONS = {
     "one frame": {"frames": 1, "max_cycles": 7},
     "no masks": {"frames": 2, "action_mask": "none"},
 }
+
+
+@pytest.fixture(autouse=True)
+def _small_batches_lend(monkeypatch):
+    monkeypatch.setattr(lending, "LENT_FROM", 1)
 
 
 def vec_of(**options):
@@ -65,15 +72,27 @@ def test_what_is_held_never_changes_however_many_steps_are_held(name, held):
     copying.close()
 
 
-def test_no_two_observations_that_are_held_share_memory():
+def test_no_two_observations_that_are_held_share_memory_but_the_terrain_of_the_same_games():
     kept = [seen for seen, _ in pairs_of_steps(vec_of(), vec_of(zero_copy=True), 8)]
     for i, one in enumerate(kept):
         for other in kept[:i]:
-            assert not any(np.shares_memory(one[key], other[key]) for key in one)
+            shared = {key for key in one if np.shares_memory(one[key], other[key])}
+            assert shared == {"terrain"}
+
+
+@pytest.mark.parametrize(("first", "is_copy"), [(lending.LENT_FROM, True), (1, False)])
+def test_a_batch_with_little_to_see_copies_it_which_is_quicker(monkeypatch, first, is_copy):
+    monkeypatch.setattr(lending, "LENT_FROM", first)
+    vec = vec_of()
+    vec.reset(seed=0)
+    seen = vec.step(np.zeros((3, 4), int))[0]
+    assert (seen["players"].base is None) == is_copy
+    assert {key for key, array in seen.items() if array.flags.writeable} == {"seat"}
+    assert len(vec.game._arrays.buffers.players) == 3 * (1 if is_copy else NUM_SETS)
 
 
 def addresses(seen):
-    return {key: seen[key].ctypes.data for key in ("observation", "terrain", "players", "borders", "globals")}
+    return {key: seen[key].ctypes.data for key in ("observation", "players", "borders", "globals")}
 
 
 def test_memory_that_is_not_held_is_written_again():
@@ -91,12 +110,12 @@ def test_who_holds_all_observations_gets_copies_and_those_who_let_go_get_none():
     vec = vec_of()
     kept = [vec.reset(seed=0)[0]]
     kept += [vec.step(np.zeros((3, 4), int))[0] for _ in range(8)]
-    own = [seen["observation"].base.base is None for seen in kept]
-    assert own.count(False) == NUM_SETS - 1
+    are_copies = [seen["observation"].base is None for seen in kept]
+    assert are_copies.count(False) == NUM_SETS - 1
     kept.clear()
     for _ in range(3):
         seen = vec.step(np.zeros((3, 4), int))[0]
-        assert seen["observation"].base.base is not None
+        assert seen["observation"].base is not None
 
 
 @pytest.mark.parametrize("key", ["observation", "terrain", "players", "borders", "globals"])
@@ -273,45 +292,41 @@ def test_an_environment_that_lends_is_gone_as_soon_as_nobody_holds_it():
         gc.enable()
 
 
-def test_arrays_that_are_lent_are_held_as_long_as_a_view_of_them_is():
-    lent = LentArrays([np.arange(6), np.arange(4.0).reshape(2, 2)])
-    assert not lent.are_held
-    numbers, table = lent.lend()
-    assert lent.are_held
-    assert lent.are_held  # asking holds nothing
-    del numbers
+def test_a_lent_array_is_held_as_long_as_anything_refers_to_it_or_to_a_view_of_it():
+    lent = LentArray(np.arange(4.0).reshape(2, 2))
+    assert not lent.is_held
+    table, again = lent.lend(), lent.lend()
+    assert lent.is_held
+    assert lent.is_held  # asking holds nothing
     column, row = table[:, 1], memoryview(table[1])
-    del table
-    assert lent.are_held
+    del table, again
+    assert lent.is_held
+    assert column.tolist() == [1, 3]
     del column
-    assert lent.are_held
+    assert lent.is_held
     assert list(row) == [2, 3]
     del row
-    assert not lent.are_held
+    assert not lent.is_held
+    assert lent.lend().tolist() == [[0, 1], [2, 3]]
 
 
-def test_a_copy_that_is_lent_is_written_only_for_another_array():
-    one, other = np.arange(6), np.arange(6) * 2
-    lent = LentInTurn(KeptCopy)
-    first, again = lent.lend(one), lent.lend(one)
-    assert first.tolist() == again.tolist() == one.tolist()
-    assert not np.shares_memory(first, again)
-    where = again.ctypes.data
-    del again
-    one[0] = 99  # as nobody does: what is not copied again does not show it
-    second = lent.lend(one)
-    assert second.ctypes.data == where
-    assert second[0] == 0
-    held = [lent.lend(other) for _ in range(5)]
-    assert all(array.tolist() == other.tolist() for array in held)
-    assert not any(array.flags.writeable for array in (first, second, *held))
-    assert first.tolist() == second.tolist() == [0, 1, 2, 3, 4, 5]
+def bits_of(*allowed):
+    """Return the masks of the engine for two seats of one game; each of ``allowed`` is a byte."""
+    return np.array([[[byte] for byte in allowed]], np.uint8)
 
 
-def test_of_what_is_lent_in_turn_no_more_memories_are_kept_than_the_engine_has():
-    lent = LentInTurn(KeptCopy)
-    held = [lent.lend(np.arange(6)) for _ in range(2 * NUM_SETS)]
-    kept = [weakref.ref(array.base) for array in held]
-    assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(held, 2))
-    held.clear()
-    assert sum(root() is not None for root in kept) == NUM_SETS - 1
+def test_masks_are_written_where_none_are_held_and_new_ones_where_all_are():
+    form, games, seats = DiscreteFormat(2), np.zeros(2, np.int64), np.array([1, 2])
+    lent = LentMasks(form, 2, 2)
+    shown = [bits_of(1, 1), bits_of(3, 1), bits_of(7, 5), bits_of(1, 3), bits_of(5, 1), bits_of(3, 7)]
+    held = [lent.lend(bits, games, seats) for bits in shown]
+    for bits, masks in zip(shown, held, strict=True):
+        assert np.array_equal(masks, form.masks(bits, games, seats))
+        assert not masks.flags.writeable
+    assert not any(np.shares_memory(*both) for both in itertools.combinations(held, 2))
+    lent_ones = [masks for masks in held if masks.base is not None]
+    assert len(lent_ones) == NUM_SETS - 1
+    where = lent_ones[1].ctypes.data
+    lent_ones.clear()
+    del held[1], masks
+    assert lent.lend(shown[0], games, seats).ctypes.data == where
