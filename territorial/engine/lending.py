@@ -36,7 +36,7 @@ NUM_SETS = 4
 """One to hold, one to write, one more for who holds an observation and the one before; and ``OWN``."""
 LENT = ("planes", "players", "borders", "globals")
 """The arrays of ``Observations`` that are lent."""
-LENT_FROM = 2**19
+LENT_FROM = 2**18
 """Bytes of what is lent from which lending is quicker than copying."""
 
 
@@ -103,7 +103,7 @@ class Lender:
         self._gather()
         views = self._views[self._target]
         if self._target == OWN:
-            return as_copies(views)
+            return _as_copies(views)
         return views._replace(**{name: array.lend() for name, array in self._lent[self._target].items()})
 
     def make_way(self, *, keeps_others: bool) -> None:
@@ -123,7 +123,7 @@ class Lender:
             self._gather()
 
     def _is_held(self, number: int) -> bool:
-        return any([array.is_held for array in self._lent[number].values()])
+        return any(array.is_held for array in self._lent[number].values())
 
     def _turn_to(self, target: int) -> None:
         """Let the next observations be written into ``target``, and be shown there."""
@@ -140,17 +140,6 @@ class Lender:
         for array in (*buffers[:NUM_CONTENTS], buffers.written_at, buffers.changed):
             array[new] = array[old]
         buffers.shown[games] = target
-
-
-class Copier:
-    """Where lending does not pay: copies of the observations that ``views`` show, as read-only as lent ones."""
-
-    def __init__(self, views: Views) -> None:
-        self._views = views
-
-    def lend(self) -> Observations:
-        """Return copies of what would be lent."""
-        return as_copies(self._views.observations)
 
 
 class LendingCalls(CompiledCalls):
@@ -187,12 +176,13 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def pays(buffers: Buffers) -> bool:
-    """Return whether lending is quicker than copying: copies of little are cheap."""
-    return sum(array.nbytes for array in _memory_lent(buffers).values()) >= LENT_FROM
+def pays(observations: Observations) -> bool:
+    """Return whether to lend ``observations`` is quicker than to copy them: copies of little are cheap."""
+    num_bytes: int = sum(getattr(observations, name).nbytes for name in LENT)
+    return num_bytes >= LENT_FROM
 
 
-def as_copies(observations: Observations) -> Observations:
+def _as_copies(observations: Observations) -> Observations:
     """Return ``observations`` with copies of what would be lent, as read-only as that."""
     return observations._replace(**{name: frozen(getattr(observations, name).copy()) for name in LENT})
 
@@ -218,9 +208,5 @@ def _contents(buffers: Buffers, number: int) -> Buffers:
 
 def _lent_arrays(contents: Buffers, views: Observations) -> dict[str, LentArray]:
     """Return what is lent of one set, by the names of ``Observations``."""
-    return {name: LentArray(memory, getattr(views, name)) for name, memory in _memory_lent(contents).items()}
-
-
-def _memory_lent(buffers: Buffers) -> dict[str, npt.NDArray[Any]]:
-    """Return the memory behind what is lent, by the names of ``Observations``."""
-    return {name: getattr(buffers, "boards" if name == "planes" else name) for name in LENT}
+    memory = contents._asdict() | {"planes": contents.boards}
+    return {name: LentArray(memory[name], getattr(views, name)) for name in LENT}

@@ -45,7 +45,7 @@ from territorial.engine.exclusive import exclusive
 from territorial.engine.game_arrays import GameArrays, OwnerBoard
 from territorial.engine.last_launches import Launches, forget_launches, launches_of
 from territorial.engine.launch_log import Tape
-from territorial.engine.lending import Copier, Lender, pays
+from territorial.engine.lending import Lender
 from territorial.engine.listeners import NO_WATCHER, Listener, Watcher
 from territorial.engine.map_bank import Atlas, Page, assigned_maps
 from territorial.engine.older_pickles import upgraded
@@ -179,7 +179,7 @@ class VecGame:
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         self._workers = self._hired()
-        self._lender: Lender | Copier | None = None
+        self._lender: Lender | None = None
         self._stepper = self._made_stepper()
         self._lock, self._watcher = threading.RLock(), NO_WATCHER
 
@@ -484,23 +484,17 @@ class VecGame:
 
     @exclusive
     def lend(self) -> Observations:
-        """Return the observations of all games as they stand, in arrays that never change.
+        """Return the observations of all games as they stand, without a copy, in arrays that never change.
 
-        That is so for ``planes``, ``players``, ``borders`` and ``globals``, which are read-only. If they are
-        large they are no copies: as long as anything refers to one of them, the engine writes what it observes
-        elsewhere. Who keeps many of them gets copies. The other arrays are those of ``observations``.
+        That is so for ``planes``, ``players``, ``borders`` and ``globals``, which are read-only. As long as
+        anything refers to one of them, the engine writes what it observes elsewhere. Who keeps many of them
+        gets copies. The other arrays are those of ``observations``.
         """
         if self._lender is None:
-            self._lender = self._begin_to_lend()
+            self._lender = Lender(self._arrays, self.layout, self._views)
+            self._arrays = self._lender.arrays
+            self._workers.lend(self._lender)
         return self._lender.lend()
-
-    def _begin_to_lend(self) -> Lender | Copier:
-        if not pays(self._arrays.buffers):
-            return Copier(self._views)
-        lender = Lender(self._arrays, self.layout, self._views)
-        self._arrays = lender.arrays
-        self._workers.lend(lender)
-        return lender
 
     @exclusive
     def pairs(

@@ -66,7 +66,7 @@ class Mode(ABC):
         self.zero_copy = zero_copy
 
     @property
-    def is_lent(self) -> bool:
+    def can_be_lent(self) -> bool:
         """Whether ``per_game`` takes observations that the engine lends."""
         return False
 
@@ -101,8 +101,8 @@ class PackedBoards(Mode):
     shared = ("observation", "terrain", "players", "borders", "globals")
 
     @property
-    def is_lent(self) -> bool:
-        """Whether the engine is to lend boards and tables: with ``zero_copy`` they are its own."""
+    def can_be_lent(self) -> bool:
+        """Whether the engine may lend boards and tables: with ``zero_copy`` they are its own."""
         return not self.zero_copy
 
     def keys(self) -> Keys:

@@ -17,6 +17,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.last_launches import Launches
+from territorial.engine.lending import frozen, pays
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
@@ -197,7 +198,7 @@ class TerritorialVec(WritableArrays):
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
         self._views: EngineViews | None = None
-        self._lent_masks = self._make_lent_masks()
+        self._prepare_to_lend()
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -291,9 +292,7 @@ class TerritorialVec(WritableArrays):
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
         if not self.options.zero_copy:
-            is_lent = self._mode.is_lent
-            seen = self.game.lend() if is_lent else self.game.observations
-            return self._look(self._games, self._mode.per_game(seen, self._terrain, is_lent=is_lent), seen)
+            return self._look(self._games, *self._seen())
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
         return self._engine_views().observation | {"action_mask": self._all_masks()}
@@ -397,7 +396,7 @@ class TerritorialVec(WritableArrays):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
         self._terrain.flags.writeable = False
-        self._lent_masks = self._make_lent_masks()
+        self._prepare_to_lend()
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -444,20 +443,31 @@ class TerritorialVec(WritableArrays):
         own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
-            shown["action_mask"] = self._shown_masks() if games is self._games else self._masks(games, seen)
+            is_now = games is self._games
+            shown["action_mask"] = self._shown_masks(seen) if is_now else self._masks(games, seen)
         return observation_of(shown)
 
-    def _shown_masks(self) -> npt.NDArray[np.int8]:
-        """Return the masks of all agents as the games stand; they never change."""
-        if self._lent_masks is None:
-            return self.action_masks()
-        return self._by_game(self._lent_masks.lend(self.game.observations.masks, *self._all_agents))
+    def _prepare_to_lend(self) -> None:
+        """Decide whether boards, tables and masks are lent, or copied as there is so little of them."""
+        self._is_lent = self._mode.can_be_lent and pays(self.game.observations)
+        sizes = self.num_envs * self.num_agents, self.config.num_players
+        lends_masks = self._is_lent and not isinstance(self.format, CandidateFormat)
+        self._lent_masks = LentMasks(self.format, *sizes) if lends_masks else None
 
-    def _make_lent_masks(self) -> LentMasks | None:
-        """Return what lends masks, which takes what the engine observes; None where they are new ones."""
-        if not self._mode.is_lent or isinstance(self.format, CandidateFormat):
-            return None
-        return LentMasks(self.format, self.num_envs * self.num_agents, self.config.num_players)
+    def _seen(self) -> tuple[Arrays, Observations]:
+        """Return what agents share as the games stand, read-only for good, and the observations it is of."""
+        if self._is_lent:
+            lent = self.game.lend()
+            return self._mode.per_game(lent, self._terrain, is_lent=True), lent
+        seen = self.game.observations
+        return {key: frozen(array) for key, array in self._mode.per_game(seen, self._terrain).items()}, seen
+
+    def _shown_masks(self, seen: Observations) -> npt.NDArray[np.int8]:
+        """Return the masks of all agents as the games stand; read-only if what they share is."""
+        if self._lent_masks is not None:
+            return self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
+        masks = self.action_masks()
+        return frozen(masks) if self._mode.can_be_lent else masks
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""
