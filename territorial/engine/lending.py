@@ -44,8 +44,8 @@ class LentArray:
     """An array that is lent: read-only, and a new one every time, over the same memory.
 
     What is lent is a view of a *root*. Whatever refers to that memory refers to the root: other views,
-    memoryviews, tensors. So when the root is gone, nobody can read the memory. That is how numpy itself
-    knows when to free memory, and it holds with threads, with or without a global lock.
+    memoryviews, tensors. So when the root is gone, the memory can be read no more. That is how numpy itself
+    knows when to free memory, and it is so in all threads, with or without a global lock.
 
     Args:
         memory: a contiguous array, written to only while it is not held.

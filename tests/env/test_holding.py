@@ -24,7 +24,7 @@ def vec():
 
 
 def play(vec, steps, ways=WAYS):
-    """Play ``steps``: what is held of each observation, in which ways, and how many of those before are not."""
+    """Play ``steps``: what is held of each observation, in which ways, and how many are let go then."""
     seen, held = vec.reset(seed=1)[0], []
     for number, (holds, num_dropped) in enumerate(steps):
         for way, key in holds:
