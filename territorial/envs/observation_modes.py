@@ -39,8 +39,6 @@ class Mode(ABC):
     Args:
         game: whose observations are shown; its layout and config are those of all of them.
         pool_factor: cells a side of the squares of the mode "pooled".
-        zero_copy: True returns views of the engine's buffers where the form allows it; they are
-            read-only and show the next step after the next step.
         num_candidates: rows of ``pairs`` in the mode "pairs".
 
     """
@@ -54,7 +52,6 @@ class Mode(ABC):
         self,
         game: VecGame,
         pool_factor: int = 8,
-        zero_copy: bool = False,
         num_candidates: int = NUM_CANDIDATES,
     ) -> None:
         self.game = game
@@ -63,29 +60,15 @@ class Mode(ABC):
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
-        self.zero_copy = zero_copy
-
-    @property
-    def can_be_lent(self) -> bool:
-        """Whether ``per_game`` takes observations that the engine lends."""
-        return False
 
     @abstractmethod
     def keys(self) -> Keys:
         """Return the spaces of all that one agent sees."""
 
-    def per_game(
-        self,
-        seen: Observations,
-        terrain: npt.NDArray[np.uint8],
-        games: Ints | None = None,
-        *,
-        is_lent: bool = False,
-    ) -> Arrays:
-        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
+    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Arrays:
+        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each, as views.
 
-        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
-        theirs alone. ``is_lent``: so are ``seen`` and ``terrain``, of which no copies are needed.
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again.
         """
         return {}
 
@@ -99,11 +82,6 @@ class PackedBoards(Mode):
 
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
-
-    @property
-    def can_be_lent(self) -> bool:
-        """Whether the engine may lend boards and tables: with ``zero_copy`` they are its own."""
-        return not self.zero_copy
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
@@ -119,27 +97,15 @@ class PackedBoards(Mode):
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
-    def per_game(
-        self,
-        seen: Observations,
-        terrain: npt.NDArray[np.uint8],
-        games: Ints | None = None,
-        *,
-        is_lent: bool = False,
-    ) -> Arrays:
+    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Arrays:
         """Return boards and tables."""
-        arrays: Arrays = {
+        return {
             "observation": seen.planes,
             "terrain": terrain.view(),  # which cannot be made writable
             "players": seen.players,
             "borders": seen.borders,
             "globals": seen.globals,
         }
-        if games is not None:
-            return {key: array[games] for key, array in arrays.items()}
-        if self.zero_copy or is_lent:
-            return arrays
-        return {key: array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

@@ -303,7 +303,10 @@ class TerritorialVec(WritableArrays):
         Masks are not among these arrays.
         """
         seen = self.game.observations
-        return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
+        shared = self._mode.per_game(seen, self._terrain)
+        if not self.options.zero_copy:
+            shared = {key: array.copy() for key, array in shared.items()}
+        return shared, self._mode.per_agent(seen, games, seats)
 
     def masks_of(self, seen: Observations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return new int8 (N, M): what is legal for ``seats`` of ``games``, of which ``seen`` is observed."""
@@ -413,7 +416,8 @@ class TerritorialVec(WritableArrays):
         """Return ``played`` with what there was last in the ended games, whose places have new ones."""
         games = np.flatnonzero(played.ended)
         last = self.game.final_observations
-        shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
+        shared = self._mode.per_game(last, self._terrain)
+        shown = self._look(games, {key: array[games] for key, array in shared.items()}, last)
         info = final_info(self.game.results, self.agent_seats)
         if self.game.autoreset == "disabled":  # the games have been read as they ended
             for k in games.tolist():
@@ -449,25 +453,26 @@ class TerritorialVec(WritableArrays):
 
     def _prepare_to_lend(self) -> None:
         """Decide whether boards, tables and masks are lent, or copied as there is so little of them."""
-        self._is_lent = self._mode.can_be_lent and pays(self.game.observations)
+        may_lend = bool(self._mode.shared) and not self.options.zero_copy
+        self._is_lent = may_lend and pays(self.game.observations)
         sizes = self.num_envs * self.num_agents, self.config.num_players
         lends_masks = self._is_lent and not isinstance(self.format, CandidateFormat)
         self._lent_masks = LentMasks(self.format, *sizes) if lends_masks else None
 
     def _seen(self) -> tuple[Arrays, Observations]:
         """Return what agents share as the games stand, read-only for good, and the observations it is of."""
-        if self._is_lent:
-            lent = self.game.lend()
-            return self._mode.per_game(lent, self._terrain, is_lent=True), lent
-        seen = self.game.observations
-        return {key: frozen(array) for key, array in self._mode.per_game(seen, self._terrain).items()}, seen
+        seen = self.game.lend() if self._is_lent else self.game.observations
+        shared = self._mode.per_game(seen, self._terrain)
+        if not self._is_lent:
+            shared = {key: frozen(array.copy()) for key, array in shared.items()}
+        return shared, seen
 
     def _shown_masks(self, seen: Observations) -> npt.NDArray[np.int8]:
         """Return the masks of all agents as the games stand; read-only if what they share is."""
         if self._lent_masks is not None:
             return self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
         masks = self.action_masks()
-        return frozen(masks) if self._mode.can_be_lent else masks
+        return frozen(masks) if self._mode.shared else masks
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""
