@@ -172,7 +172,7 @@ class LendingCalls(CompiledCalls):
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return ``array``, read-only from now on."""
-    array.flags.writeable = False
+    array.setflags(write=False)  # a quarter of the time of ``flags.writeable``
     return array
 
 
