@@ -530,7 +530,6 @@ def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
         tick(game, params, work, launches)
         if game.clock[OVER] != 0:
             break
-        launches = LaunchList(launches.rows, launches.end, launches.end)  # all made in the first of them
 
 
 @njit

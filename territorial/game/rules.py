@@ -24,7 +24,7 @@ from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
 from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import Attack, follow_death, mark, take_front
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LaunchList
+from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK, LaunchList
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
 from territorial.game.scratch import Work
@@ -58,7 +58,7 @@ NEVER = 2**62
 def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     """Play one tick, in the five steps that docs/rules.md has under "One tick".
 
-    ``launches`` are those of this tick: none unless it is a decision point.
+    Of ``launches`` those that are for this tick are made: none unless it is a decision point.
     """
     now = game.clock[TICK]
     # 1. Launches
@@ -89,9 +89,15 @@ def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
 
 @njit
 def make_launches(game: Game, params: Params, launches: LaunchList) -> None:
-    """Make the launches of this tick one after another; each touches its own player's numbers alone."""
+    """Make the launches of this tick one after another; each touches its own player's numbers alone.
+
+    All ticks up to the next decision point are given the same list. One without launches from the second on
+    would make the compiler write the whole tick twice: for the first, and for those that need not look.
+    """
     rows = launches.rows
     for i in range(launches.first, launches.end):
+        if rows[i, LAUNCH_TICK] != game.clock[TICK]:
+            break
         launch(game, params, rows[i, LAUNCH_SEAT], rows[i, LAUNCH_TARGET], rows[i, LAUNCH_FRACTION])
 
 
