@@ -140,6 +140,21 @@ def add_block(blocks: Any, s: int, block: int) -> None:
 
 
 @njit
+def add_number(blocks: Any, number: int, is_in: bool) -> None:
+    """Put the block ``number`` into a set of blocks if it ``is_in``, without a branch."""
+    put_at(blocks, number >> 6, at(blocks, number >> 6) | np.uint64(is_in) << np.uint64(number & 63))
+
+
+@njit
+def has_common(blocks: Any, others: Any) -> bool:
+    """Return whether two sets of blocks, uint64 (S, groups), have any in common."""
+    common = ZERO
+    for word in range(blocks.size):
+        common |= at(blocks, word) & at(others, word)
+    return common != ZERO
+
+
+@njit
 def empty(blocks: Any) -> None:
     """Take all blocks out of a set."""
     for s in range(blocks.shape[0]):
@@ -337,15 +352,6 @@ def copy_cells(source: CellSet, words: Any) -> None:
                 place = place_of(source.words, s, group, rest)
                 put(words, place, eight(source.words, place))
                 rest &= rest - ONE
-
-
-@njit
-def has_any(sets: Any, listed: BlockList) -> bool:
-    """Return whether any of the blocks ``listed`` is in a set of blocks, uint64 (S, groups)."""
-    found = ZERO
-    for i in range(listed.length):
-        found |= at(sets, listed.numbers[i] >> 6) >> np.uint64(listed.numbers[i] & 63)
-    return found & ONE != ZERO
 
 
 @njit

@@ -21,19 +21,20 @@ from territorial.constants import NEUTRAL
 from territorial.game.board import (
     BlockList,
     CellSet,
+    add_number,
     beside,
+    empty,
     find_front,
     front_size,
     gain_front,
-    has_any,
+    has_common,
     lose_front,
-    with_length,
 )
 from territorial.game.change_log import note_changes
 from territorial.game.scratch import Work
 from territorial.game.state import Game, cells_of
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
-from territorial.jit.simd import EIGHT, eight, no_cells, put, put_at, rows_in, total, with_counts
+from territorial.jit.simd import EIGHT, at, eight, fill, no_cells, put, put_at, rows_in, total, with_counts
 
 
 class Attack(NamedTuple):
@@ -48,10 +49,12 @@ class Attack(NamedTuple):
 @njit
 def count_fronts(game: Game) -> None:
     """Count all fronts from the board as it stands."""
+    fill(game.fronts, 0)
+    fill(game.bordering, ZERO)
     for p in range(1, len(game.land)):
         for target in range(len(game.land)):
-            size = front_size(cells_of(game, p), cells_of(game, target)) if target != p else 0
-            add(game, p, target, size - game.fronts[p, target])
+            if target != p:
+                add(game, p, target, front_size(cells_of(game, p), cells_of(game, target)))
     mark_all(game)
 
 
@@ -62,31 +65,33 @@ def take_front(game: Game, work: Work, attack: Attack) -> None:
     cells = cells_of(game, giver)
     blocks = find_front(attack.own, cells, work.front, work.listed)
     zone = lose_front(cells, work.front, work.zone, work.all_blocks, blocks)
-    others = follow_both(game, work, attack, zone)
-    if others.length > 0:
+    num_others = follow_both(game, work, attack, zone)
+    if num_others > 0:
         for word in range(game.bordering.shape[1]):
             neighbours = game.bordering[giver, word]
             while neighbours != ZERO:
                 q = 64 * word + lowest_bit(neighbours)
-                if q != taker and has_any(game.occupied[q], others):
-                    follow_neighbour(game, work, attack, blocks, others, q)
+                if q != taker and has_common(game.occupied[q], work.with_others):
+                    follow_neighbour(game, work, attack, blocks, num_others, q)
                 neighbours &= neighbours - ONE
     note_changes(work, work.front, blocks, giver, taker)
     gain_front(cells_of(game, taker), work.front, blocks)
 
 
 @njit
-def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> BlockList:
+def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> int:
     """Change the fronts between the two sides of an attack, whose front is taken.
 
-    Returns the list of the blocks with cells beside the front, ``Work.near``, that neither of the two has.
+    Returns the number of blocks with cells beside the front that neither of the two has. ``Work.others`` has
+    their places, ``Work.near`` these cells, and ``Work.with_others`` is the set of these blocks.
     """
-    taker, giver, front, others = attack.taker, attack.giver, work.front.words, work.others
+    taker, giver, front = attack.taker, attack.giver, work.front.words
     own, given = game.planes[taker], game.planes[giver]
     newly_touched, no_longer_touched, touched_back = no_cells(), no_cells(), no_cells()
     count = 0
+    empty(work.with_others)
     for i in range(zone.length):
-        place = zone.places[i]
+        place, number = zone.places[i], zone.numbers[i]
         taken, takers, givers = eight(front, place), eight(own, place), eight(given, place)
         near = beside(front, place)
         touched = beside(given, place) if giver != NEUTRAL else near
@@ -94,33 +99,34 @@ def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> Bloc
         no_longer_touched = with_counts(no_longer_touched, near & ~touched & takers)
         touched_back = with_counts(touched_back, touched & taken)
         of_others = near & ~(takers | givers | taken)
-        put_at(others.places, count, place)
-        put_at(others.numbers, count, zone.numbers[i])
+        put_at(work.others, count, place)
         put(work.near, EIGHT * count, of_others)
-        count += rows_in(of_others) != ZERO
+        has_others = rows_in(of_others) != ZERO
+        add_number(work.with_others, number, has_others)
+        count += has_others
     add(game, taker, giver, total(newly_touched) - attack.size)
     if giver != NEUTRAL:
         add(game, giver, taker, total(touched_back) - total(no_longer_touched))
-    return with_length(others, count)
+    return count
 
 
 @njit
 def follow_neighbour(
-    game: Game, work: Work, attack: Attack, blocks: BlockList, others: BlockList, q: int
+    game: Game, work: Work, attack: Attack, blocks: BlockList, num_others: int, q: int
 ) -> None:
     """Change the fronts between ``q``, who borders the giver, and the two sides of an attack.
 
-    ``blocks`` are those of the front, ``others`` those that ``follow_both`` found.
+    ``blocks`` are those of the front, ``num_others`` how many ``follow_both`` found.
     """
     taker, giver = attack.taker, attack.giver
     own, found = game.planes[q], no_cells()
-    for i in range(others.length):
-        found |= eight(own, others.places[i]) & eight(work.near, EIGHT * i)
+    for i in range(num_others):
+        found |= eight(own, at(work.others, i)) & eight(work.near, EIGHT * i)
     if rows_in(found) == ZERO:
         return
     gained, lost = no_cells(), no_cells()
-    for i in range(others.length):
-        place = others.places[i]
+    for i in range(num_others):
+        place = at(work.others, i)
         cells = eight(own, place) & eight(work.near, EIGHT * i)
         gained = with_counts(gained, cells & ~beside(game.planes[taker], place))
         lost = with_counts(lost, cells & ~beside(game.planes[giver], place))
@@ -161,12 +167,17 @@ def follow_death(game: Game, dead: int) -> None:
 
 @njit
 def add(game: Game, p: int, target: int, change: int) -> None:
-    """Add ``change`` to the front of ``p`` with ``target``; a border has two sides, so both know of it."""
-    size = game.fronts[p, target] + change
+    """Add ``change`` to the front of ``p`` with ``target``; a border has two sides, so both know of it.
+
+    Few borders begin or end, so it costs less to look for that than to write what is known already.
+    """
+    before = game.fronts[p, target]
+    size = before + change
     game.fronts[p, target] = size
-    note_border(game.bordering, p, target, size)
-    note_border(game.bordering, target, p, size)
     mark(game, p, target)
+    if (before > 0) != (size > 0):
+        note_border(game.bordering, p, target, size)
+        note_border(game.bordering, target, p, size)
 
 
 @njit

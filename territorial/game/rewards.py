@@ -57,12 +57,17 @@ def add_rewards(game: Game, work: Work, rewards: Any, parts: Any, is_first: bool
 
 @njit
 def add_up(work: Work, rewards: Any, is_first: bool) -> None:
-    """Add the sum of all parts times their weights for every seat; rounded once, at the end."""
+    """Add the sum of all parts times their weights for every seat; rounded once, at the end.
+
+    Part after part for all seats: there are few parts and many seats, and processors add several at once.
+    """
+    fill(work.reward_totals, 0.0)
+    for i in range(len(work.reward_weights)):
+        weight = work.reward_weights[i]
+        for p in range(np.uint64(1), np.uint64(len(work.reward_totals))):
+            work.reward_totals[p] += weight * work.reward_parts[i, p]
     for q in range(len(rewards)):
-        total = 0.0
-        for i in range(len(work.reward_weights)):
-            total += work.reward_weights[i] * work.reward_parts[i, q + 1]
-        rewards[q] = added(rewards[q], total, is_first)
+        rewards[q] = added(rewards[q], work.reward_totals[q + 1], is_first)
 
 
 @njit

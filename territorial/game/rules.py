@@ -46,7 +46,7 @@ from territorial.game.state import (
     Game,
     cells_of,
 )
-from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount
+from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
 
 BASIS_POINTS = 10_000
 DEFENCE_UNIT = 10
@@ -64,9 +64,9 @@ def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     # 1. Launches
     make_launches(game, params, launches)
     # 2. Interest and income
-    if now % params.interest_every == params.interest_every - 1:
+    if is_last_of(now, params.interest_every):
         pay_interest(game, params, work)
-    if now % params.income_every == params.income_every - 1:
+    if is_last_of(now, params.income_every):
         pay_income(game, params)
     # 3. Attack steps
     if now >= game.clock[NEXT_DUE]:
@@ -141,7 +141,7 @@ def pay_interest(game: Game, params: Params, work: Work) -> None:
             rate = max(rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate), opening)
             rate = rate_over_cap(rate, troops, params.soft_cap * land, params.over_cap_slope)
             room = room_under_cap(troops, land, params)
-            gain = min(max(1, rate * troops // BASIS_POINTS), room)
+            gain = min(max(1, quotient(rate * troops, BASIS_POINTS)), room)
             game.troops[p] = troops + gain
             game.ledger[INTEREST, p] += gain
 
@@ -178,12 +178,24 @@ def step_all_due(game: Game, params: Params, work: Work) -> None:
 def find_due(game: Game, work: Work) -> int:
     """List the players that step in this tick, with their keys in the order of play; return how many."""
     now, count = game.clock[TICK], 0
-    for p in range(1, len(game.alive)):
-        if now >= game.due[p]:
+    for word in range(game.active.shape[1]):
+        due = due_in_word(game, word)
+        while due != ZERO:
+            p = 64 * word + lowest_bit(due)
             work.due[count] = p
             work.keys[count] = draw(game.seed[0], STREAM_ORDER, now, p)
             count += 1
+            due &= due - ONE
     return count
+
+
+@njit
+def due_in_word(game: Game, word: int) -> Any:
+    """Return which of the players in a word of a set of owners step in this tick, without a branch."""
+    due, first, end = ZERO, max(1, 64 * word), min(64 * word + 64, len(game.due))
+    for p in range(np.uint64(first), np.uint64(end)):
+        due |= np.uint64(game.clock[TICK] >= game.due[p]) << (p & np.uint64(63))
+    return due
 
 
 @njit
@@ -250,7 +262,7 @@ def fight(game: Game, params: Params, work: Work, attack: Attack) -> int:
     """The pool of the taker against the giver fights for the front; return what comes home."""
     p, target, size = attack.taker, attack.giver, attack.size
     pool = game.pools[p, target]
-    layers = pool // size if size > 0 else 0
+    layers = quotient(pool, size) if size > 0 else 0
     if layers < params.min_layers:
         game.bounced[p] += is_in_set(game.fresh, p, target)
         set_pool(game, p, target, 0)
@@ -468,6 +480,12 @@ def is_in_set(sets: Any, p: int, owner: int) -> int:
 
 
 @njit
+def is_last_of(now: int, ticks: int) -> bool:
+    """Return whether ``now`` is the last tick of a period of so many ``ticks``, the first of which is 0."""
+    return quotient(now + 1, ticks) * ticks == now + 1
+
+
+@njit
 def is_dying(alive: int, land: int, peak: int, divisor: int) -> bool:
     """Return whether a living player with ``land`` has shrunk too far below its ``peak``."""
     return (alive != 0) & (divisor * land <= peak)
@@ -485,7 +503,7 @@ def opening_rate(now: int, params: Params) -> int:
 @njit
 def rate_for_land(land: int, num_land: int, params: Params, rates: Any) -> int:
     """Return the interest rate in basis points for the share of ``land``; never outside the table."""
-    return rates[min(params.interest_levels * land // num_land, params.interest_levels)]
+    return rates[min(quotient(params.interest_levels * land, num_land), params.interest_levels)]
 
 
 @njit
@@ -505,7 +523,7 @@ def room_under_cap(troops: int, land: int, params: Params) -> int:
 @njit
 def attack_cost(size: int, troops: int, land: int, opposing: int, params: Params) -> int:
     """Return what ``size`` cells cost whose owner has ``troops`` on ``land`` and a pool ``opposing``."""
-    defence = size * troops // (1 + DEFENCE_UNIT * land // params.defence_tenths)
+    defence = quotient(size * troops, 1 + quotient(DEFENCE_UNIT * land, params.defence_tenths))
     return params.attack_cost * size + params.attackers_per_defender * defence + opposing
 
 

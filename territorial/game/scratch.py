@@ -46,8 +46,9 @@ class Work(NamedTuple):
     front: CellSet  # the front being taken; its words are zero at all other times
     zone: npt.NDArray[np.uint64]  # (S, groups) blocks with cells beside the front; empty at other times
     listed: BlockList  # room for a list: of the blocks of the front, then the others of its zone
-    others: BlockList  # room for those in which third players may have cells beside it
-    near: npt.NDArray[np.uint64]  # (R, 8) the cells there that are beside it, of neither of the two sides
+    others: npt.NDArray[np.int64]  # (R,) the places of those with cells beside it of third players
+    with_others: npt.NDArray[np.uint64]  # (S, groups) the same blocks as a set
+    near: npt.NDArray[np.uint64]  # (R, 8) those cells
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
     log_length: npt.NDArray[np.int64]  # (1,) how many entries it has
@@ -70,6 +71,7 @@ class Work(NamedTuple):
     ]  # (K, 2) parts of rewards: which, and whether it is the zero-sum variant
     reward_weights: npt.NDArray[np.float64]  # (K,)
     reward_parts: npt.NDArray[np.float64]  # (K, P+1)
+    reward_totals: npt.NDArray[np.float64]  # (P+1,) their sums, each times its weight
     longest: npt.NDArray[np.int64]  # (1,) max_ticks
     sums: npt.NDArray[np.int64]  # (2, P+1) POOLS_OUT, POOLS_IN
     anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: ANCHOR_ROW ...
@@ -100,7 +102,8 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         front=CellSet(zeroed_words(words), np.zeros(sets, np.uint64)),
         zone=np.zeros(sets, np.uint64),
         listed=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
-        others=BlockList(np.zeros(room, np.int64), np.zeros(room, np.int64), 0),
+        others=np.zeros(room, np.int64),
+        with_others=np.zeros(sets, np.uint64),
         near=aligned_zeros((room, EIGHT), np.uint64),
         all_blocks=all_blocks(config.height).copy(),
         log_entries=np.zeros((strips, logged and num_groups(config.height), STRIP_BITS), np.int64),
@@ -120,6 +123,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         reward_kinds=np.array(kinds_of(config.rewards), np.int64).reshape(-1, 2),
         reward_weights=np.array([weight for _, weight in config.rewards], np.float64),
         reward_parts=np.zeros((len(config.rewards), owners)),
+        reward_totals=np.zeros(owners),
         longest=np.array([config.max_ticks], np.int64),
         sums=np.zeros((2, owners), np.int64),
         anchors=np.zeros((config.num_players, 3), np.int64),

@@ -216,9 +216,19 @@ def test_the_blocks_of_a_set_are_listed(boards):
         for code in OWNERS:
             cells = planes.set_of(code)
             planes.check_list(board.list_blocks(cells, planes.room), cells.blocks)
-            listed = board.list_blocks(planes.set_of(0), planes.room)
             has_common = bool((cells.blocks & planes.occupied[0]).any())
-            assert board.has_any(cells.blocks, listed) == has_common
+            assert board.has_common(cells.blocks, planes.occupied[0]) == has_common
+
+
+def test_blocks_are_put_into_a_set_by_their_numbers_where_they_are_to_be_in_it(boards):
+    for _, planes, rng in boards:
+        listed = board.list_blocks(planes.set_of(0), planes.room)
+        numbers, found = listed.numbers[: listed.length], np.zeros_like(planes.zone)
+        is_in = rng.integers(0, 2, len(numbers), np.bool_)
+        for number, is_one in zip(numbers, is_in, strict=True):
+            board.add_number(found, number, is_one)
+        bits = np.unpackbits(found.view(np.uint8), bitorder="little")
+        assert np.array_equal(np.flatnonzero(bits), np.sort(numbers[is_in]))
 
 
 def test_everything_of_one_owner_can_be_given_to_another(boards):
