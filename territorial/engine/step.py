@@ -61,7 +61,7 @@ from territorial.game.state import (
     write_position,
 )
 from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import int64, kernel, njit
+from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
 from territorial.observation.tables import (
@@ -478,13 +478,17 @@ def decide_launches(
     ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
     """
     count, now, is_shown = 0, game.clock[TICK], False
-    if now % params.decision_every == 0:
-        for p in range(1, len(game.alive)):
-            target, fraction = NO_TARGET, 0
+    if now % params.decision_every != 0:
+        return LaunchList(work.launches, 0, 0)
+    for word in range(game.active.shape[1]):
+        seats = seats_that_decide(game, seating, word)
+        while seats != ZERO:
+            p = 64 * word + lowest_bit(seats)
+            seats &= seats - ONE
             if seating.seats[p] < FIRST_BOT_CODE:
                 target = owner_of_target(actions[p - 1, WHAT], p, params.num_players)
                 fraction = FRACTION_TABLE[actions[p - 1, HOW_MUCH]]
-            elif is_turn(game, seating, p):
+            else:
                 if is_network(custom, seating.seats[p]):
                     if not is_shown:
                         show_game(game, params, networks)
@@ -501,9 +505,17 @@ def decide_launches(
 
 
 @njit
-def is_turn(game: Game, seating: Seating, p: int) -> bool:
-    """Return whether this is the decision tick of the bot on seat ``p``."""
-    return game.alive[p] != 0 and game.clock[TICK] >= seating.wake[p]
+def seats_that_decide(game: Game, seating: Seating, word: int) -> Any:
+    """Return which seats in a word of a set decide in this tick: all agents, and living bots at their turn.
+
+    Without a branch, as most bots wait at most decision points.
+    """
+    seats, first, end = ZERO, max(1, 64 * word), min(64 * word + 64, len(game.alive))
+    for p in range(np.uint64(first), np.uint64(end)):
+        is_agent = seating.seats[p] < FIRST_BOT_CODE
+        is_turn = (game.alive[p] != 0) & (game.clock[TICK] >= seating.wake[p])
+        seats |= np.uint64(is_agent | is_turn) << (p & np.uint64(63))
+    return seats
 
 
 @njit

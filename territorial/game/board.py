@@ -194,17 +194,17 @@ def beside(cells: Any, place: int) -> Any:
     ``cells`` is uint64[strip][row]. Nothing is carried over from beyond the outer strips: what is loaded
     there, the strip's own words, is masked out. The rows above and below are those of the block moved by one.
     Eight words that lie across lines of the cache take twice as long to load, and far longer if they
-    have just been written.
+    have just been written. There are no branches, as the strip of the next block is hard to foretell.
     """
     strip = cells.shape[1]
     has_left, has_right = place >= strip, place < cells.size - strip
     own = eight(cells, place)
-    left = eight(cells, place - strip if has_left else place)
-    right = eight(cells, place + strip if has_right else place)
+    left = eight(cells, place - strip * has_left)
+    right = eight(cells, place + strip * has_right)
     near = (own << ONE) | (own >> ONE)
     near |= rows_above(own, at(cells, place - 1)) | rows_below(own, at(cells, place + EIGHT))
-    near |= (left >> TOP_BIT) & (ONE if has_left else ZERO)
-    return near | ((right << TOP_BIT) & (TOP if has_right else ZERO))
+    near |= (left >> TOP_BIT) & np.uint64(has_left)
+    return near | ((right << TOP_BIT) & (np.uint64(has_right) << TOP_BIT))
 
 
 @njit

@@ -45,13 +45,12 @@ def add_rewards(game: Game, work: Work, rewards: Any, parts: Any, is_first: bool
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
         write_part(game, work, work.reward_kinds[i, KIND], out)
-        for p in range(1, len(game.alive)):
-            if work.before[ALIVE_BEFORE, p] == 0:
-                out[p] = 0.0
+        for p in range(np.uint64(1), np.uint64(len(out))):
+            out[p] = out[p] if work.before[ALIVE_BEFORE, p] != 0 else 0.0
         if work.reward_kinds[i, IS_ZERO_SUM] != 0:
             take_off_mean(work.before[ALIVE_BEFORE], out)
-        for p in range(1, len(game.alive)):
-            parts[i, p - 1] = added(parts[i, p - 1], out[p], is_first)
+        for q in range(len(rewards)):
+            parts[i, q] = added(parts[i, q], out[q + 1], is_first)
     add_up(work, rewards, is_first)
 
 

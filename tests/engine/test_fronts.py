@@ -55,3 +55,12 @@ def test_a_death_turns_fronts_with_the_dead_into_fronts_with_neutral_land():
     assert game.state.alive[0].tolist() == [0, 1, 0, 1]
     assert game.state.fronts[0, 3].tolist() == [32, 0, 0, 0]
     assert np.array_equal(game.state.fronts[0], counted(game, 0))
+
+
+def test_fronts_and_borders_are_counted_anew_whatever_was_kept_of_them():
+    game = game_on(rows_of(*["11.22233."] * 16), (10, 10, 10))
+    fronts, bordering = game.state.fronts.copy(), game.state.bordering.copy()
+    game.state.fronts[...], game.state.bordering[...] = 5, ~np.uint64(0)
+    game.play(0, np.zeros((0, 4), np.int64), 0)
+    assert np.array_equal(game.state.fronts, fronts)
+    assert np.array_equal(game.state.bordering, bordering)

@@ -54,6 +54,20 @@ def test_the_launches_that_a_tick_is_given_are_made_in_it(end):
     assert game.ledger[TAX, 1] == taxes, "rows 1 and on, each once"
 
 
+def test_launches_of_other_ticks_are_not_made():
+    """All ticks up to the next decision point are given the same list."""
+    config = GameConfig(height=16, width=16, num_players=2, map="open")
+    state, rows = allocate(1, 2, 16, 16), np.zeros((1, 4), np.int64)
+    write_launch(rows, 0, 1, 1, 0, 100)
+    game = game_of.py_func(state, 0) if JIT_ENABLED else game_of(state, 0)
+    game.alive[1:], game.troops[1:], game.fronts[1, 0] = 1, 1000, 4
+    params, work, taxes = make_params(config), make_work(config, logs_changes=False), []
+    for _ in range(3):
+        play_a_tick(state, params, work, LaunchList(rows, 0, 1))
+        taxes.append(int(game.ledger[TAX, 1]))
+    assert taxes == [0, 11, 11], "made in tick 1 alone"
+
+
 @pytest.mark.parametrize("ticks", [1, 3, 10])
 def test_launches_are_made_in_the_first_tick_of_a_decision_alone(ticks):
     config = GameConfig(height=16, width=16, num_players=2, map="open", decision_every=ticks)
