@@ -48,6 +48,10 @@ class Reader:
     def bias(self, name):
         return np.array(self.store.load(name)["policy_head.bias"])
 
+    def network(self, name):
+        found = self.store.network(name)
+        return None if found is None else (str(found.path), found.path.read_bytes())
+
     def known(self, name):
         try:
             return self.store.manifest(name).architecture
@@ -83,6 +87,14 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
     add(store, "third", 2)
     assert [bias[0] for bias in ray.get([reader.bias.remote("third") for reader in readers])] == [2, 2]
     assert ray.get(readers[0].known.remote("nobody")) is None
+
+    assert ray.get(readers[0].network.remote("third")) is None
+    store.remove("third")
+    saved = store.load("first")
+    store.add("third", dict(saved), saved.manifest, network=[b"for the engine"])
+    for there, content in ray.get([reader.network.remote("third") for reader in readers]):
+        assert there.startswith(path)
+        assert content == b"for the engine"
 
 
 def test_a_league_plays_on_another_machine(tmp_path):
