@@ -15,10 +15,13 @@ from rllib_adapters.envs.spaces import SHARED, ByteBox
 from territorial.actions.encoding import unflatten
 from territorial.actions.formats import CandidateFormat, DiscreteFormat
 from territorial.engine.last_launches import Launches
-from territorial.engine.pair_observations import PairCandidates
+from territorial.engine.pair_observations import PairCandidates, PairObservations
 from territorial.engine.vec_game import VecGame
 from territorial.envs.observation_modes import PackedBoards, Pairs
+from territorial.observation.pair_columns import PAIRS, column
 from territorial.typing import Arrays, Ints
+
+LEGAL = column(PAIRS, "legal")
 
 
 class AgentInterface(ABC):
@@ -117,9 +120,16 @@ class PairInterface(AgentInterface):
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
-        seen = self.game.pair_observer.observe(games, seats, self._options.candidates).as_floats()
+        whole = self.game.pair_observer.observe(games, seats, self._options.candidates)
+        seen = whole.as_floats()
         shown = {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
-        return {**shown, "action_mask": self.masks(games, seats)}
+        return {**shown, "action_mask": self._masks_of(whole, games, seats)}
+
+    def _masks_of(self, seen: PairObservations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
+        """Return the masks; those of candidates are what is ``seen`` of them."""
+        if isinstance(self.format, CandidateFormat):
+            return self.format.masks_of(seen.pairs[:, :, LEGAL] > 0)
+        return self.masks(games, seats)
 
 
 def interface_of(options: EnvConfig, game: VecGame) -> AgentInterface:
