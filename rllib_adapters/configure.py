@@ -65,8 +65,8 @@ def configure(
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
             ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``action_format``,
             ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only ``end_when``
-            is "no_agents" here unless it is given: no more is learned from such a game. ``store`` follows from
-            the argument of that name.
+            is "no_agents" here unless it is given: no more is learned from such a game. ``store`` is the
+            argument of that name.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
