@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
-from territorial.league.matchmaking import Candidates, Opponents
+from territorial.league.matchmaking import Candidates, Opponents, drawn_few
 from territorial.league.saved_league import MOST_NOTES, LeagueSnapshot, SavedLeague, checked_row
 from territorial.league.seating import Group, LeagueTable, Player
 
@@ -180,9 +180,22 @@ class League:
 
     def _group(self, learner: Learner, part: Opponents) -> Group:
         names, candidates = self.candidates(learner.name, part.among)
-        weights = part.weights(candidates)
-        players = [self._own_bots.get(name, name) for name in names]
-        return Group(part.seats, dict(zip(players, (weights / weights.sum()).tolist(), strict=True)))
+        raw = part.weights(candidates)
+        weights = dict(zip(names, (raw / raw.sum()).tolist(), strict=True))
+        if part.distinct is not None:
+            weights = self._with_few_snapshots(learner, part, weights)
+        players = {self._own_bots.get(name, name): weight for name, weight in weights.items()}
+        return Group(part.seats, players, together=part.together)
+
+    def _with_few_snapshots(
+        self, learner: Learner, part: Opponents, weights: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return weights in which at most ``part.distinct`` snapshots have the share of all of them."""
+        assert part.distinct is not None
+        snapshots = {name: weight for name, weight in weights.items() if name.startswith("snapshot:")}
+        others = {name: weight for name, weight in weights.items() if name not in snapshots}
+        key = f"{self.config.seed} {learner.name} {learner.opponents.index(part)}"
+        return others | drawn_few(snapshots, part.distinct, self.steps[learner.name], key)
 
     # ---- how it came out ------------------------------------------------------------------------------
 

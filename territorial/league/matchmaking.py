@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import checked_list, finite_number, whole_number
+from territorial.config.validation import checked_list, finite_number, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS
 from territorial.typing import Floats
 
@@ -48,6 +50,9 @@ class Opponents:
         scale: of "near", the difference of ratings that is still near; default 4.0.
         threshold: of "versus_main": the present main agent is played while the probability to be above it is
             at least this; default 0.2.
+        together: True: one player has all of these seats in a game, see ``Group``; default False.
+        distinct: the most snapshots that these seats are drawn from between two steps of the learner; one of
+            them is drawn again with every step, so that all are met over time; default None: any number.
 
     """
 
@@ -58,6 +63,8 @@ class Opponents:
     power: float = 1.0
     scale: float = 4.0
     threshold: float = 0.2
+    together: bool = False
+    distinct: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
@@ -68,11 +75,40 @@ class Opponents:
             raise ValueError("among is empty; it must name at least one pool")
         for name, low, high in (("power", 0, 100), ("scale", 1e-6, 1e6), ("threshold", 0, 1)):
             finite_number(name, getattr(self, name), low, high)
+        object.__setattr__(self, "together", true_or_false("together", self.together))
+        if self.distinct is not None:
+            object.__setattr__(self, "distinct", whole_number("distinct", self.distinct, 1, MAX_PLAYERS))
 
     def weights(self, candidates: Candidates) -> Floats:
         """Return (N,), all above 0: how likely each candidate is to get a seat, of any scale."""
         raw = STRATEGIES[self.strategy](candidates, self)
         return np.maximum(raw, FLOOR * raw.mean() if raw.any() else 1.0)
+
+
+def drawn_few(weights: Mapping[str, float], count: int, step: int, key: str) -> dict[str, float]:
+    """Return at most ``count`` of the players in ``weights``, with weights of the same sum.
+
+    There are ``count`` places, each of which a player holds for ``count`` steps; at every step one of them is
+    drawn again, by the weights of that step. What is drawn follows from ``key``, the step and the names, so
+    that it hardly changes where weights hardly do. Over time every player holds a place as often as its
+    weight says.
+    """
+    if len(weights) <= count:
+        return dict(weights)
+    share = sum(weights.values()) / count
+    drawn: dict[str, float] = {}
+    for place in range(count):
+        since = (step + place) // count
+        # The least of exponential waiting times is that of a player as often as its rate says.
+        first = min(weights, key=lambda name: _wait(f"{key} {place} {since} {name}") / weights[name])
+        drawn[first] = drawn.get(first, 0.0) + share
+    return drawn
+
+
+def _wait(text: str) -> float:
+    """Return a number of the exponential distribution that follows from ``text``."""
+    bits = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 11
+    return -math.log((bits + 0.5) * 2.0**-53)
 
 
 # ---- strategies ----------------------------------------------------------------------------------------

@@ -91,21 +91,25 @@ class Player(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """So many seats, each of which draws its player from the same choice, by weight and on its own.
+    """So many seats, whose players are drawn from the same choice, by weight.
 
     Args:
         seats: how many; 1 to 250.
         players: a weight for every player, of any scale; 0 keeps one in the list that is not drawn.
             Players may be given as text, and custom bots as such or by their files: ``net:FILE``,
             ``style:FILE``.
+        together: True: one draw for all seats of the group, so that one player has them all in a game;
+            False: every seat draws by itself; default False.
 
     """
 
     seats: int
     players: Mapping[Any, float]
+    together: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        object.__setattr__(self, "together", true_or_false("together", self.together))
         if not isinstance(self.players, Mapping):
             raise TypeError(f"players is {shown(self.players)}; it must be a weight by player")
         weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
@@ -164,8 +168,8 @@ class LeagueTable:
         """Return who plays each seat of the next game, in the order of seats.
 
         The same state of ``rng`` gives the same players; an environment that makes it from the seed of the
-        game (``numpy.random.default_rng(seed)``) can play any game again. One number is drawn a seat, and
-        one more where seats are shuffled.
+        game (``numpy.random.default_rng(seed)``) can play any game again. One number is drawn a seat, or for
+        a group that is drawn together, and one more a seat where seats are shuffled.
         """
         players = [player for group in self.groups for player in _drawn(group, rng)]
         if self.shuffle:
@@ -185,12 +189,15 @@ class LeagueTable:
         groups = []
         for group in self.groups:
             players = {player.written: weight for player, weight in group.players.items()}
-            groups.append({"seats": group.seats, "players": players})
+            together = {"together": True} if group.together else {}
+            groups.append({"seats": group.seats, "players": players, **together})
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
-        """Return the table of ``to_dict``; ``shuffle`` may be missing. ValueError for unknown fields.
+        """Return the table of ``to_dict``. ValueError for unknown fields.
+
+        ``shuffle``, and ``together`` of a group, may be missing.
 
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
         that are not among them are read from the files that the table names.
@@ -200,9 +207,9 @@ class LeagueTable:
             raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
         known, groups = _by_text(bots), []
         for i, group in enumerate(values["groups"]):
-            check_fields(f"groups[{i}]", group, {"seats", "players"})
+            check_fields(f"groups[{i}]", group, {"seats", "players"}, {"together"})
             try:
-                groups.append(Group(group["seats"], _with_bots(group["players"], known)))
+                groups.append(Group(**{**group, "players": _with_bots(group["players"], known)}))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"groups[{i}]: {error}") from None
         return cls(groups, values.get("shuffle", False))
@@ -242,8 +249,9 @@ def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
     ends = np.cumsum(list(group.players.values()))
     # The largest number below 1 times the sum may round to the sum itself.
     last = max(i for i, weight in enumerate(group.players.values()) if weight)
-    chosen = np.searchsorted(ends, rng.random(group.seats) * ends[-1], side="right")
-    return [players[i] for i in np.minimum(chosen, last)]
+    draws, seats = (1, group.seats) if group.together else (group.seats, 1)
+    chosen = np.searchsorted(ends, rng.random(draws) * ends[-1], side="right")
+    return [players[i] for i in np.minimum(chosen, last) for _ in range(seats)]
 
 
 def _player(given: Any) -> Player:

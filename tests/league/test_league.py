@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from territorial.bots import PythonBot
 from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
 from territorial.league.league import MOST_NOTES
-from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates
+from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates, drawn_few
 
 RATED = find_spec("openskill") is not None
 
@@ -297,6 +298,72 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["league.npz"]
 
 
+# ---- how many snapshots a game meets ------------------------------------------------------------------
+
+
+def with_snapshots(count, **options):
+    """A league of one learner with ``count`` snapshots, which plays ``options`` of them."""
+    league = league_of(main(2, Opponents(seats=6, strategy="uniform", **options)))
+    for _ in range(count):
+        league.freeze("main")
+    return league
+
+
+def test_opponents_may_be_drawn_together():
+    league = with_snapshots(5, together=True)
+    own, frozen = league.table().groups
+    assert (own.together, frozen.together) == (False, True)
+    assert len(set(league.draw()[2:])) == 1
+
+
+def test_games_of_one_step_meet_few_snapshots_and_those_of_many_meet_all():
+    league, sets = with_snapshots(20, distinct=4), []
+    for _ in range(400):
+        league.advance("main")
+        sets.append(set(league.table().names("snapshot")))
+    assert all(1 <= len(some) <= 4 for some in sets)
+    assert all(len(after - before) <= 1 for before, after in pairwise(sets))  # one place at a time
+    assert len(set().union(*sets)) == 20
+
+
+def test_few_snapshots_are_drawn_by_weight_and_follow_from_the_seed():
+    weights = {f"snapshot:{i}": float(i) for i in range(1, 9)}
+    held = dict.fromkeys(weights, 0.0)
+    for step in range(8_000):
+        drawn = drawn_few(weights, 2, step, "seed")
+        assert sum(drawn.values()) == pytest.approx(36)
+        for name, weight in drawn.items():
+            held[name] += weight
+    for name, weight in weights.items():  # 8,000 draws that each hold for two steps
+        chance = weight / 36
+        deviation = 36 * (8_000 * chance * (1 - chance)) ** 0.5
+        assert abs(held[name] - 8_000 * 36 * chance) < 4 * deviation
+    assert drawn_few(weights, 2, 7, "seed") == drawn_few(dict(reversed(weights.items())), 2, 7, "seed")
+    drawn = [[drawn_few(weights, 2, step, key) for step in range(9)] for key in ("seed", "other")]
+    assert drawn[0] != drawn[1]
+    assert drawn_few(weights, 8, 7, "seed") == weights
+
+
+def test_few_snapshots_leave_other_players_their_share():
+    league = league_of(
+        main(2, Opponents(seats=6, strategy="uniform", among=("snapshots", "bots"), distinct=1)),
+        bots=("banker", "novice"),
+    )
+    for _ in range(6):
+        league.freeze("main")
+    players = league.table().groups[1].players
+    assert sorted(str(player).partition(":")[0] for player in players) == ["bot", "bot", "snapshot"]
+    assert sorted(players.values()) == pytest.approx([1 / 8, 1 / 8, 6 / 8])
+
+
+def test_leagues_of_earlier_releases_load():
+    about = league_of(main(2, Opponents(seats=6))).config.to_dict()
+    for part in about["learners"][0]["opponents"]:
+        del part["together"], part["distinct"]
+    (part,) = LeagueConfig.from_dict(about).learners[0].opponents
+    assert (part.together, part.distinct) == (False, None)
+
+
 # ---- what is refused -----------------------------------------------------------------------------------
 
 
@@ -312,6 +379,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         (lambda: league_of(main(), main()), "called main, main"),
         (lambda: Opponents(seats=1, strategy="pfps"), "strategy is 'pfps'"),
         (lambda: Opponents(seats=1, among=("friends",)), "among is 'friends'"),
+        (lambda: Opponents(seats=1, distinct=0), "distinct is 0; it must be a whole number from 1 to 250"),
         (lambda: Gate(beats=60), "beats is 60"),
         (lambda: Gate(against=("all",)), ", ".join(POOLS)),
         (lambda: Learner(name="a/b"), "name is 'a/b'"),

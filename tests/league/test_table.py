@@ -33,6 +33,7 @@ groups = st.builds(
     st.dictionaries(players, st.integers(0, 5) | st.floats(0, 1e9), min_size=1).filter(
         lambda weights: any(weights.values())
     ),
+    st.booleans(),
 )
 tables = st.builds(LeagueTable, st.lists(groups, min_size=2, max_size=6), st.booleans())
 
@@ -61,6 +62,21 @@ def test_draws_follow_the_weights():
     assert set(counts) == {"banker", "turtle"}
     # 20,000 draws with a deviation of 61: four of them either side.
     assert abs(counts["banker"] - 15_000) < 4 * 61
+
+
+def test_a_group_that_is_drawn_together_has_one_player_by_weight():
+    table = LeagueTable([Group(6, {"snapshot:a": 3, "snapshot:b": 1}, together=True)])
+    draws = [table.draw(rng(seed)) for seed in range(2_000)]
+    assert all(len(set(draw)) == 1 for draw in draws)
+    counts = Counter(draw[0].name for draw in draws)
+    assert abs(counts["a"] - 1_500) < 4 * 19.4  # deviations
+
+
+def test_tables_of_earlier_releases_load():
+    older = {"groups": [{"seats": 2, "players": {"bot:banker": 1.0}}], "shuffle": False}
+    table = LeagueTable.from_dict(older)
+    assert not table.groups[0].together
+    assert table.to_dict() == older
 
 
 def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
@@ -129,6 +145,7 @@ def test_what_is_no_player_is_named(text, error, message):
             "seats is 0; it must be a whole number from 1 to 250",
         ),
         (lambda: Group(True, {"bot:banker": 1}), TypeError, "seats is True"),
+        (lambda: Group(2, {"bot:banker": 1}, together=1), TypeError, "together is 1"),
         (lambda: Group(1, {}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": 0}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": -1}), ValueError, "the weight of bot:banker is -1; it must be"),
