@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +12,21 @@ from torch import Tensor, nn
 from territorial.config import GameConfig
 from territorial.config.validation import is_whole_number
 from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.decode import forms
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
 
 FORMS = ("owners", "onehot", "semantic", "pooled", "features")
 """What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""
+
+SHAPES: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
+    "owners": forms.owners_shape,
+    "onehot": forms.onehot_shape,
+    "semantic": forms.semantic_shape,
+    "pooled": partial(forms.pooled_shape, factor=8),
+    "features": lambda layout: (0,),
+}
+"""Of what trunks read, by form."""
 
 MakeTrunk = Callable[..., nn.Module]
 """``make(layout, config, **settings)`` returns a trunk."""
@@ -52,6 +64,12 @@ class BoardPolicy(Policy):
             self.policy_head.weight.mul_(0.01)
             self.policy_head.bias.zero_()
             self.policy_head.bias[HOLD] = self.hold_logit
+
+    @property
+    def bytes_of_row(self) -> int:
+        """Bytes of the board that the trunk reads for a row."""
+        shape = SHAPES[self.trunk.form](self.layout)
+        return math.prod(shape) * (1 if self.trunk.form == "owners" else 4)
 
     def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
         """Look at games of ``config`` from now on; ValueError unless ``layout`` is that of the network."""

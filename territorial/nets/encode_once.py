@@ -13,7 +13,8 @@ from torch.nn import functional
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
-from territorial.nets.policy import Policy
+from territorial.nets.painting_kernels import count_cells, paint
+from territorial.nets.policy import GAMES, Policy
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
@@ -50,12 +51,30 @@ SIZES: Mapping[str, Size] = {
 
 
 class Encoded(NamedTuple):
-    """Games as the network has understood them, for all seats; by seats 1..P and owner codes 0..P."""
+    """Games as a network has understood them, for all seats; by seats 1..P and owner codes 0..P."""
 
     seats: Tensor
-    """float32 (E, P, width)"""
-    pairs: Tensor
+    """float32 (G, P, width)"""
+    between: Tensor
     """float32 (E, P, P + 1, 2 * K): the borders from every seat to every owner, then in return."""
+
+
+class Views(NamedTuple):
+    """Which games rows are of, each once for every network that looks at it."""
+
+    of_row: Tensor
+    """int64 (N,): the view that a row has, 0..G-1."""
+    games: Tensor | None
+    """int64 (G,): the game of each view; None: one view a game, in their order."""
+
+    @property
+    def game_of_row(self) -> Tensor:
+        """Return int64 (N,): the game of each row."""
+        return self.of_row if self.games is None else self.games[self.of_row]
+
+    def of(self, table: Tensor) -> Tensor:
+        """Return (G, ...) of what is known by game, (E, ...)."""
+        return table if self.games is None else table.index_select(0, self.games)
 
 
 class EncodeOncePolicy(Policy):
@@ -137,18 +156,25 @@ class EncodeOncePolicy(Policy):
         # No buffers: they follow from the config, and a snapshot of the weights is to play without them.
         self._scales: dict[tuple[str, torch.device], Tensor] = {}
 
+    @property
+    def bytes_of_row(self) -> int:
+        """Bytes of the largest tables that are made for a row whose game no other row shares."""
+        players, layout, side = self.layout.num_players, self.layout, max(1, self.factor)
+        squares = -(-layout.height // side) * -(-layout.width // side) if self.size.grid else 0
+        return 4 * (players**2 * 2 * len(BORDERS) + squares * layout.frames * self.size.paint)
+
     # ---- rows -------------------------------------------------------------------------------------
 
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, width): the seat of every row, as its game was understood."""
-        encoded, games, seats = self._encode_rows(seen)
-        return encoded.seats[games, seats - 1]
+        encoded, views, seats = self._encode_rows(seen)
+        return encoded.seats[views.of_row, seats - 1]
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the logits, (N, P + 12), and the embedding of every row."""
-        encoded, games, seats = self._encode_rows(seen)
-        own = encoded.seats[games, seats - 1]
-        targets = self._targets(encoded, own, games, seats)
+        encoded, views, seats = self._encode_rows(seen)
+        own = encoded.seats[views.of_row, seats - 1]
+        targets = self._targets(encoded, own, views, seats)
         rest = self.seat_head(own)
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
         return self.masked(raw, seen["action_mask"]), own
@@ -157,47 +183,59 @@ class EncodeOncePolicy(Policy):
         """Return float32 (N,): what each row's seat can expect."""
         return self.value_head(embedding).float().squeeze(-1)
 
-    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, Tensor, Tensor]:
-        """Return the games that rows are of, each encoded once, and by row its game's number and its seat."""
-        seats = seen["seat"].flatten().long()
-        tables = [seen[name] for name in ("observations", "players", "borders", "globals")]
-        if "frame" not in seen:
-            return self.encode(*tables), torch.arange(len(seats), device=seats.device), seats
-        used, games = torch.unique(seen["frame"].flatten(), return_inverse=True)
-        if len(used) < len(tables[0]):
-            tables = [table[used] for table in tables]
-        return self.encode(*tables), games, seats
+    def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return ``seen`` with the games alone that rows are of, and with what follows from them."""
+        if "between" in seen:
+            return seen
+        seen = dict(_of_used_games(seen))
+        borders = seen["borders"] * self._scale("borders", seen["borders"].device)[:, None, None]
+        seen["between"] = _pairs(borders).contiguous()
+        if self.size.grid:
+            seen["shares"] = self.shares(seen["observations"])
+            seen["territory"] = self._territory(seen["shares"])
+        return seen
 
-    def _targets(self, encoded: Encoded, own: Tensor, games: Tensor, seats: Tensor) -> Tensor:
+    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, Views, Tensor]:
+        """Return the games that rows are of, each encoded once, and by row its view and its seat."""
+        seats = seen["seat"].flatten().long()
+        views = _views(seen, len(seats)) if "between" in seen else None
+        seen = self.prepare(seen)
+        if views is None:
+            every = torch.arange(len(seats), device=seats.device)
+            views = Views(seen["frame"].flatten() if "frame" in seen else every, None)
+        return self.encode(seen, views), views, seats
+
+    def _targets(self, encoded: Encoded, own: Tensor, views: Views, seats: Tensor) -> Tensor:
         """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first."""
         players = self.layout.num_players
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
+        there = _picked(self.to_seat(encoded.seats).flatten(0, 1), views.of_row[:, None] * players + others)
         owners = functional.pad(others + 1, (1, 0))
-        there = self.to_seat(encoded.seats)[games[:, None], others]
-        neutral = self.to_neutral.expand(len(games), 1, -1)
-        between = self.between(encoded.pairs[games[:, None], seats[:, None] - 1, owners])
-        hidden = self.from_seat(own)[:, None] + torch.cat([neutral, there], dim=1) + between
+        pairs = (views.game_of_row * players + seats - 1)[:, None] * (players + 1) + owners
+        between = self.between(_picked(encoded.between.flatten(0, 2), pairs))
+        mine = self.from_seat(own)
+        hidden = torch.cat([(mine + self.to_neutral)[:, None], mine[:, None] + there], dim=1) + between
         return self.target_head(functional.relu(hidden)).squeeze(-1)
 
     # ---- games ------------------------------------------------------------------------------------
 
-    def encode(self, planes: Tensor, players: Tensor, borders: Tensor, globals_: Tensor) -> Encoded:
-        """Return what all seats of all games are to be known by; the trunk runs once.
+    def encode(self, seen: Mapping[str, Tensor], views: Views) -> Encoded:
+        """Return what all seats of games are to be known by; the trunk runs once a view.
 
-        ``planes`` uint8 (E, F, B, H, ceil(W/8)), ``players`` float32 (E, P, C), ``borders``
-        (E, K, P + 1, P + 1), ``globals_`` (E, G), as the engine has them, by seats.
+        ``seen``: as :meth:`prepare` returns it.
         """
-        alive = players[..., index(PLAYERS, "alive")] > 0
-        pairs = _pairs(borders * self._scale("borders", borders.device)[:, None, None])
+        players, globals_, between = seen["players"], seen["globals"], seen["between"]
+        alive = views.of(players[..., index(PLAYERS, "alive")] > 0)
         everybody = globals_ * self._scale("globals", globals_.device)
         everybody = everybody[:, None].expand(-1, players.shape[1], -1)
         own = players * self._scale("players", players.device)
-        seats = self.read_seat(torch.cat([own, everybody, pairs[:, :, 0]], dim=-1))
+        seats = self.read_seat(views.of(torch.cat([own, everybody, between[:, :, 0]], dim=-1)))
         if self.size.grid:
-            seats = seats + self._look(planes, seats)
+            seats = seats + self._look(seen["shares"], seen["territory"], seats, views)
+        among = views.of(between[:, :, 1:])
         for attend in self.attention:
-            seats = attend(seats, pairs[:, :, 1:], alive)
-        return Encoded(self.last_norm(seats), pairs)
+            seats = attend(seats, among, alive)
+        return Encoded(self.last_norm(seats), between)
 
     def _scale(self, table: str, device: torch.device) -> Tensor:
         """Return the factors of the columns of a table on ``device``, to which they are copied once."""
@@ -205,17 +243,32 @@ class EncodeOncePolicy(Policy):
             self._scales[table, device] = _scale(TABLES[table], self.config).to(device)
         return self._scales[table, device]
 
-    def _look(self, planes: Tensor, seats: Tensor) -> Tensor:
-        """Return (E, P, width): what the board says about each seat."""
-        shares = self.shares(planes)
-        ground = self.ground.expand(len(seats), 2, -1)
-        colours = torch.cat([ground[:, :1], self.paint(seats), ground[:, 1:]], dim=1)
-        painting = torch.einsum("efohw,eoc->efchw", shares, colours).flatten(1, 2)
-        board = self.trunk(painting)
-        territory = functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], board.shape[-2:]).flatten(2)
-        own = territory @ board.flatten(2).mT / territory.sum(-1, keepdim=True).clamp(min=1e-6)
+    def _look(self, shares: Tensor, territory: Tensor, seats: Tensor, views: Views) -> Tensor:
+        """Return (G, P, width): what the board says about each seat."""
+        none = seats.new_zeros(len(seats), 1, self.size.paint)
+        colours = torch.cat([none + self.ground[0], self.paint(seats), none + self.ground[1]], dim=1)
+        board = self.trunk(self._painting(shares, colours, views))
+        own = views.of(territory) @ board.flatten(2).mT
         whole = board.mean((2, 3))[:, None].expand_as(own)
         return self.read_board(torch.cat([own, whole], dim=-1))
+
+    def _painting(self, shares: Tensor, colours: Tensor, views: Views) -> Tensor:
+        """Return (G, F * paint, h, w): boards in the ``colours`` (G, P + 2, paint) of owners."""
+        if not self._is_plain(colours, shares, shares.dtype):
+            return torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
+        (games, frames, _, *sides), count = shares.shape, len(colours)
+        which = torch.arange(games) if views.games is None else views.games
+        painting = torch.zeros(count, sides[0] * sides[1], frames, self.size.paint)
+        paint(shares.flatten(3).numpy(), which.numpy(), colours.numpy(), painting.numpy())
+        return painting.view(count, *sides, -1).permute(0, 3, 1, 2)
+
+    def _territory(self, shares: Tensor) -> Tensor:
+        """Return float32 (E, P, cells): how the land of each seat is spread over what the trunk ends with."""
+        sides = shares.shape[-2:]
+        for _ in self.size.channels:
+            sides = torch.Size([(side + 1) // 2 for side in sides])
+        territory = functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], sides).flatten(2)
+        return territory / territory.sum(-1, keepdim=True).clamp(min=1e-6)
 
     def shares(self, planes: Tensor) -> Tensor:
         """Return float32 (E, F, P + 2, h, w): the share of every square that each owner code has.
@@ -225,17 +278,13 @@ class EncodeOncePolicy(Policy):
         games, side = len(planes), self.factor
         seat = torch.ones(games, dtype=torch.int64, device=planes.device)  # to whom codes are as they are
         codes = self.decoder.owners(planes, seat)
-        height, width = codes.shape[-2:]
         edge = self.layout.blocked_code
-        codes = functional.pad(codes, (0, -width % side, 0, -height % side), value=edge)
-        rows, columns = codes.shape[-2] // side, codes.shape[-1] // side
-        squares = (
-            codes.view(-1, rows, side, columns, side).transpose(2, 3).reshape(-1, rows * columns, side**2)
-        )
-        where = torch.arange(rows * columns, device=planes.device)[:, None]
-        places = (squares.long() * (rows * columns) + where).flatten(1)
-        counts = torch.zeros(len(places), (edge + 1) * rows * columns, device=planes.device)
-        counts.scatter_add_(1, places, torch.ones((), device=planes.device).expand_as(places))
+        rows, columns = (-(-length // side) for length in codes.shape[-2:])
+        counts = torch.zeros(games * codes.shape[1], edge + 1, rows, columns, device=planes.device)
+        if codes.device.type == "cpu" and not torch.compiler.is_compiling():
+            count_cells(codes.flatten(0, 1).numpy(), side, edge, counts.numpy())
+        else:
+            _count_cells(codes.flatten(0, 1), side, edge, counts)
         return (counts / side**2).view(games, -1, edge + 1, rows, columns)
 
 
@@ -263,6 +312,43 @@ class SeatAttention(nn.Module):
         heard = functional.scaled_dot_product_attention(asks[0], asks[1], asks[2], attn_mask=bias)
         seats = seats + self.joins(heard.transpose(1, 2).flatten(2))
         return seats + self.thinks(self.second_norm(seats))
+
+
+def _of_used_games(seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """Return ``seen`` with the games alone that rows are of."""
+    if "frame" not in seen:
+        return seen
+    used, frames = torch.unique(seen["frame"].flatten(), return_inverse=True)
+    if len(used) < len(seen["players"]):
+        seen = {name: column[used] if name in GAMES else column for name, column in seen.items()}
+    return {**seen, "frame": frames[:, None]}
+
+
+def _views(seen: Mapping[str, Tensor], rows: int) -> Views:
+    """Return which games rows look at, each once for every network; those of a network lie together."""
+    if "frame" not in seen:
+        return Views(torch.arange(rows, device=seen["seat"].device), None)
+    frames, count = seen["frame"].flatten(), len(seen["players"])
+    keys = seen["snapshot"].flatten() * count + frames if "snapshot" in seen else frames
+    used, of_row = torch.unique(keys, return_inverse=True)
+    return Views(of_row, used % count)
+
+
+def _picked(table: Tensor, numbers: Tensor) -> Tensor:
+    """Return the rows ``numbers`` (...) of ``table`` (rows, width), in one copy."""
+    return table.index_select(0, numbers.flatten()).view(*numbers.shape, -1)
+
+
+def _count_cells(codes: Tensor, side: int, edge: int, counts: Tensor) -> None:
+    """Do what ``painting_kernels.count_cells`` does, with tensors of any device."""
+    height, width = codes.shape[-2:]
+    codes = functional.pad(codes, (0, -width % side, 0, -height % side), value=edge)
+    rows, columns = counts.shape[-2:]
+    squares = codes.view(-1, rows, side, columns, side).transpose(2, 3).reshape(-1, rows * columns, side**2)
+    where = torch.arange(rows * columns, device=codes.device)[:, None]
+    places = (squares.long() * (rows * columns) + where).flatten(1)
+    one = torch.ones((), device=codes.device).expand_as(places)
+    counts.view(len(codes), -1).scatter_add_(1, places, one)
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -15,7 +18,8 @@ from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.pair_rows import PairRows
-from territorial.nets.policy import Policy
+from territorial.nets.policy import GAMES, MASKED, Policy
+from territorial.nets.side_by_side import Sizes, side_by_side
 from territorial.observation.layout import ObsLayout
 
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
@@ -26,6 +30,12 @@ MAX_OPEN = 128
 MAX_MAPPED = 256 * 2**20
 """Bytes of open snapshots whose pages a process keeps tables of: half a MB that no other process can have.
 One of 5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
+MAX_SIDE_BY_SIDE = 2**20
+"""Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
+MAX_INPUT = 2**22
+"""Bytes of what rows that act together read: more does not stay in a processor's cache."""
+TOLERANCE = 1e-5
+"""By what part logits may differ between snapshots that act together and each by itself."""
 
 
 def manifest_of(
@@ -52,12 +62,36 @@ def _fields_of(layout: ObsLayout) -> dict[str, object]:
     return {name: getattr(wanted, name) for name in names}
 
 
-class _ActingSnapshot(NamedTuple):
-    """A snapshot that can act: its weights, and a network that any weights of its kind can run through."""
+@dataclass
+class _Kind:
+    """Snapshots of one architecture with the same settings."""
 
+    name: str
     network: Policy | PairRows
+    """Without any weights of its own; those of any of these snapshots can run through it."""
+    acts_together: bool | None
+    """Whether one pass through the network is enough for several of them; None: not known yet."""
+
+
+class _ActingSnapshot(NamedTuple):
+    """A snapshot that can act: its weights, and its kind."""
+
+    kind: _Kind
     weights: dict[str, Tensor]
     saved: Weights
+
+    @property
+    def network(self) -> Policy | PairRows:
+        """What the weights run through."""
+        return self.kind.network
+
+
+class _Acting(NamedTuple):
+    """A snapshot, and how many rows it acts for."""
+
+    name: str
+    snapshot: _ActingSnapshot
+    rows: int
 
 
 class FrozenPolicies:
@@ -95,7 +129,7 @@ class FrozenPolicies:
         self._expect = _fields_of(layout) if expect is None else dict(expect)
         self.max_open = self._room = max_open
         self._open: OrderedDict[tuple[str, torch.device], _ActingSnapshot] = OrderedDict()
-        self._networks: dict[str, Policy | PairRows] = {}
+        self._kinds: dict[str, _Kind] = {}
         self._mapped: OrderedDict[tuple[str, torch.device], int] = OrderedDict()  # bytes
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
@@ -103,25 +137,49 @@ class FrozenPolicies:
     def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, ...): the actions that the snapshots ``names``, one a row, choose at random.
 
-        ``seen``: as for ``BoardPolicy``; ``numbers``: as for its ``draw``. Every snapshot runs once, over all
-        its rows. Raises the errors of ``SnapshotStore.load``, and MismatchError for a snapshot that was made
-        for other games or whose architecture is not among ``trunks``.
+        ``seen``: as for ``BoardPolicy``; ``numbers``: as for its ``draw``, None: PyTorch draws them. What
+        does not depend on weights is computed once for all rows of a kind. Raises the errors of
+        ``SnapshotStore.load``, and MismatchError for a snapshot that was made for other games or whose
+        architecture is not among ``trunks``.
         """
         device = self._device = seen["action_mask"].device
-        parts: list[Tensor] = []
+        if numbers is None:
+            numbers = torch.rand((len(names), 2), dtype=torch.float64, device=device)
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
         self._room = max(self.max_open, len(rows_of))
-        for name, rows in rows_of.items():
-            frozen = self._frozen(name, device)
-            own = _rows(seen, torch.tensor(rows, device=device))
+        parts: list[Tensor] = []
+        order: list[int] = []
+        for acting in self._by_kind(rows_of, device):
+            rows = [row for one in acting for row in rows_of[one.name]]
+            places = torch.tensor(rows, device=device)
             with torch.no_grad():
-                logits, _ = functional_call(frozen.network, frozen.weights, (own,), strict=True)
-            parts.append(frozen.network.draw(logits, None if numbers is None else numbers[rows]))
-            self._note_mapped(name, device, frozen.saved)
-        order = [row for rows in rows_of.values() for row in rows]
+                logits = self._logits(acting, _rows(seen, places), device)
+            parts.append(acting[0].snapshot.network.draw(logits, numbers[places]))
+            order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
+
+    def _by_kind(self, rows_of: Mapping[str, Sequence[int]], device: torch.device) -> list[list[_Acting]]:
+        """Return the snapshots that act, those of a kind together."""
+        kinds: dict[int, list[_Acting]] = {}
+        for name, rows in rows_of.items():
+            snapshot = self._frozen(name, device)
+            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
+        return list(kinds.values())
+
+    def _logits(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor], device: torch.device) -> Tensor:
+        """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
+        network = acting[0].snapshot.network
+        if len(acting) > 1 and isinstance(network, Policy):
+            seen = network.prepare(seen)
+        logits, first = [], 0
+        for some in _portions(acting):
+            last = first + sum(one.rows for one in some)
+            logits.append(_logits_of(some, _rows(seen, slice(first, last))))
+            self._note_mapped([one.name for one in some], device)
+            first = last
+        return torch.cat(logits)
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
@@ -150,7 +208,7 @@ class FrozenPolicies:
         """Release all snapshots."""
         self._open.clear()
         self._mapped.clear()
-        self._networks.clear()
+        self._kinds.clear()
 
     def _frozen(self, name: str, device: torch.device) -> _ActingSnapshot:
         """Return an open snapshot."""
@@ -163,30 +221,34 @@ class FrozenPolicies:
         self._open.move_to_end(key)
         return self._open[key]
 
-    def _note_mapped(self, name: str, device: torch.device, saved: Weights) -> None:
-        """Note that a snapshot has just acted; forget the pages of those that have not for longest."""
-        self._mapped[name, device] = saved.nbytes
-        self._mapped.move_to_end((name, device))
-        while sum(self._mapped.values()) > MAX_MAPPED and len(self._mapped) > 1:
-            oldest, _ = self._mapped.popitem(last=False)
+    def _note_mapped(self, names: Iterable[str], device: torch.device) -> None:
+        """Note which snapshots have just acted; forget the pages of those that have not for longest."""
+        for name in names:
+            self._mapped[name, device] = self._open[name, device].saved.nbytes
+            self._mapped.move_to_end((name, device))
+        total = sum(self._mapped.values())
+        while total > MAX_MAPPED and len(self._mapped) > 1:
+            oldest, nbytes = self._mapped.popitem(last=False)
             self._open[oldest].saved.forget_pages()
+            total -= nbytes
 
     def _load(self, name: str, device: torch.device) -> _ActingSnapshot:
         saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
         self._verified.add(name)
         tensors = _tensors(saved)
-        network = self._network(name, saved.manifest, tensors)
-        return _ActingSnapshot(network, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
+        kind = self._kind(name, saved, tensors)
+        return _ActingSnapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
 
-    def _network(self, name: str, manifest: Manifest, tensors: dict[str, Tensor]) -> Policy | PairRows:
-        """Return a network of the kind of ``tensors``, without any weights of its own."""
+    def _kind(self, name: str, saved: Weights, tensors: dict[str, Tensor]) -> _Kind:
+        """Return the kind of a snapshot, with a network without any weights of its own."""
+        manifest = saved.manifest
         if manifest.architecture not in self.trunks:
             raise MismatchError(
                 f"snapshot {name!r} has the architecture {manifest.architecture!r}; those known here are "
                 f"{', '.join(sorted(self.trunks)) or 'none'}"
             )
-        kind = f"{manifest.architecture} {sorted(manifest.settings.items())}"
-        if kind not in self._networks:
+        key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
+        if key not in self._kinds:
             make = self.trunks[manifest.architecture]
             made = make(self.layout, self.config, **manifest.settings)
             is_whole = isinstance(made, (Policy, PairRows))
@@ -194,16 +256,90 @@ class FrozenPolicies:
             _check_fit(name, manifest, network, tensors)
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
-            self._networks[kind] = network.requires_grad_(False).eval()
-        _check_fit(name, manifest, self._networks[kind], tensors)
-        return self._networks[kind]
+            acts_together = None if saved.nbytes <= MAX_SIDE_BY_SIDE else False
+            self._kinds[key] = _Kind(key, network.requires_grad_(False).eval(), acts_together)
+        _check_fit(name, manifest, self._kinds[key].network, tensors)
+        return self._kinds[key]
 
 
-def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+def _portions(acting: Sequence[_Acting]) -> Iterator[list[_Acting]]:
+    """Yield snapshots that act together: as many as the size of what they read allows."""
+    kind = acting[0].snapshot.kind
+    most = max(1, MAX_INPUT // max(1, getattr(kind.network, "bytes_of_row", 1)))
+    portion: list[_Acting] = []
+    for one in acting:
+        is_full = sum(other.rows for other in portion) + one.rows > most
+        if portion and (is_full or kind.acts_together is False):
+            yield portion
+            portion = []
+        portion.append(one)
+    yield portion
+
+
+def _logits_of(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+    """Return the logits of snapshots that act together; those of a new kind are compared with each alone."""
+    kind = acting[0].snapshot.kind
+    if kind.acts_together and len(acting) > 1:
+        return _logits_together(acting, seen)
+    alone = _logits_alone(acting, seen)
+    if kind.acts_together is None and len(acting) > 1:
+        reason = _difference(acting, seen, alone)
+        kind.acts_together = reason is None
+        if reason is not None:
+            warnings.warn(f"snapshots of {kind.name} act one by one: {reason}", stacklevel=2)
+    return alone
+
+
+def _logits_alone(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+    """Return logits by one pass through the network for each snapshot."""
+    logits, first = [], 0
+    for _, snapshot, rows in acting:
+        logits.append(_run(snapshot, snapshot.weights, _rows(seen, slice(first, first + rows))))
+        first += rows
+    return torch.cat(logits)
+
+
+def _logits_together(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+    """Return logits by one pass through the network, with the weights of all."""
+    counts = [one.rows for one in acting]
+    number = np.repeat(np.arange(len(acting)), counts)
+    mine = {**seen, "snapshot": torch.from_numpy(number[:, None]).to(seen["action_mask"].device)}
+    weights = side_by_side([one.snapshot.weights for one in acting], _sizes(counts, number, seen))
+    return _run(acting[0].snapshot, weights, mine)
+
+
+def _sizes(counts: Sequence[int], number: npt.NDArray[np.int64], seen: Mapping[str, Tensor]) -> Sizes:
+    """Return how many rows each snapshot has, and how many games its rows are of."""
+    sizes = {sum(counts): counts}
+    if "frame" not in seen:
+        return sizes
+    games = np.stack([number, seen["frame"].flatten().cpu().numpy()])
+    of_games = np.bincount(np.unique(games, axis=1)[0], minlength=len(counts))
+    return {int(of_games.sum()): of_games.tolist(), **sizes}
+
+
+def _run(snapshot: _ActingSnapshot, weights: Mapping[str, Tensor], seen: Mapping[str, Tensor]) -> Tensor:
+    logits, _ = functional_call(snapshot.network, dict(weights), (seen,), strict=True)
+    return logits
+
+
+def _difference(acting: Sequence[_Acting], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
+    """Return why snapshots cannot act together, None if they can."""
+    try:
+        together = _logits_together(acting, seen)
+    except Exception as error:  # whatever a network of a user may raise: each by itself has just worked
+        return f"{type(error).__name__}: {error}"
+    if type(together) is not Tensor or together.shape != alone.shape:
+        return "the logits are not those of all rows"
+    legal = alone > MASKED / 2
+    apart, largest = float((together - alone).abs().max()), float(alone[legal].abs().max())
+    return None if apart <= TOLERANCE * max(1.0, largest) else f"their logits differ by {apart:.2g}"
+
+
+def _rows(seen: Mapping[str, Tensor], rows: Tensor | slice) -> dict[str, Tensor]:
     """Return ``rows`` of what belongs to rows, and all of what belongs to games that rows share."""
     shares = "frame" in seen
-    games = ("observations", "players", "borders", "globals")
-    return {name: column if shares and name in games else column[rows] for name, column in seen.items()}
+    return {name: column if shares and name in GAMES else column[rows] for name, column in seen.items()}
 
 
 def _tensors(saved: Weights) -> dict[str, Tensor]:

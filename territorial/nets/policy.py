@@ -20,13 +20,18 @@ MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
 
 
+GAMES = frozenset({"observations", "players", "borders", "globals", "between", "shares", "territory"})
+"""The names of what observations have of games; the last three are those of ``EncodeOncePolicy.prepare``."""
+
+
 class Policy(nn.Module):
     """From what seats see to masked logits and values; boards are decoded within.
 
     Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
     ``action_mask`` (N, P + 12). Of all games: ``observations`` uint8 (E, F, B, H, ceil(W/8)), ``players``
     float32 (E, P, C), ``borders`` (E, K, P + 1, P + 1), ``globals`` (E, G). If rows share games, ``frame``
-    (N, 1) says which of the E is whose; else E is N.
+    (N, 1) says which of the E is whose; else E is N. If rows are of several networks, see ``SideBySide``,
+    ``snapshot`` (N, 1) says which, in ascending numbers.
 
     Args:
         layout: of the observations.
@@ -52,6 +57,10 @@ class Policy(nn.Module):
         self.num_targets = num_targets(layout.num_players)
         self._raised = torch.arange(self.num_targets).clamp(min=1).log()
 
+    def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return ``seen``, prepared or not, with what follows from games, whatever the weights."""
+        return seen
+
     @abstractmethod
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, D): what each row's value is made of."""
@@ -70,7 +79,7 @@ class Policy(nn.Module):
         That of holding is raised by the logarithm of how many launches are legal, so that how likely
         it is at the start does not depend on how many neighbours a seat has.
         """
-        if self._is_plain(raw, action_mask):
+        if self._is_plain(raw, action_mask, torch.int8):
             logits = torch.empty_like(raw)
             legal, raised = action_mask.numpy(), self._raised.numpy()
             write_masked(raw.numpy(), legal, raised, self.num_targets, MASKED, logits.numpy())
@@ -82,11 +91,11 @@ class Policy(nn.Module):
         return torch.where(is_legal, raw.float() + shift, MASKED)
 
     @staticmethod
-    def _is_plain(raw: Tensor, action_mask: Tensor) -> bool:
-        """Return whether a kernel of the processor can read these, and no gradients are asked for."""
-        is_on_processor = raw.device.type == action_mask.device.type == "cpu"
-        is_read = (raw.dtype, action_mask.dtype) == (torch.float32, torch.int8)
-        is_whole = raw.is_contiguous() and action_mask.is_contiguous()
+    def _is_plain(raw: Tensor, beside: Tensor, dtype: torch.dtype) -> bool:
+        """Return whether a kernel can read these, float32 and ``dtype``, and no gradients are asked for."""
+        is_on_processor = raw.device.type == beside.device.type == "cpu"
+        is_read = (raw.dtype, beside.dtype) == (torch.float32, dtype)
+        is_whole = raw.is_contiguous() and beside.is_contiguous()
         needs_torch = torch.is_grad_enabled() or torch.compiler.is_compiling()
         return is_on_processor and is_read and is_whole and not needs_torch
 

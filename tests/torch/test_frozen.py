@@ -121,7 +121,7 @@ def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store
 def test_networks_keep_no_snapshot_alive(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     players.act(["holder"], {name: part[:1] for name, part in SEEN.items()})
-    for network in players._networks.values():
+    for network in [kind.network for kind in players._kinds.values()]:
         assert all(part.is_meta for part in network.state_dict().values())
 
 

@@ -59,7 +59,7 @@ def test_one_network_serves_all_and_nothing_stays_open(store):
     }
     evaluate(policies, against, 2, processes=1, progress=False)
     _, seated = players._tables[str(store.path)]
-    assert len(seated.policies._networks) == 1
+    assert len(seated.policies._kinds) == 1
     assert not seated.policies.names
 
 

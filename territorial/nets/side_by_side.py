@@ -1,0 +1,141 @@
+"""Weights of several networks as those of one: it runs once, its layers network by network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Sizes = Mapping[int, Sequence[int]]
+"""By the length of a batch, how many of its rows belong to each network; rows of one lie together."""
+
+BY_ROW = frozenset(
+    {
+        functional.linear,
+        functional.conv1d,
+        functional.conv2d,
+        functional.conv3d,
+        functional.layer_norm,
+        functional.group_norm,
+        functional.rms_norm,
+        functional.prelu,
+        functional.bilinear,
+        functional.embedding,
+        functional.batch_norm,
+        torch.matmul,
+        Tensor.matmul,
+        Tensor.__matmul__,
+    }
+)
+"""Operations on rows with weights: the first axis of every tensor that is no weight has the rows."""
+
+BROADCAST = frozenset(
+    {
+        Tensor.add,
+        Tensor.add_,
+        Tensor.sub,
+        Tensor.sub_,
+        Tensor.mul,
+        Tensor.mul_,
+        Tensor.div,
+        Tensor.div_,
+        torch.add,
+        torch.sub,
+        torch.mul,
+        torch.div,
+    }
+)
+"""The same, where a tensor that is no weight must have more axes than weights: the first has the rows."""
+
+
+class NotSideBySideError(RuntimeError):
+    """Raised for an operation with weights of which it is not known how it goes by rows."""
+
+
+class SideBySide(Tensor):
+    """The tensors of several networks in the place of one parameter; none of them is copied.
+
+    A network with such weights reads rows of all these networks, sorted by network. Operations of rows with
+    weights are done network by network, each with its own weights, and all others for all rows at once.
+    """
+
+    members: Sequence[Tensor]
+    sizes: Sizes
+
+    @classmethod
+    def of(cls, members: Sequence[Tensor], sizes: Sizes) -> SideBySide:
+        """Return ``members``, one of each network, as one."""
+        made = members[0].detach().as_subclass(cls)
+        made.members, made.sizes = members, sizes
+        return made
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Do network by network what PyTorch is asked for; NotSideBySideError if that is not known."""
+        names = tuple(kwargs or ())
+        given = [*args, *(kwargs or {}).values()]
+        weights = [one for one in given if isinstance(one, SideBySide)]
+        rows = [one for one in given if _has_rows(one)]
+        _check(func, rows, weights)
+        sizes = weights[0].sizes
+        columns = [_by_network(one, sizes, len(weights[0].members)) for one in given]
+        results = []
+        for own in zip(*columns, strict=True):
+            named = dict(zip(names, own[len(args) :], strict=True))
+            results.append(func(*own[: len(args)], **named))
+        return torch.cat(results) if rows else _joined(func, results, sizes)
+
+
+def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, Tensor]:
+    """Return the weights of several networks of one kind as those of one network."""
+    return {name: SideBySide.of([own[name] for own in weights], sizes) for name in weights[0]}
+
+
+def _has_rows(given: Any) -> bool:
+    return isinstance(given, Tensor) and not isinstance(given, SideBySide) and given.dim() > 0
+
+
+def _check(func: Any, rows: Sequence[Tensor], weights: Sequence[SideBySide]) -> None:
+    """Raise NotSideBySideError if it is not known what comes of rows with weights."""
+    name = getattr(func, "__name__", str(func))
+    if not weights:
+        raise NotSideBySideError(f"it calls {name} with a list of weights")
+    if rows and func not in BY_ROW and func not in BROADCAST:
+        raise NotSideBySideError(f"it calls {name} with rows and weights")
+    axes = max(one.members[0].dim() for one in weights)
+    if func in BROADCAST and any(one.dim() <= axes for one in rows):
+        raise NotSideBySideError(f"it calls {name} with a tensor of as few axes as its weights")
+
+
+def _by_network(given: Any, sizes: Sizes, count: int) -> Sequence[Any]:
+    """Return what of an argument each of ``count`` networks gets."""
+    if isinstance(given, SideBySide):
+        return given.members
+    return given.split(_sizes_of(len(given), sizes)) if _has_rows(given) else [given] * count
+
+
+def _sizes_of(length: int, sizes: Sizes) -> list[int]:
+    """Return how many of a batch belong to each network; a row may have become several, side by side."""
+    if length in sizes:
+        return list(sizes[length])
+    (rows, own), *others = sizes.items()
+    if others or length % rows:
+        raise NotSideBySideError(f"it makes a batch of {length} of {rows} rows")
+    return [size * (length // rows) for size in own]
+
+
+def _joined(func: Any, results: Sequence[Any], sizes: Sizes) -> Any:
+    """Return what came of weights alone."""
+    first = results[0]
+    if isinstance(first, Tensor):
+        return SideBySide.of(results, sizes)
+    if isinstance(first, (tuple, list)) and any(isinstance(part, Tensor) for part in first):
+        return tuple(_joined(func, parts, sizes) for parts in zip(*results, strict=True))
+    if any(result != first for result in results):
+        raise NotSideBySideError(f"{func.__name__} differs between the weights")
+    return first

@@ -1,0 +1,285 @@
+"""Snapshots that act side by side: one pass through the network, and each chooses what it chooses alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+
+from torch import nn  # noqa: E402 - only where torch is there
+from torch.nn import functional  # noqa: E402
+
+from territorial import GameConfig, VecGame  # noqa: E402
+from territorial.league import SnapshotStore  # noqa: E402
+from territorial.nets import frozen as frozen_module  # noqa: E402
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402
+from territorial.nets.encode_once import EncodeOncePolicy, Size  # noqa: E402
+from territorial.nets.features import FeatureTrunk  # noqa: E402
+from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
+from territorial.nets.policy import Policy  # noqa: E402
+from territorial.nets.reference_net import ReferenceTrunk  # noqa: E402
+from territorial.nets.rows import rows_of  # noqa: E402
+from territorial.nets.side_by_side import NotSideBySideError, SideBySide  # noqa: E402
+from tests.torch.support import MeanTrunk, whole  # noqa: E402
+
+CONFIG = GameConfig(height=32, width=40, num_players=6)
+TINY = Size(grid=8, paint=4, channels=(8, 8), width=16, heads=2, layers=1)
+
+
+def small_trunk(layout, config):
+    return FeatureTrunk(layout, config, width=16)
+
+
+def seats_of_games():
+    """Four games, and a row for each of four seats of the last three."""
+    game = VecGame(CONFIG, 4, frames=2, seats=["metronome"] * 5 + ["agent"])
+    game.reset(5)
+    for _ in range(30):
+        game.step()
+    games, seats = np.repeat([1, 2, 3], 4), np.tile([1, 3, 4, 6], 3)
+    return game.layout, rows_of(game.observations, None, games, seats)
+
+
+LAYOUT, SEEN = seats_of_games()
+TRUNKS = {
+    "features": small_trunk,
+    "tables": lambda layout, config: EncodeOncePolicy(layout, config, size="tables"),
+    "boards": lambda layout, config: EncodeOncePolicy(layout, config, size=TINY),
+    "pooled": lambda layout, config: MeanTrunk(layout, config, "pooled"),
+    "reference": ReferenceTrunk,
+}
+KINDS = tuple(TRUNKS)
+MIXED = ("features-0", "boards-1", "tables-2", "features-3", "pooled-1", "reference-0")
+
+
+def add(store, kind, number, trunks):
+    """Add a snapshot whose choices differ from those of all others."""
+    torch.manual_seed(number)
+    made = trunks[kind](LAYOUT, CONFIG)
+    policy = made if isinstance(made, Policy) else BoardPolicy(LAYOUT, CONFIG, made)
+    with torch.no_grad():
+        for weight in policy.parameters():
+            weight.add_(0.02 * torch.randn_like(weight))
+    weights = {name: part.detach().numpy() for name, part in policy.state_dict().items()}
+    store.add(f"{kind}-{number}", weights, manifest_of(LAYOUT, kind, {}))
+    return policy.eval()
+
+
+@pytest.fixture(scope="module")
+def league(tmp_path_factory):
+    """A store with four snapshots of every kind, and their policies by name."""
+    store = SnapshotStore(tmp_path_factory.mktemp("store"))
+    return store, {f"{kind}-{i}": add(store, kind, i, TRUNKS) for kind in KINDS for i in range(4)}
+
+
+def rows_at(seen, rows):
+    return frozen_module._rows(seen, torch.tensor(rows))
+
+
+def alone(policies, names, seen):
+    """The logits of every row, by the module that its snapshot was made of."""
+    with torch.no_grad():
+        return torch.cat([policies[name](rows_at(seen, [row]))[0] for row, name in enumerate(names)])
+
+
+def together(players, names, seen, monkeypatch):
+    """The actions of all rows, and their logits in the order of rows."""
+    parts = []
+    draw = Policy.draw
+    monkeypatch.setattr(Policy, "draw", lambda self, *given: parts.append(given) or draw(self, *given))
+    numbers = torch.linspace(0, 0.999, 2 * len(names), dtype=torch.float64).view(-1, 2)
+    actions = players.act(names, seen, numbers)
+    logits = torch.empty(len(names), parts[0][0].shape[1])
+    for some, drawn in parts:
+        logits[torch.searchsorted(numbers[:, 0].contiguous(), drawn[:, 0].contiguous())] = some
+    return actions, logits, numbers
+
+
+def check(policies, names, seen, players, monkeypatch):
+    """Every row has the logits of its module and chooses what it chooses; count those nearer to a tie."""
+    wanted = alone(policies, names, seen)
+    actions, logits, numbers = together(players, names, seen, monkeypatch)
+    torch.testing.assert_close(logits, wanted, rtol=1e-5, atol=1e-5)
+    chosen = torch.cat(
+        [policies[names[0]].draw(wanted[row : row + 1], numbers[row : row + 1]) for row in range(len(names))]
+    )
+    near = _near_ties(wanted, numbers)
+    print(f"{int(near.sum())} of {len(names)} rows are nearer to a tie than 1e-5")  # noqa: T201 - a count to read
+    assert torch.equal(actions[~near], chosen[~near])
+    assert near.sum() <= 1
+
+
+def _near_ties(logits, numbers):
+    """Whether a number lies so near to where the choice changes that rounding may decide."""
+    near = torch.zeros(len(logits), dtype=torch.bool)
+    for i, part in enumerate(logits.split([CONFIG.num_players + 2, 10], dim=1)):
+        sums = part.double().softmax(1).cumsum(1)
+        near |= ((sums - numbers[:, i : i + 1]).abs() < 1e-5).any(1)
+    return near
+
+
+@pytest.mark.parametrize("rows", ["shared", "whole"])
+@pytest.mark.parametrize("kind", [*KINDS, "mixed"])
+def test_every_row_chooses_what_its_module_chooses(league, kind, rows, monkeypatch):
+    store, policies = league
+    names = list(MIXED) * 2 if kind == "mixed" else [f"{kind}-{i * i % 4}" for i in range(12)]
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    seen = SEEN if rows == "shared" else whole(SEEN)
+    for _ in range(2):  # first compared with each by itself, then without
+        check(policies, names, seen, players, monkeypatch)
+    expected = {"reference": [False], "mixed": [True, None, None, None, False]}.get(kind, [True])
+    assert [one.acts_together for one in players._kinds.values()] == expected
+
+
+def test_snapshots_come_and_go(league, monkeypatch):
+    store, policies = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    for playing in ([0, 1], [1, 2, 3], [3], [0, 2]):
+        names = [f"{kind}-{playing[i % len(playing)]}" for i in range(6) for kind in ("features", "boards")]
+        check(policies, names, SEEN, players, monkeypatch)
+        players.keep(set(names))
+        assert set(players.names) == set(names)  # nothing is held of the others
+
+
+def counted(function, calls):
+    return lambda *given, **named: calls.append(1) or function(*given, **named)
+
+
+@pytest.mark.parametrize(("kind", "runs"), [("features", 1), ("boards", 1), ("reference", 3)])
+def test_small_networks_run_once_and_decode_once(league, kind, runs, monkeypatch):
+    store, _ = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    names = [f"{kind}-{i % 3}" for i in range(12)]
+    players.act(names, SEEN)
+    network = players._kinds[f"{kind} []"].network
+    forwards, features, owners = [], [], []
+    monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
+    monkeypatch.setattr(network.decoder, "features", counted(network.decoder.features, features))
+    monkeypatch.setattr(network.decoder, "owners", counted(network.decoder.owners, owners))
+    players.act(names, SEEN)
+    decodes = {"features": (1, 0), "boards": (0, 1), "reference": (3, 3)}[kind]
+    assert (len(forwards), len(features), len(owners)) == (runs, *decodes)
+
+
+def test_the_trunk_encodes_a_game_once_for_each_snapshot_that_plays_in_it(league, monkeypatch):
+    store, _ = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    painted, paint = [], EncodeOncePolicy._painting
+    monkeypatch.setattr(
+        EncodeOncePolicy, "_painting", lambda *given: painted.append(len(given[2])) or paint(*given)
+    )
+    apart = [f"boards-{i % 4}" for i in range(12)]  # four snapshots in each of three games
+    one_a_game = [f"boards-{i // 4}" for i in range(12)]
+    players.act(apart, SEEN)
+    painted.clear()
+    players.act(apart, SEEN)
+    players.act(one_a_game, SEEN)
+    assert painted == [12, 3]
+
+
+def test_no_weight_is_copied(league, monkeypatch):
+    store, _ = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    given = []
+    run = frozen_module.functional_call
+    monkeypatch.setattr(
+        frozen_module, "functional_call", lambda *all_, **named: given.append(all_[1]) or run(*all_, **named)
+    )
+    names = [f"features-{i % 4}" for i in range(12)]
+    for _ in range(2):
+        players.act(names, SEEN)
+    held = {id(part) for one in players._open.values() for part in one.weights.values()}
+    for weights in given[-1].values():
+        assert {id(part) for part in weights.members} <= held
+    assert all(
+        not part.numpy().flags.owndata for one in players._open.values() for part in one.weights.values()
+    )
+
+
+def test_what_acts_together_is_bounded(league, monkeypatch):
+    store, policies = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    names = [f"pooled-{i % 4}" for i in range(12)]
+    players.act(names, SEEN)
+    network = players._kinds["pooled []"].network
+    assert network.bytes_of_row == 4 * 10 * 4 * 5
+    monkeypatch.setattr(frozen_module, "MAX_INPUT", 6 * network.bytes_of_row)
+    forwards = []
+    monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
+    check(policies, names, SEEN, players, monkeypatch)
+    assert len(forwards) == 2  # two snapshots with three rows each at a time
+
+
+# ---- networks of users ---------------------------------------------------------------------------------
+
+
+class OwnTrunk(nn.Module):
+    """A network of a user; ``way`` is what it does with its weights."""
+
+    form, embedding_size = "features", 6
+
+    def __init__(self, layout, config, way):
+        super().__init__()
+        self.way = way
+        self.layer = nn.LazyLinear(6)
+        self.layer(torch.zeros(1, num_features(layout, config)))
+        self.scale = nn.Parameter(torch.ones(6))
+        self.norm = nn.LayerNorm(6)
+
+    def forward(self, boards, features):
+        return self.way(self, self.layer(features))
+
+
+def num_features(layout, config):
+    return FeatureTrunk(layout, config).layers[0].in_features
+
+
+WAYS = {
+    "norm": (lambda net, x: net.norm(x).relu(), None),
+    "scale": (lambda net, x: x * net.scale + net.scale.exp(), None),
+    "matmul": (lambda net, x: x @ net.layer.weight[:, :6].T.contiguous(), None),
+    "pieces": (lambda net, x: functional.linear(x, net.layer.weight.chunk(2, 1)[0][:, :6]), None),
+    "among rows": (lambda net, x: x - x.mean(0) + net.scale, "their logits differ by"),
+    "weights with each other": (
+        lambda net, x: torch.cat([net.scale, net.scale])[:6] + x,
+        "cat with a list of weights",
+    ),
+    "other operations": (
+        lambda net, x: torch.where(x > 0, x, net.scale),
+        "calls where with rows and weights",
+    ),
+    "branches": (lambda net, x: x if bool(net.scale.sum() > 6) else -x, "differs between the weights"),
+    "other batches": (lambda net, x: net.norm(torch.cat([x, x[:1]]))[:-1], "makes a batch of 13 of 12 rows"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_networks_of_users_act_together_where_they_can(way, tmp_path, monkeypatch):
+    function, reason = WAYS[way]
+    trunks = {"own": lambda layout, config: OwnTrunk(layout, config, function)}
+    store = SnapshotStore(tmp_path)
+    policies = {f"own-{i}": add(store, "own", i, trunks) for i in range(4)}
+    players = FrozenPolicies(store, LAYOUT, CONFIG, trunks)
+    names = [f"own-{i % 4}" for i in range(12)]
+    if reason is None:
+        check(policies, names, SEEN, players, monkeypatch)
+        check(policies, names, SEEN, players, monkeypatch)
+        assert players._kinds["own []"].acts_together
+        return
+    with pytest.warns(UserWarning, match=f"snapshots of own .. act one by one: .*{reason}"):
+        players.act(names, SEEN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        first = players.act(names, SEEN, torch.zeros((12, 2), dtype=torch.float64))
+        assert torch.equal(first, players.act(names, SEEN, torch.zeros((12, 2), dtype=torch.float64)))
+    assert players._kinds["own []"].acts_together is False
+
+
+def test_weights_side_by_side_look_like_the_first():
+    weights = SideBySide.of([torch.ones(3, 2), 2 * torch.ones(3, 2)], {4: [3, 1]})
+    assert (weights.shape, weights.dtype, len(weights)) == ((3, 2), torch.float32, 3)
+    assert functional.linear(torch.ones(4, 2), weights)[:, 0].tolist() == [2, 2, 2, 4]
+    assert functional.linear(torch.ones(8, 2), weights)[:, 0].tolist() == [2, 2, 2, 2, 2, 2, 4, 4]
+    with pytest.raises(NotSideBySideError, match="a tensor of as few axes as its weights"):
+        torch.ones(4, 2) + weights
