@@ -59,7 +59,7 @@ class Encoded(NamedTuple):
     """float32 (E, P, P + 1, 2 * K): the borders from every seat to every owner, then in return."""
 
 
-class Views(NamedTuple):
+class GameViews(NamedTuple):
     """Which games rows are of, each once for every network that looks at it."""
 
     of_row: Tensor
@@ -195,17 +195,17 @@ class EncodeOncePolicy(Policy):
             seen["territory"] = self._territory(seen["shares"])
         return seen
 
-    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, Views, Tensor]:
+    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, GameViews, Tensor]:
         """Return the games that rows are of, each encoded once, and by row its view and its seat."""
         seats = seen["seat"].flatten().long()
         views = _views(seen, len(seats)) if "between" in seen else None
         seen = self.prepare(seen)
         if views is None:
             every = torch.arange(len(seats), device=seats.device)
-            views = Views(seen["frame"].flatten() if "frame" in seen else every, None)
+            views = GameViews(seen["frame"].flatten() if "frame" in seen else every, None)
         return self.encode(seen, views), views, seats
 
-    def _targets(self, encoded: Encoded, own: Tensor, views: Views, seats: Tensor) -> Tensor:
+    def _targets(self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor) -> Tensor:
         """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first."""
         players = self.layout.num_players
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
@@ -219,7 +219,7 @@ class EncodeOncePolicy(Policy):
 
     # ---- games ------------------------------------------------------------------------------------
 
-    def encode(self, seen: Mapping[str, Tensor], views: Views) -> Encoded:
+    def encode(self, seen: Mapping[str, Tensor], views: GameViews) -> Encoded:
         """Return what all seats of games are to be known by; the trunk runs once a view.
 
         ``seen``: as :meth:`prepare` returns it.
@@ -243,7 +243,7 @@ class EncodeOncePolicy(Policy):
             self._scales[table, device] = _scale(TABLES[table], self.config).to(device)
         return self._scales[table, device]
 
-    def _look(self, shares: Tensor, territory: Tensor, seats: Tensor, views: Views) -> Tensor:
+    def _look(self, shares: Tensor, territory: Tensor, seats: Tensor, views: GameViews) -> Tensor:
         """Return (G, P, width): what the board says about each seat."""
         none = seats.new_zeros(len(seats), 1, self.size.paint)
         colours = torch.cat([none + self.ground[0], self.paint(seats), none + self.ground[1]], dim=1)
@@ -252,7 +252,7 @@ class EncodeOncePolicy(Policy):
         whole = board.mean((2, 3))[:, None].expand_as(own)
         return self.read_board(torch.cat([own, whole], dim=-1))
 
-    def _painting(self, shares: Tensor, colours: Tensor, views: Views) -> Tensor:
+    def _painting(self, shares: Tensor, colours: Tensor, views: GameViews) -> Tensor:
         """Return (G, F * paint, h, w): boards in the ``colours`` (G, P + 2, paint) of owners."""
         if not self._is_plain(colours, shares, shares.dtype):
             return torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
@@ -324,14 +324,14 @@ def _of_used_games(seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     return {**seen, "frame": frames[:, None]}
 
 
-def _views(seen: Mapping[str, Tensor], rows: int) -> Views:
+def _views(seen: Mapping[str, Tensor], rows: int) -> GameViews:
     """Return which games rows look at, each once for every network; those of a network lie together."""
     if "frame" not in seen:
-        return Views(torch.arange(rows, device=seen["seat"].device), None)
+        return GameViews(torch.arange(rows, device=seen["seat"].device), None)
     frames, count = seen["frame"].flatten(), len(seen["players"])
     keys = seen["snapshot"].flatten() * count + frames if "snapshot" in seen else frames
     used, of_row = torch.unique(keys, return_inverse=True)
-    return Views(of_row, used % count)
+    return GameViews(of_row, used % count)
 
 
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ from torch.func import functional_call
 from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
+from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.pair_rows import PairRows
 from territorial.nets.policy import GAMES, MASKED, Policy
-from territorial.nets.side_by_side import Sizes, side_by_side
+from territorial.nets.side_by_side import FixedShapes, Sizes, side_by_side
 from territorial.observation.layout import ObsLayout
 
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
@@ -86,7 +88,7 @@ class _ActingSnapshot(NamedTuple):
         return self.kind.network
 
 
-class _Acting(NamedTuple):
+class _RowsOfSnapshot(NamedTuple):
     """A snapshot, and how many rows it acts for."""
 
     name: str
@@ -160,15 +162,19 @@ class FrozenPolicies:
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
-    def _by_kind(self, rows_of: Mapping[str, Sequence[int]], device: torch.device) -> list[list[_Acting]]:
+    def _by_kind(
+        self, rows_of: Mapping[str, Sequence[int]], device: torch.device
+    ) -> list[list[_RowsOfSnapshot]]:
         """Return the snapshots that act, those of a kind together."""
-        kinds: dict[int, list[_Acting]] = {}
+        kinds: dict[int, list[_RowsOfSnapshot]] = {}
         for name, rows in rows_of.items():
             snapshot = self._frozen(name, device)
-            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
+            kinds.setdefault(id(snapshot.kind), []).append(_RowsOfSnapshot(name, snapshot, len(rows)))
         return list(kinds.values())
 
-    def _logits(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor], device: torch.device) -> Tensor:
+    def _logits(
+        self, acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], device: torch.device
+    ) -> Tensor:
         """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
         network = acting[0].snapshot.network
         if len(acting) > 1 and isinstance(network, Policy):
@@ -256,17 +262,18 @@ class FrozenPolicies:
             _check_fit(name, manifest, network, tensors)
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
-            acts_together = None if saved.nbytes <= MAX_SIDE_BY_SIDE else False
+            is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
+            acts_together = None if is_small else False
             self._kinds[key] = _Kind(key, network.requires_grad_(False).eval(), acts_together)
         _check_fit(name, manifest, self._kinds[key].network, tensors)
         return self._kinds[key]
 
 
-def _portions(acting: Sequence[_Acting]) -> Iterator[list[_Acting]]:
+def _portions(acting: Sequence[_RowsOfSnapshot]) -> Iterator[list[_RowsOfSnapshot]]:
     """Yield snapshots that act together: as many as the size of what they read allows."""
     kind = acting[0].snapshot.kind
     most = max(1, MAX_INPUT // max(1, getattr(kind.network, "bytes_of_row", 1)))
-    portion: list[_Acting] = []
+    portion: list[_RowsOfSnapshot] = []
     for one in acting:
         is_full = sum(other.rows for other in portion) + one.rows > most
         if portion and (is_full or kind.acts_together is False):
@@ -276,7 +283,7 @@ def _portions(acting: Sequence[_Acting]) -> Iterator[list[_Acting]]:
     yield portion
 
 
-def _logits_of(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+def _logits_of(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
     """Return the logits of snapshots that act together; those of a new kind are compared with each alone."""
     kind = acting[0].snapshot.kind
     if kind.acts_together and len(acting) > 1:
@@ -290,7 +297,7 @@ def _logits_of(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
     return alone
 
 
-def _logits_alone(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+def _logits_alone(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
     """Return logits by one pass through the network for each snapshot."""
     logits, first = [], 0
     for _, snapshot, rows in acting:
@@ -299,7 +306,7 @@ def _logits_alone(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tens
     return torch.cat(logits)
 
 
-def _logits_together(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+def _logits_together(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
     """Return logits by one pass through the network, with the weights of all."""
     counts = [one.rows for one in acting]
     number = np.repeat(np.arange(len(acting)), counts)
@@ -323,10 +330,13 @@ def _run(snapshot: _ActingSnapshot, weights: Mapping[str, Tensor], seen: Mapping
     return logits
 
 
-def _difference(acting: Sequence[_Acting], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
+def _difference(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
     """Return why snapshots cannot act together, None if they can."""
+    # What an EncodeOncePolicy makes of rows is sorted by snapshot, whatever there is of it.
+    shapes = nullcontext() if isinstance(acting[0].snapshot.network, EncodeOncePolicy) else FixedShapes()
     try:
-        together = _logits_together(acting, seen)
+        with shapes:
+            together = _logits_together(acting, seen)
     except Exception as error:  # whatever a network of a user may raise: each by itself has just worked
         return f"{type(error).__name__}: {error}"
     if type(together) is not Tensor or together.shape != alone.shape:

@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+
+DEPENDENT = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
 Sizes = Mapping[int, Sequence[int]]
 """By the length of a batch, how many of its rows belong to each network; rows of one lie together."""
@@ -56,7 +59,7 @@ class NotSideBySideError(RuntimeError):
 
 
 class SideBySide(Tensor):
-    """The tensors of several networks in the place of one parameter; none of them is copied.
+    """The tensors of several networks as one parameter; none of them is copied.
 
     A network with such weights reads rows of all these networks, sorted by network. Operations of rows with
     weights are done network by network, each with its own weights, and all others for all rows at once.
@@ -89,6 +92,28 @@ class SideBySide(Tensor):
             named = dict(zip(names, own[len(args) :], strict=True))
             results.append(func(*own[: len(args)], **named))
         return torch.cat(results) if rows else _joined(func, results, sizes)
+
+
+class FixedShapes(TorchDispatchMode):
+    """Refuses operations whose shapes or results in Python depend on numbers in tensors.
+
+    A network that has them may pass one comparison by chance, and give rows to other networks later.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Do what PyTorch was asked to do, or raise NotSideBySideError."""
+        if DEPENDENT & set(func.tags) and not _is_plain_index(func, args):
+            raise NotSideBySideError(f"the shape of what {func} returns depends on numbers")
+        return func(*args, **(kwargs or {}))
+
+
+def _is_plain_index(func: Any, args: Sequence[Any]) -> bool:
+    """Return whether rows are taken by their numbers, and not by a mask."""
+    if func is not torch.ops.aten.index.Tensor:
+        return False
+    return all(one is None or one.dtype not in (torch.bool, torch.uint8) for one in args[1])
 
 
 def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, Tensor]:

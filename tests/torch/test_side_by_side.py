@@ -240,6 +240,7 @@ WAYS = {
     "scale": (lambda net, x: x * net.scale + net.scale.exp(), None),
     "matmul": (lambda net, x: x @ net.layer.weight[:, :6].T.contiguous(), None),
     "pieces": (lambda net, x: functional.linear(x, net.layer.weight.chunk(2, 1)[0][:, :6]), None),
+    "those that are there": (lambda net, x: net.norm(x[x[:, 0] < 1e9]), "depends on numbers"),
     "among rows": (lambda net, x: x - x.mean(0) + net.scale, "their logits differ by"),
     "weights with each other": (
         lambda net, x: torch.cat([net.scale, net.scale])[:6] + x,
@@ -249,7 +250,10 @@ WAYS = {
         lambda net, x: torch.where(x > 0, x, net.scale),
         "calls where with rows and weights",
     ),
-    "branches": (lambda net, x: x if bool(net.scale.sum() > 6) else -x, "differs between the weights"),
+    "branches": (
+        lambda net, x: x if bool(net.scale.sum() > 6) else -x,
+        "differs between the weights|depends on numbers",
+    ),
     "other batches": (lambda net, x: net.norm(torch.cat([x, x[:1]]))[:-1], "makes a batch of 13 of 12 rows"),
 }
 
