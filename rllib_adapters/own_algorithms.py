@@ -15,6 +15,7 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters import ray_private
 from rllib_adapters.league.curriculum import play
 from rllib_adapters.league.export import PoolReport
+from rllib_adapters.learning.averages import evaluate_averages, keeps_averages
 from rllib_adapters.learning.equal_batches import keep_batches_equal
 from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
 from rllib_adapters.learning.own_config import TerritorialConfig
@@ -66,6 +67,8 @@ class TerritorialAlgorithm(Algorithm):
             self._take_store()
             super().setup(config)
             keep_batches_equal(self)
+            if keeps_averages(self.config) and self.eval_env_runner_group is not None:
+                evaluate_averages(self)
             if self.keeper is not None:
                 self.keeper.begin(self)
         except BaseException:

@@ -116,10 +116,22 @@ PRIVATE = (
         "get_parameters(module), module by module; for the metric, none",
     ),
     RayNames(
+        "ray.rllib.core.learner.learner.Learner",
+        ("_weights_seq_no",),
+        "A learner could not tell whether rows were sampled with its own weights, and would compute all "
+        "values again; draws of rows would not be the same after a checkpoint.",
+        "get_state(), which copies all weights",
+    ),
+    RayNames(
         CONFIG,
         ("_rl_module_spec",),
         "Settings of modules could not be changed in a frozen configuration.",
         "config.rl_module_spec, a copy in both releases",
+    ),
+    RayNames(
+        CONFIG,
+        ("_torch_grad_scaler_class", "_torch_lr_scheduler_classes"),
+        "Gradient scalers and PyTorch's schedules would be passed over where optimizers step.",
     ),
     RayNames(
         CONFIG,
@@ -199,6 +211,28 @@ UNDOCUMENTED = (
         ),
         "Algorithms would not find the counts that they go by.",
         "the texts that results have",
+    ),
+    RayNames(
+        "ray.rllib.algorithms.ppo.ppo",
+        (
+            "LEARNER_RESULTS_KL_KEY",
+            "LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY",
+            "LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY",
+        ),
+        "Results would not have the parts of a loss with weights by the names that RLlib gives them.",
+        "the texts that results have",
+    ),
+    RayNames(
+        "ray.rllib.core.learner.learner",
+        ("ENTROPY_KEY", "POLICY_LOSS_KEY", "VF_LOSS_KEY"),
+        "As above.",
+        "the texts that results have",
+    ),
+    RayNames(
+        "ray.rllib.utils.postprocessing.value_predictions",
+        ("compute_value_targets",),
+        "Value targets could not be computed of values that runners sent.",
+        "the connector GeneralAdvantageEstimation, which computes all values",
     ),
     RayNames(
         "ray.rllib.env.utils.infinite_lookback_buffer.InfiniteLookbackBuffer",
@@ -302,6 +336,16 @@ def parameters_of(learner: Any) -> Mapping[Any, Any]:
     """Return all parameters that a learner trains, by what RLlib calls them."""
     parameters: Mapping[Any, Any] = learner._params
     return parameters
+
+
+def updates_of(learner: Any) -> int:
+    """Return how many updates a learner has made or begun, the sequence number of its weights after them."""
+    return int(learner._weights_seq_no)
+
+
+def has_own_steps(config: Any) -> bool:
+    """Return whether optimizers step through gradient scalers, or with PyTorch's schedules beside them."""
+    return bool(config._torch_grad_scaler_class or config._torch_lr_scheduler_classes)
 
 
 def log_off_policyness(learner: Any, batch: Any) -> None:

@@ -154,5 +154,5 @@ class LeagueKeeper:
         return frozen.name
 
     def _keep(self, algorithm: Algorithm, learner: str, name: str) -> None:
-        about = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
+        about: dict[str, Any] = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
         freeze(algorithm, self.store, name, module=learner, **about)

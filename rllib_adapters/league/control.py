@@ -16,6 +16,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.league.export import NOT_EXPORTED, network_of
+from rllib_adapters.learning.averages import averaged_in, keeps_averages
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import NetworkFile, pieces
@@ -28,7 +29,13 @@ NETWORK = "policy."
 
 
 def freeze(
-    algorithm: Algorithm, store: SnapshotStore | str, name: str, *, module: str = MAIN, **metadata: Any
+    algorithm: Algorithm,
+    store: SnapshotStore | str,
+    name: str,
+    *,
+    module: str = MAIN,
+    averaged: bool | None = None,
+    **metadata: Any,
 ) -> None:
     """Add the present weights of a module that learns to a store, as a snapshot.
 
@@ -40,13 +47,15 @@ def freeze(
         store: the store, or its folder.
         name: name of the snapshot; a name can be added once.
         module: name of the module; default "main".
+        averaged: whether averages of the weights are added; default None: if ``config.learning`` keeps them.
         metadata: whatever is worth knowing about the snapshot later, such as the iteration.
 
     Raises:
-        ValueError: for a module that does not learn, and for a name that is taken or not allowed.
+        ValueError: for a module that does not learn, for a name that is taken or not allowed, and for
+            averages that are not kept.
 
     """
-    spec, weights = _spec_of(algorithm, module, "manifest"), weights_of(algorithm, module)
+    spec, weights = _spec_of(algorithm, module, "manifest"), weights_of(algorithm, module, averaged)
     network = _network_of(spec, weights, EnvConfig.from_config(algorithm.config.env_config))
     about = {**metadata, NOT_EXPORTED: network} if isinstance(network, str) else metadata
     manifest = spec.module_class.manifest(spec.model_config, **about)
@@ -54,19 +63,22 @@ def freeze(
     store_of(store).add(name, weights, manifest, network=content)
 
 
-def policy_of(algorithm: Algorithm, module: str = MAIN) -> PairPolicy | Policy:
+def policy_of(
+    algorithm: Algorithm, module: str = MAIN, *, averaged: bool | None = None
+) -> PairPolicy | Policy:
     """Return a new network with the present weights of a module that learns; ``PairPolicy.export`` writes it.
 
     Args:
         algorithm: the algorithm that trains the module.
         module: name of the module; default "main".
+        averaged: whether it gets averages of the weights; default None: if ``config.learning`` keeps them.
 
     Raises:
-        ValueError: for a module that does not learn.
+        ValueError: for a module that does not learn, and for averages that are not kept.
         TypeError: for a class of your own that cannot make its network by itself, by ``make_policy``.
 
     """
-    return _policy(_spec_of(algorithm, module, "make_policy"), weights_of(algorithm, module))
+    return _policy(_spec_of(algorithm, module, "make_policy"), weights_of(algorithm, module, averaged))
 
 
 def _policy(spec: Any, weights: Mapping[str, npt.NDArray[np.float32]]) -> PairPolicy | Policy:
@@ -99,9 +111,22 @@ def _spec_of(algorithm: Algorithm, module: str, needed: str) -> Any:
     return specs[module]
 
 
-def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the weights of the network of a module that learns, by the names that snapshots have."""
-    weights = algorithm.learner_group.get_weights([module])[module]
+def weights_of(
+    algorithm: Algorithm, module: str, averaged: bool | None = False
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the weights of the network of a module that learns, by the names that snapshots have.
+
+    ``averaged``: as in ``freeze``.
+    """
+    keeps = keeps_averages(algorithm.config)
+    if averaged and not keeps:
+        raise ValueError(
+            "averaged is True, but no averages are kept; use config.learning(averaged_weights=...)"
+        )
+    if keeps and averaged is not False:
+        weights = averaged_in(algorithm, [module])[module]
+    else:
+        weights = algorithm.learner_group.get_weights([module])[module]
     return {key.removeprefix(NETWORK): array for key, array in weights.items() if key.startswith(NETWORK)}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 
+import numpy as np
 import torch
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
@@ -12,11 +14,29 @@ from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from torch import distributed
 
 from rllib_adapters import ray_private
+from rllib_adapters.learning.advantages import Advantages
+from rllib_adapters.learning.averages import WeightAverages
+from rllib_adapters.learning.bf16_learning import learn_in_bf16
+from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
 from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.learning.optimizers import FusedAdam
+from rllib_adapters.learning.weighted_loss import weighted_loss
 from rllib_adapters.observations.connector import ModuleFrames
 
 
-class TerritorialPPOLearner(PPOTorchLearner):
+class OwnUpdates(WeightAverages, FusedAdam):
+    """What the learners of both algorithms have of ``TerritorialConfig.learning``."""
+
+    def build(self) -> None:
+        """Let modules learn in bfloat16 if asked to; called by RLlib."""
+        super().build()
+        if self.config.learning_options.bf16:
+            for name, module in self.module.items():
+                if self.should_module_be_updated(name):
+                    learn_in_bf16(name, module.unwrapped())
+
+
+class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
@@ -24,11 +44,54 @@ class TerritorialPPOLearner(PPOTorchLearner):
     """
 
     def build(self) -> None:
-        """As RLlib's, with the ends of episodes marked rightly in every release."""
+        """As RLlib's, with the ends of episodes marked rightly in every release, and own connectors."""
         super().build()
         pipeline = ray_private.learner_connector(self)
         if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
             pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
+            pipeline.insert_before(GeneralAdvantageEstimation, self._advantages())
+            pipeline.remove(GeneralAdvantageEstimation)
+            if self._share < 1:
+                pipeline.append(self._drawn_rows())
+
+    @property
+    def _share(self) -> float:
+        return float(self.config.learning_options.share)
+
+    def _advantages(self) -> Advantages:
+        """Return the connector that computes advantages."""
+        config = self.config
+        takes = config.learning_options.sampled_values
+        return Advantages(
+            gamma=config.gamma,
+            lambda_=config.lambda_,
+            weights=(lambda: ray_private.updates_of(self) - 1) if takes else None,
+        )
+
+    def _drawn_rows(self) -> DrawnRows:
+        """Return the connector that draws rows: others for every seed, learner and update."""
+        recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
+        if recurrent:
+            raise ValueError(
+                f"share is {self._share}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
+                "in a sequence; use config.learning(share=1)"
+            )
+        seed: Any = self.config.seed
+        seed = np.random.SeedSequence().entropy if seed is None else seed
+        rank = distributed.get_rank() if distributed.is_initialized() else 0
+        return DrawnRows(self._share, lambda: [abs(int(seed)), rank, ray_private.updates_of(self)])
+
+    def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
+        """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
+        count = math.ceil(num_total_minibatches * self._share)
+        return super().update(*args, num_total_minibatches=count, **kwargs)
+
+    def compute_loss_for_module(self, *, batch: Any, **kwargs: Any) -> Any:
+        """Return the loss of a module's minibatch; called by RLlib."""
+        if ROW_WEIGHTS not in batch:
+            return super().compute_loss_for_module(batch=batch, **kwargs)
+        module_id, config, outputs = kwargs["module_id"], kwargs["config"], kwargs["fwd_out"]
+        return weighted_loss(self, module_id, config, batch, outputs)
 
     def _uncompiled_update(self, batch: Any, **kwargs: Any) -> Any:
         """Return what an update of a minibatch gave; overrides ``TorchLearner._uncompiled_update``."""
@@ -58,7 +121,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(IMPALATorchLearner):
+class TerritorialIMPALALearner(OwnUpdates, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see
@@ -81,6 +144,9 @@ class TerritorialIMPALALearner(IMPALATorchLearner):
                 f"at least {steps}. Each learner needs a whole sample, which has "
                 "rollout_fragment_length times num_envs_per_env_runner steps"
             )
+        share = config.learning_options.share
+        if share < 1:
+            raise ValueError(f"share is {share}; it must be 1, as IMPALA learns from rows in a sequence")
         super().__init__(config=config, **kwargs)
 
     def _make_batch_if_necessary(self, training_data: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
 from rllib_adapters.envs.env_config import EnvConfig, most_seats_of_a_learner
+from rllib_adapters.learning.options import LearningOptions
 from territorial.league import SnapshotStore
 
 
@@ -25,6 +26,7 @@ class TerritorialConfig(AlgorithmConfig):
     algorithm: type
     runners: tuple[type, ...]
     learner: type
+    learning_options = LearningOptions()
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
@@ -32,6 +34,35 @@ class TerritorialConfig(AlgorithmConfig):
         """The ``LeagueKeeper`` of a run that is to begin; None: there is no league."""
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
+
+    def learning(
+        self,
+        *,
+        share: float | None = None,
+        averaged_weights: float | None = None,
+        bf16: bool | None = None,
+        sampled_values: bool | None = None,
+        fused_adam: bool | None = None,
+    ) -> TerritorialConfig:
+        """Set how learners learn, and return the configuration; what is not given stays as it is.
+
+        Args:
+            share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
+                those more often that have a large advantage and an unlikely action. They are weighted so that
+                the expected gradient is that of all rows. PPO alone has it.
+            averaged_weights: such as 0.999: after every update, averages of the weights are this part of
+                themselves, and for the rest the weights. They are what is frozen, exported and evaluated.
+                Default 0: none are kept.
+            bf16: whether networks compute in bfloat16 when they learn, which pays from about a thousand rows
+                in a minibatch; losses and weights are float32. Default False.
+            sampled_values: whether values that runners sent are taken for advantages, if they were computed
+                with the learner's weights; default True.
+            fused_adam: whether Adam updates all weights in one pass, where PyTorch can do so; default True.
+
+        """
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        self.learning_options = dataclasses.replace(self.learning_options, **given)
+        return self
 
     def end_with_learners(self) -> None:
         """Let episodes end with the last agent that learns, unless the ``env_config`` says otherwise."""
@@ -57,6 +88,9 @@ class TerritorialConfig(AlgorithmConfig):
         rows, counted = steps * seats, f"{steps} steps of up to {seats} seats that learn"
         if self.count_steps_by == "agent_steps":
             rows, counted = steps, f"{steps} agent steps"
+        share = self.learning_options.share
+        if share < 1:
+            rows, counted = round(rows * share), f"a share of {share} of {counted}"
         if isinstance(size, int) and size > rows:
             raise ValueError(
                 f"minibatch_size is {size}; a train batch has at most {rows} rows for a "

@@ -13,6 +13,8 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
 from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.learning.bf16_learning import Bf16Learning
+from rllib_adapters.modules.valued_actions import ValuedActions
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
@@ -28,7 +30,7 @@ HOLD_PROBABILITY = 0.9
 VALUE_CHUNK = 64
 
 
-class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
+class BoardModule(ModuleFrames, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
     """The base class of policies over packed boards. A subclass brings the network::
 
         class MyModule(BoardModule):
@@ -116,12 +118,7 @@ class BoardModule(ModuleFrames, TorchRLModule, ValueFunctionAPI):
         return self._heads if is_own else None
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits; overrides ``RLModule._forward``."""
-        logits, _ = self.policy(self.with_frames(batch[Columns.OBS]))
-        return {Columns.ACTION_DIST_INPUTS: logits}
-
-    def _forward_train(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits and what values are computed of; overrides ``RLModule._forward_train``."""
+        """Return logits and what values are computed of; overrides ``RLModule._forward``."""
         logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: embedding}
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rllib_adapters import ray_private
 from rllib_adapters.learning.learners import TerritorialPPOLearner
+from rllib_adapters.learning.rows import rows_of
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.observations.connector import FRAME
 from territorial.config import GameConfig
@@ -101,12 +102,5 @@ class RowsByFrame(ConnectorV2):
                 frames = seen[FRAME].flatten()
                 drawn = torch.randperm(int(frames.max()) + 1, device=frames.device)
                 order = torch.argsort(drawn[frames], stable=True)
-                batch[module_id] = _ordered(columns, order)
+                batch[module_id] = rows_of(columns, order)
         return batch
-
-
-def _ordered(columns: Any, order: Tensor) -> Any:
-    """Return tensors, in mappings of any depth, with their rows in another order."""
-    if isinstance(columns, Mapping):
-        return {name: _ordered(column, order) for name, column in columns.items()}
-    return columns[order.to(columns.device)]

@@ -12,6 +12,8 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor
 
+from rllib_adapters.learning.bf16_learning import Bf16Learning
+from rllib_adapters.modules.valued_actions import ValuedActions
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy
@@ -24,7 +26,7 @@ READS = {"observation": "pairs", "action_format": "pairs"}
 """What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
 
-class PairModule(TorchRLModule, ValueFunctionAPI):
+class PairModule(ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
     """Plays and learns with a ``PairPolicy``, whose weights are those of ``policy``.
 
     The entries of ``model_config``, which ``settings_of(env_config)`` makes, are:
@@ -84,11 +86,7 @@ class PairModule(TorchRLModule, ValueFunctionAPI):
         return (self.action_space.n,) if is_own else None
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits; overrides ``RLModule._forward``."""
-        return {Columns.ACTION_DIST_INPUTS: self._seen(batch)[0]}
-
-    def _forward_train(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits, and values as embeddings; overrides ``RLModule._forward_train``."""
+        """Return logits, and values as embeddings; overrides ``RLModule._forward``."""
         logits, values = self._seen(batch)
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: values}
 

@@ -82,7 +82,8 @@ def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(together):
-    config = rows_by_frame(small_ppo(value_chunk=5)) if together else small_ppo(value_chunk=5)
+    config = small_ppo(value_chunk=5).learning(sampled_values=False)
+    config = rows_by_frame(config) if together else config
     algorithm = config.build_algo()
     try:
         module = algorithm.learner_group._learner.module[MAIN].unwrapped()

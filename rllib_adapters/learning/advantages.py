@@ -1,0 +1,100 @@
+"""Advantages from the values that runners sent, where the weights of the learner are those of the runners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
+from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
+from torch import Tensor
+
+from rllib_adapters.learning.rows import rows_of
+
+CHECKED = 32
+"""Values of a batch that are computed again, to see that they are those of the learner's weights."""
+TOLERANCE = 0.01
+"""How far those may differ, as a share of the largest one: a GPU may round otherwise."""
+
+
+class Advantages(GeneralAdvantageEstimation):
+    """RLlib's advantages, for which values are not computed a second time.
+
+    Rows of ``vf_preds`` have the values that the runner's network gave as it acted. They are taken if all
+    rows were sampled with the weights that the learner has, by their sequence number. Some are computed again
+    all the same, and have to be nearly equal. Then only the last observation of each piece of an episode goes
+    through the network. Otherwise all values are computed, as RLlib does. Recurrent modules are RLlib's.
+
+    Args:
+        gamma, lambda_: of RLlib's.
+        weights: returns the sequence number that runners give rows of the learner's present weights; None
+            computes all values.
+
+    """
+
+    def __init__(self, *, gamma: float, lambda_: float, weights: Callable[[], int] | None) -> None:
+        super().__init__(gamma=gamma, lambda_=lambda_)
+        self._weights = weights
+
+    def __call__(self, *, rl_module: Any, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Return ``batch`` with advantages and value targets, without the values; called by RLlib."""
+        modules = {name: rl_module[name].unwrapped() for name in batch if name in rl_module}
+        if any(module.is_stateful() for module in modules.values()):
+            without: dict[str, Any] = super().__call__(rl_module=rl_module, batch=batch, **kwargs)
+            return without
+        for name, module in modules.items():
+            if isinstance(module, ValueFunctionAPI):
+                self._add(batch[name], self._values(module, batch[name]))
+        return batch
+
+    def _values(self, module: Any, columns: dict[str, Any]) -> Tensor:
+        """Return float32 (N,), and take the values that were sent out of the columns."""
+        sent = columns.pop(Columns.VF_PREDS, None)
+        if sent is None or not self._are_present(columns):
+            return _computed(module, columns)
+        added = ~columns[Columns.LOSS_MASK].bool()
+        sample = torch.linspace(0, len(sent) - 1, min(CHECKED, len(sent)), device=sent.device).long()
+        again = added.clone()
+        again[sample] = True
+        values = _computed(module, rows_of(columns, again.nonzero().flatten()))
+        seen = ~added[again]
+        if not _are_near(sent[again][seen], values[seen]):
+            return _computed(module, columns)
+        own: Tensor = sent.clone()
+        own[added] = values[~seen]
+        return own
+
+    def _are_present(self, columns: Mapping[str, Any]) -> bool:
+        """Return whether all rows were sampled with the learner's weights."""
+        if self._weights is None or WEIGHTS_SEQ_NO not in columns or Columns.LOSS_MASK not in columns:
+            return False
+        return bool((columns[WEIGHTS_SEQ_NO] == self._weights()).all())
+
+    def _add(self, columns: dict[str, Any], values: Tensor) -> None:
+        """Add advantages and value targets of all rows, end to end, as RLlib does."""
+        device, own = values.device, values.cpu().numpy()
+        names = ("rewards", "terminateds", "truncateds")
+        parts = {name: columns[name].cpu().numpy() for name in names}
+        targets = compute_value_targets(values=own, **parts, gamma=self.gamma, lambda_=self.lambda_)
+        advantages = targets - own
+        advantages = (advantages - advantages.mean()) / max(1e-4, advantages.std())
+        columns[Postprocessing.ADVANTAGES] = torch.from_numpy(np.asarray(advantages, np.float32)).to(device)
+        columns[Postprocessing.VALUE_TARGETS] = torch.from_numpy(targets).to(device)
+
+
+def _computed(module: Any, columns: Mapping[str, Any]) -> Tensor:
+    values: Tensor = module.compute_values(columns)
+    return values.detach()
+
+
+def _are_near(sent: Tensor, computed: Tensor) -> bool:
+    """Return whether values are the same but for rounding."""
+    if not len(sent):
+        return True
+    return bool((sent - computed).abs().max() <= TOLERANCE * computed.abs().max())

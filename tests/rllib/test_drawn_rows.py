@@ -1,0 +1,208 @@
+"""Learning from a drawn part of the rows: how they are drawn, and what gradient is expected of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw  # noqa: E402
+from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
+from tests.rllib.test_optimizers import learner_of  # noqa: E402
+from tests.rllib.test_sampled_values import CONFIG, SEATS, Pair, small_config  # noqa: E402
+
+SCORES = np.random.default_rng(3).exponential(size=60) ** 3
+
+
+@pytest.mark.parametrize("count", [1, 7, 21, 59, 60])
+@pytest.mark.parametrize("scores", [SCORES, np.zeros(60), np.eye(60)[0]], ids=["spread", "none", "one"])
+def test_chances_add_up_and_none_is_too_small_or_too_large(scores, count):
+    chances = chances_of(scores, count)
+    assert chances.sum() == pytest.approx(count)
+    assert chances.max() <= 1 + 1e-12
+    assert chances.min() >= FLOOR * count / 60 * (1 - 1e-9)
+    below = chances < 1 - 1e-9
+    order = np.argsort(scores[below])
+    assert (np.diff(chances[below][order]) >= -1e-12).all()
+
+
+def test_rows_are_drawn_once_each_and_as_often_as_their_chances_say():
+    chances, random, draws = chances_of(SCORES, 21), np.random.default_rng(1), 3000
+    counts = np.zeros(60)
+    for _ in range(draws):
+        drawn = draw(chances, random)
+        assert len(np.unique(drawn)) == len(drawn) == 21
+        counts[drawn] += 1
+    deviation = np.sqrt(np.maximum(chances * (1 - chances), 1e-9) / draws)
+    assert (np.abs(counts / draws - chances) <= 4.5 * deviation).all()  # for 60 rows: one seed in 2,000 fails
+    assert (counts[chances > 1 - 1e-9] == draws).all()
+
+
+# ---- in a learner ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """PyTorch's threads wait for one another by counting, which takes long on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def pair_of(share=1.0, kind="pairs", **settings):
+    config = small_config(kind)
+    config.training(minibatch_size=None, **settings)
+    return Pair(config.learning(share=share))
+
+
+def gradient(learner, batch):
+    """The gradient of the loss of a batch, as one vector."""
+    outputs = learner.module.forward_train({MAIN: batch})
+    learner.compute_gradients(learner.compute_losses(fwd_out=outputs, batch={MAIN: batch}))
+    parameters = learner.module[MAIN].parameters()
+    found = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
+    return torch.cat([one.flatten() for one in found]).double().numpy()
+
+
+@pytest.mark.parametrize("with_all", [True, False])
+def test_with_weights_of_one_the_loss_is_rllibs(with_all):
+    pair = pair_of(use_kl_loss=with_all, use_critic=with_all, entropy_coeff=0.01)
+    learner = pair.learner
+    batch, _ = pair.batch(pair.runner.sample())
+    with torch.no_grad():
+        for one in pair.module.parameters():
+            one.add_(0.05 * torch.randn(one.shape, generator=torch.Generator().manual_seed(len(one))))
+    rows = batch["loss_mask"].nonzero().flatten()
+    whole = DrawnRows(0.5, lambda: [0])
+    own = whole._drawn(batch, np.random.default_rng(0))
+    assert len(own[ROW_WEIGHTS]) == round(0.5 * len(rows))
+    ones = {**own, ROW_WEIGHTS: torch.ones_like(own[ROW_WEIGHTS])}
+    rllibs = {name: part for name, part in own.items() if name != ROW_WEIGHTS}
+    mine, theirs = (gradient(learner, one) for one in (ones, rllibs))
+    np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-7)
+    names = ("policy_loss", "vf_loss", "vf_loss_unclipped", "entropy", "mean_kl_loss", "vf_explained_var")
+    logged = []
+    for one in (ones, rllibs):
+        outputs = learner.module.forward_train({MAIN: one})
+        total = learner.compute_losses(fwd_out=outputs, batch={MAIN: one})[MAIN]
+        logged.append([float(total), *(float(learner.metrics.peek((MAIN, name))) for name in names)])
+    (*mine, explained), (*theirs, their_explained) = logged
+    assert mine == pytest.approx(theirs, rel=1e-4, abs=1e-6)
+    assert explained == pytest.approx(their_explained, abs=1e-3)  # RLlib divides by one row less
+
+
+def test_the_expected_gradient_is_that_of_all_rows():
+    pair, draws = pair_of(entropy_coeff=0.01), 40
+    batch, _ = pair.batch(pair.runner.sample())
+    whole = gradient(pair.learner, batch)
+    drawer, found = DrawnRows(0.35, lambda: [0]), []
+    for number in range(draws):
+        drawn = drawer._drawn(batch, np.random.default_rng([7, number]))
+        assert float(drawn[ROW_WEIGHTS].max()) <= 1 / FLOOR + 1e-6
+        found.append(gradient(pair.learner, drawn))
+    found = np.array(found)
+    # Along the whole gradient, and in every direction of its own: each mean within 4.5 standard errors,
+    # of which a seed in 100,000 has more in one direction.
+    along = found @ whole / np.linalg.norm(whole)
+    assert abs(along.mean() - np.linalg.norm(whole)) <= 4.5 * along.std() / math.sqrt(draws)
+    assert along.std() > 0
+    directions = np.random.default_rng(0).normal(size=(len(whole), 32))
+    off = (found - whole) @ directions
+    assert (np.abs(off.mean(0)) <= 4.5 * off.std(0) / math.sqrt(draws)).all()
+    unweighted = [gradient(pair.learner, without_weights(drawer, batch, k)) for k in range(draws)]
+    biased = (np.array(unweighted) - whole) @ directions  # the test would notice
+    assert (np.abs(biased.mean(0)) > 4.5 * biased.std(0) / math.sqrt(draws)).any()
+
+
+def without_weights(drawer, batch, number):
+    drawn = drawer._drawn(batch, np.random.default_rng([7, number]))
+    return {**drawn, ROW_WEIGHTS: torch.ones_like(drawn[ROW_WEIGHTS])}
+
+
+def test_draws_follow_from_the_seed_and_the_update():
+    pair = pair_of(share=0.35)
+    episodes = pair.runner.sample()
+    rows = sum(len(own) for one in episodes for own in one.agent_episodes.values())
+    (first, _), (again, _) = pair.batch(episodes), pair.batch(episodes)
+    assert len(first[ROW_WEIGHTS]) == round(0.35 * rows)
+    assert bool(first["loss_mask"].all())
+    assert torch.equal(first["obs"]["own"], again["obs"]["own"])
+    pair.learner._weights_seq_no += 1
+    other, _ = pair.batch(episodes)
+    assert len(other[ROW_WEIGHTS]) == len(first[ROW_WEIGHTS])
+    assert not torch.equal(first["obs"]["own"], other["obs"]["own"])
+
+
+@pytest.mark.parametrize("kind", ["pairs", "tables", "boards"])
+def test_a_learner_learns_from_that_part_of_the_rows(kind):
+    trained = []
+    for share in (1.0, 0.35):
+        pair = pair_of(share, kind)
+        assert any(isinstance(one, DrawnRows) for one in pair.learner._learner_connector) == (share < 1)
+        pair.learner._weights_seq_no = 0
+        episodes = pair.runner.sample()
+        rows = sum(len(own) for one in episodes for own in one.agent_episodes.values())
+        before = [one.detach().clone() for one in pair.module.parameters()]
+        result = pair.learner.update(episodes=episodes, num_epochs=1)[MAIN]
+        trained.append(result["num_module_steps_trained"].peek())
+        assert all(one.isfinite().all() for one in pair.module.parameters())
+        assert any((one != was).any() for one, was in zip(pair.module.parameters(), before, strict=True))
+    assert trained[1] == round(0.35 * rows)
+    assert trained[0] >= rows
+    assert isinstance(pair.module, ModuleFrames) == (kind != "pairs")
+
+
+def test_several_learners_go_through_as_many_minibatches_each():
+    pair = pair_of(share=0.35)
+    pair.learner._weights_seq_no, made = 0, []
+    update = pair.learner._update
+    pair.learner._update = lambda *args, **kwargs: made.append(1) or update(*args, **kwargs)
+    pair.learner.update(
+        episodes=pair.runner.sample(), num_epochs=2, minibatch_size=16, num_total_minibatches=20
+    )
+    assert len(made) == 7  # as RLlib counts it of all rows, 20, times the share
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"share": 0}, ValueError, "share is 0; it must be above 0"),
+        ({"share": 1.5}, ValueError, "share is 1.5"),
+        ({"share": "most"}, TypeError, "share is 'most'; it must be a number"),
+        ({"averaged_weights": 1}, ValueError, "averaged_weights is 1; .* such as 0.999"),
+        ({"bf16": 1}, TypeError, "bf16 is 1; it must be True or False"),
+    ],
+)
+def test_options_that_cannot_be_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        small_config().learning(**options)
+
+
+def test_a_minibatch_must_fit_the_share():
+    config = small_config().learning(share=0.1)
+    config.training(minibatch_size=20)
+    with pytest.raises(ValueError, match=r"at most 19 rows .* a share of 0.1 of 48 steps of up to 4 seats"):
+        config.check_minibatch()
+
+
+def test_impala_and_recurrent_modules_learn_from_all_rows():
+    entries = {"config": CONFIG, "seats": SEATS, "obs": "pairs"}
+    config = configure(IMPALAConfig(), entries).learning(share=0.5)
+    with pytest.raises(ValueError, match=r"share is 0.5; it must be 1, as IMPALA"):
+        learner_of(config)
+    pair = pair_of()
+    learner = pair.learner
+    learner.config = learner.config.copy(copy_frozen=False).learning(share=0.5)
+    pair.module.is_stateful = lambda: True
+    with pytest.raises(ValueError, match=r"the module 'main' is recurrent"):
+        learner._drawn_rows()
