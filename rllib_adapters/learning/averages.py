@@ -29,8 +29,8 @@ class WeightAverages(TorchLearner):
 
     After each update an average is ``decay`` of itself, and for the rest the weights as they are. In the
     first updates it is less, ``(1 + n) / (10 + n)`` after n updates, so that the first weights are soon gone.
-    Averages take as much memory as the weights, in every learner. Weights that are given to a module from
-    outside begin its averages anew.
+    Averages take as much memory as the weights, in every learner. When a module is given weights from
+    outside, its averages are reset.
     """
 
     def build(self) -> None:
@@ -63,7 +63,7 @@ class WeightAverages(TorchLearner):
         return state
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state; averages begin anew where it has weights and none of them; called by RLlib."""
+        """Go on from a state; averages are reset where it has weights alone; called by RLlib."""
         super().set_state(state)
         for name in state.get(RL_MODULE, {}):
             self._averages.pop(name, None)

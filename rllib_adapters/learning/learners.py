@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
-from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
 from torch import distributed
 
 from rllib_adapters import ray_private
 from rllib_adapters.learning.advantages import Advantages
 from rllib_adapters.learning.averages import WeightAverages
 from rllib_adapters.learning.bf16_learning import learn_in_bf16
+from rllib_adapters.learning.bootstrap_rows import BootstrapRows
 from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
 from rllib_adapters.learning.episode_ends import EpisodeEnds
 from rllib_adapters.learning.optimizers import FusedAdam
@@ -48,6 +49,8 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         super().build()
         pipeline = ray_private.learner_connector(self)
         if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
+            pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
+            pipeline.remove(AddOneTsToEpisodesAndTruncate)
             pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
             pipeline.insert_before(GeneralAdvantageEstimation, self._advantages())
             pipeline.remove(GeneralAdvantageEstimation)

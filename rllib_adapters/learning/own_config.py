@@ -44,7 +44,7 @@ class TerritorialConfig(AlgorithmConfig):
         sampled_values: bool | None = None,
         fused_adam: bool | None = None,
     ) -> TerritorialConfig:
-        """Set how learners learn, and return the configuration; what is not given stays as it is.
+        """Set how learners learn, and return the configuration; other options stay as they are.
 
         Args:
             share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,

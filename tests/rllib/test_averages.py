@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
 from rllib_adapters.league.control import freeze, policy_of, set_weights, weights_of  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
+from tests.rllib.support import start_ray  # noqa: E402
 from tests.rllib.test_optimizers import gradients, learner_of  # noqa: E402
 from tests.rllib.test_sampled_values import small_config  # noqa: E402
 
@@ -72,6 +73,7 @@ def test_none_are_kept_unless_asked_for():
 
 @pytest.fixture(scope="module")
 def algorithm():
+    start_ray()
     config = averaging()
     config.training(lr=0.02)
     config.evaluation(evaluation_interval=10, evaluation_num_env_runners=0, evaluation_duration=1)

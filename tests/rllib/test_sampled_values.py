@@ -9,11 +9,13 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.learning.advantages import CHECKED, Advantages  # noqa: E402
+from rllib_adapters.learning.bootstrap_rows import BootstrapRows  # noqa: E402
 from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
 from rllib_adapters.modules.pairs import PairModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
@@ -151,3 +153,26 @@ def test_episodes_have_one_float_of_values_a_row_and_no_embeddings():
                 values = np.asarray(outputs[Columns.VF_PREDS].data)
                 assert (values.dtype, values.ndim) == (np.float32, 1)
                 assert Columns.EMBEDDINGS not in outputs
+
+
+def test_rows_are_marked_as_rllib_marks_them():
+    """In columns of each piece, and not row by row."""
+    both = Pair(small_config())
+    episodes = both.runner.sample()
+    batches, added = [], []
+    for kind in (BootstrapRows, AddOneTsToEpisodesAndTruncate):
+        batch = {}
+        kind()(rl_module=None, batch=batch, episodes=copy.deepcopy(episodes), shared_data={})
+        batches.append({name: joined(column) for name, column in batch.items()})
+        added.append(sum(len(parts) for column in batch.values() for parts in column.values()))
+    mine, theirs = batches
+    assert mine == theirs
+    assert added[0] == sum(map(len, mine.values())) < added[1]
+
+
+def joined(column):
+    """By piece, its marks."""
+    return {
+        key: np.concatenate([np.atleast_1d(part) for part in parts]).tolist()
+        for key, parts in column.items()
+    }
