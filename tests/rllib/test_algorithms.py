@@ -47,6 +47,7 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
     config.training(train_batch_size_per_learner=24 // max(1, learners))
     if algorithm is PPOConfig:
         config.training(minibatch_size=8, num_epochs=1)
+        config.learning(share=0.5 if learners == 2 else 1, averaged_weights=0.9)
     else:
         config.env_runners(num_env_runners=1, rollout_fragment_length=12 // max(1, learners))
         config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=1)
@@ -69,7 +70,10 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
                 lambda learner: {name: learner.module[name].get_state() for name in LEARNERS}
             )
             first, second = (state.get() for state in states)
-            for name in LEARNERS:
+            averages = built.learner_group.foreach_learner(lambda learner: learner.averaged("main"))
+            first["averages"], second["averages"] = (arrays.get() for arrays in averages)
+            assert any((first["averages"][key] != part).any() for key, part in first["main"].items())
+            for name in (*LEARNERS, "averages"):
                 for key, part in first[name].items():
                     np.testing.assert_array_equal(part, second[name][key])
             wrapped = built.learner_group.foreach_learner(

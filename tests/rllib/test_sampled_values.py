@@ -173,6 +173,5 @@ def test_rows_are_marked_as_rllib_marks_them():
 def joined(column):
     """By piece, its marks."""
     return {
-        key: np.concatenate([np.atleast_1d(part) for part in parts]).tolist()
-        for key, parts in column.items()
+        key: np.concatenate([np.atleast_1d(part) for part in parts]).tolist() for key, parts in column.items()
     }
