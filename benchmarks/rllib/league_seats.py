@@ -1,0 +1,142 @@
+"""Leagues as they are trained, for benchmarks: seats that learn, bots, and frozen seats of many snapshots."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from torch import nn
+
+from rllib_adapters.configure import configure
+from rllib_adapters.league.control import NETWORK, freeze
+from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of
+from rllib_adapters.modules.encode_once import EncodeOnceModule
+from rllib_adapters.modules.pairs import PairModule
+from territorial import GameConfig, bots
+from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.nets.pair_policy import PairPolicy
+
+LEARNER = "main"
+BOTS = {f"bot:{name}": 1.0 for name in bots.NAMES}
+HAS_TOGETHER = "together" in {spec.name for spec in dataclasses.fields(Group)}
+"""Whether a group can draw one player for all of its seats."""
+SPREAD = 3.0
+"""What the last weights of a ``PairPolicy`` are multiplied by, so that its choices differ."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that learns and is frozen, and what it observes."""
+
+    module: type[Any]
+    settings: dict[str, Any]
+    """Entries of the ``model_config``."""
+    frames: int = 1
+    obs: str = "packed"
+
+
+NETWORKS = {
+    "pairs": Network(PairModule, {}, obs="pairs"),
+    "features": Network(FeatureModule, {"trunk": {"width": 64, "depth": 2}}),
+    "tables": Network(EncodeOnceModule, {"trunk": {"size": "tables"}}),
+    "encode-once": Network(EncodeOnceModule, {"trunk": {"size": "small"}}, frames=4),
+    "reference": Network(ReferenceModule, {}, frames=4),
+}
+
+
+@dataclass(frozen=True)
+class Seats:
+    """Who sits in a game; all groups are as large as in the league whose speed is asked for."""
+
+    learning: int = 8
+    bots: int = 12
+    frozen: int = 12
+    snapshots: int = 32
+    """Those that frozen seats are drawn from; 0: bots have these seats."""
+    together: bool = False
+    """Whether one snapshot is drawn for all frozen seats of a game."""
+
+    @property
+    def players(self) -> int:
+        """Seats of a game."""
+        return self.learning + self.bots + self.frozen
+
+    def table(self) -> LeagueTable:
+        """Return the table that draws the players."""
+        learning = Group(self.learning, {f"trainable:{LEARNER}": 1.0})
+        if not self.snapshots:
+            return LeagueTable([learning, Group(self.bots + self.frozen, BOTS)])
+        drawn = {f"snapshot:{name}": 1.0 for name in names_of(self.snapshots)}
+        options: dict[str, Any] = {"together": True} if self.together else {}
+        return LeagueTable([learning, Group(self.bots, BOTS), Group(self.frozen, drawn, **options)])
+
+
+def names_of(count: int) -> list[str]:
+    """Return the names of so many snapshots."""
+    return [f"past-{i}" for i in range(count)]
+
+
+def environment(network: Network, seats: Seats, game: GameConfig) -> dict[str, Any]:
+    """Return the ``env_config`` of a league."""
+    return {"config": game, "league": seats.table(), "frames": network.frames, "obs": network.obs}
+
+
+def configured(
+    network: Network, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
+) -> Any:
+    """Return the configuration of PPO for a league, with its snapshots in a store within ``folder``."""
+    store = SnapshotStore(folder / network.module.__name__ / str(hash_of(network)))
+    env_config = environment(network, seats, game)
+    config = configure(
+        PPOConfig(), env_config, module=network.module, store=store, runner=runner, **network.settings
+    )
+    fill(config, store, network, env_config, seats.snapshots)
+    return config
+
+
+def hash_of(network: Network) -> str:
+    """Return a name for the settings of a network."""
+    return "-".join(str(value) for value in network.settings.get("trunk", {}).values()) or "default"
+
+
+def fill(config: Any, store: SnapshotStore, network: Network, env_config: dict[str, Any], count: int) -> None:
+    """Freeze networks of random weights, as a league freezes those it trains, until there are ``count``."""
+    settings = settings_of(env_config, **network.settings)
+    for i, name in enumerate(names_of(count)):
+        if name not in store:
+            torch.manual_seed(i)
+            policy = network.module.make_policy(settings)
+            if isinstance(policy, PairPolicy):
+                spread(policy)
+            freeze(_as_trained(config, policy), store, name, module=LEARNER)
+
+
+def spread(policy: PairPolicy) -> None:
+    """Move the logits of a network apart, so that whole numbers choose what it chooses."""
+    with torch.no_grad():
+        for layer in (policy.joint, policy.score, policy.context, policy.hold):
+            layer.weight *= SPREAD
+
+
+def _as_trained(config: Any, policy: nn.Module) -> Any:
+    """Return what ``freeze`` asks of an algorithm, of which ``policy`` is what has been trained."""
+    weights = {f"{NETWORK}{name}": part.detach().numpy() for name, part in policy.state_dict().items()}
+    group = SimpleNamespace(get_weights=lambda modules: {LEARNER: weights})
+    return SimpleNamespace(config=config, learner_group=group)
+
+
+def make_runner(config: Any, games: int, steps: int) -> Any:
+    """Return a runner in this process, whose samples have ``steps`` steps of every game."""
+    config.env_runners(
+        num_env_runners=0,
+        num_envs_per_env_runner=games,
+        rollout_fragment_length=steps,
+        episode_lookback_horizon=0,  # steps at random, which come before, lack what modules give for each
+    )
+    config.debugging(seed=0)
+    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
