@@ -27,7 +27,7 @@ STAGES: Mapping[str, Sequence[str]] = {
     "own forward": ("rllib_adapters.sampling.runner:TerritorialEnvRunner._forward",),
     "frozen": ("territorial.nets.frozen:FrozenPolicies.act",),
     "assembling episodes": ("rllib_adapters.sampling.rollout:Rollout.episodes",),
-    "runner": ("rllib_adapters.sampling.runner:TerritorialEnvRunner.sample",),
+    "runner": ("rllib_adapters.sampling.runner:TerritorialEnvRunner._sample",),
     "making batches": (
         "ray.rllib.connectors.learner.learner_connector_pipeline:LearnerConnectorPipeline.__call__",
     ),
@@ -35,7 +35,7 @@ STAGES: Mapping[str, Sequence[str]] = {
         "ray.rllib.connectors.learner.general_advantage_estimation:GeneralAdvantageEstimation.__call__",
     ),
     "learner forward": (
-        "ray.rllib.core.rl_module.multi_rl_module:MultiRLModule.forward_train",
+        "ray.rllib.core.rl_module.multi_rl_module:MultiRLModule._forward_train",
         "ray.rllib.core.learner.learner:Learner.compute_losses",
     ),
     "backward": ("ray.rllib.core.learner.torch.torch_learner:TorchLearner.compute_gradients",),
@@ -49,10 +49,7 @@ STAGES: Mapping[str, Sequence[str]] = {
 
 
 class Watch:
-    """The seconds of each stage, by the processor time of this process.
-
-    Subclasses that override a function and call it are seen through; those that do not call it are wrapped.
-    """
+    """The seconds of each stage, by the processor time of this process; classes that override count, too."""
 
     def __init__(self, stages: Mapping[str, Sequence[str]] = STAGES) -> None:
         self.seconds = dict.fromkeys([*stages, REST], 0.0)
@@ -79,14 +76,13 @@ class Watch:
         module, _, path = place.partition(":")
         owner_name, _, name = path.partition(".")
         owner = getattr(_module(module), owner_name, None)
-        if getattr(owner, name, None) is None:
+        kinds = [] if owner is None else [kind for kind in (owner, *_derived(owner)) if name in vars(kind)]
+        if not kinds:
             self.missing.append(place)
-            return
-        for kind in (owner, *_overriding(owner, name)):
-            original = vars(kind).get(name)
-            if original is not None:
-                setattr(kind, name, self._timed(stage, original))
-                undo.callback(setattr, kind, name, original)
+        for kind in kinds:
+            original = vars(kind)[name]
+            setattr(kind, name, self._timed(stage, original))
+            undo.callback(setattr, kind, name, original)
 
     def _timed(self, stage: str, original: Any) -> Any:
         @functools.wraps(original)
@@ -118,9 +114,8 @@ def _module(name: str) -> Any:
         return None
 
 
-def _overriding(owner: type[Any], name: str) -> Iterator[type[Any]]:
-    """Yield all classes derived from ``owner`` that have a function ``name`` of their own."""
+def _derived(owner: type[Any]) -> Iterator[type[Any]]:
+    """Yield all classes that are derived from ``owner``."""
     for kind in owner.__subclasses__():
-        if name in vars(kind):
-            yield kind
-        yield from _overriding(kind, name)
+        yield kind
+        yield from _derived(kind)
