@@ -30,7 +30,7 @@ SPREAD = 3.0
 
 
 @dataclass(frozen=True)
-class Network:
+class LeagueNetwork:
     """A network that learns and is frozen, and what it observes."""
 
     module: type[Any]
@@ -41,11 +41,11 @@ class Network:
 
 
 NETWORKS = {
-    "pairs": Network(PairModule, {}, obs="pairs"),
-    "features": Network(FeatureModule, {"trunk": {"width": 64, "depth": 2}}),
-    "tables": Network(EncodeOnceModule, {"trunk": {"size": "tables"}}),
-    "encode-once": Network(EncodeOnceModule, {"trunk": {"size": "small"}}, frames=4),
-    "reference": Network(ReferenceModule, {}, frames=4),
+    "pairs": LeagueNetwork(PairModule, {}, obs="pairs"),
+    "features": LeagueNetwork(FeatureModule, {"trunk": {"width": 64, "depth": 2}}),
+    "tables": LeagueNetwork(EncodeOnceModule, {"trunk": {"size": "tables"}}),
+    "encode-once": LeagueNetwork(EncodeOnceModule, {"trunk": {"size": "small"}}, frames=4),
+    "reference": LeagueNetwork(ReferenceModule, {}, frames=4),
 }
 
 
@@ -81,13 +81,13 @@ def names_of(count: int) -> list[str]:
     return [f"past-{i}" for i in range(count)]
 
 
-def environment(network: Network, seats: Seats, game: GameConfig) -> dict[str, Any]:
+def environment(network: LeagueNetwork, seats: Seats, game: GameConfig) -> dict[str, Any]:
     """Return the ``env_config`` of a league."""
     return {"config": game, "league": seats.table(), "frames": network.frames, "obs": network.obs}
 
 
 def configured(
-    network: Network, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
+    network: LeagueNetwork, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
 ) -> Any:
     """Return the configuration of PPO for a league, with its snapshots in a store within ``folder``."""
     store = SnapshotStore(folder / network.module.__name__ / str(hash_of(network)))
@@ -99,12 +99,14 @@ def configured(
     return config
 
 
-def hash_of(network: Network) -> str:
+def hash_of(network: LeagueNetwork) -> str:
     """Return a name for the settings of a network."""
     return "-".join(str(value) for value in network.settings.get("trunk", {}).values()) or "default"
 
 
-def fill(config: Any, store: SnapshotStore, network: Network, env_config: dict[str, Any], count: int) -> None:
+def fill(
+    config: Any, store: SnapshotStore, network: LeagueNetwork, env_config: dict[str, Any], count: int
+) -> None:
     """Freeze networks of random weights, as a league freezes those it trains, until there are ``count``."""
     settings = settings_of(env_config, **network.settings)
     for i, name in enumerate(names_of(count)):

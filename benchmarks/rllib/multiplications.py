@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.rllib.league_seats import Network, Seats, environment
+from benchmarks.rllib.league_seats import LeagueNetwork, Seats, environment
 from rllib_adapters.modules.board import settings_of
 from territorial import GameConfig, VecGame
 from territorial.actions.masks import pair_masks
@@ -39,13 +39,19 @@ class Bound(NamedTuple):
         return 1e6 * self.macs / self.macs_a_second
 
 
-def bound(network: Network, seats: Seats, game: GameConfig, games: int) -> Bound:
+def bound(network: LeagueNetwork, seats: Seats, game: GameConfig, games: int) -> Bound:
     """Return the bound for a league, all of whose seats live and decide."""
-    policy = network.module.make_policy(settings_of(environment(network, seats, game), **network.settings))
+    policy = make_policy(network, seats, game)
     most = max(seats.learning, seats.frozen)
     macs = {rows: counted(policy, game, rows) for rows in range(1, most + 1)}
     frozen = frozen_macs(seats, macs) if seats.snapshots else 0.0
     return Bound(macs[seats.learning] + frozen, rate(policy, game, most, games))
+
+
+def make_policy(network: LeagueNetwork, seats: Seats, game: GameConfig) -> Any:
+    """Return a network for a league, as it begins."""
+    settings = settings_of(environment(network, seats, game), **network.settings)
+    return network.module.make_policy(settings)
 
 
 def frozen_macs(seats: Seats, macs: Mapping[int, float]) -> float:

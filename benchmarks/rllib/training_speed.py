@@ -62,7 +62,7 @@ SIZES = {
 
 
 @dataclass(frozen=True)
-class Row:
+class LeagueRow:
     """A league whose sampling is timed."""
 
     name: str
@@ -78,7 +78,7 @@ class Row:
 class Speeds:
     """What was found of a row."""
 
-    row: Row
+    row: LeagueRow
     steps_per_second: list[float] = field(default_factory=list)
     """Environment steps a second of processor time, by round."""
     learning: list[float] = field(default_factory=list)
@@ -122,10 +122,12 @@ def main(argv: list[str] | None = None) -> int:
         "versions": harness.versions_of("ray", "torch"),
         "sampling": sampled(parsed, [name for name in STEPS if name in chosen]),
         "split": {},
+        "before": {},
     }
     if "split" in chosen:
-        against = json.loads(parsed.against.read_text())["split"] if parsed.against else {}
-        result["split"] = iteration_split.measured(parsed.size, parsed.presets, against)
+        before = json.loads(parsed.against.read_text()) if parsed.against else {}
+        result["before"] = {name: before[name] for name in ("revision", "machine", "split") if name in before}
+        result["split"] = iteration_split.measured(parsed.size, parsed.presets, before.get("split", {}))
     harness.write(parsed.json, result)
     missed = [] if parsed.size != "full" else list(misses(result["sampling"]))
     print("\n".join(missed) or "no bar is missed")
@@ -157,7 +159,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "--against",
         metavar="FILE",
         type=Path,
-        help="print the parts of iterations beside those of an earlier result",
+        help="keep and print the parts of iterations of an earlier result beside these",
     )
     harness.add_rounds(parser, ROUNDS, options.whole(1, 1000))
     harness.add_json(parser, RESULT)
@@ -167,26 +169,25 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 # ---- sampling ----------------------------------------------------------------------------------------
 
 
-def rows_of(network: str, seats: Seats) -> Iterable[Row]:
+def rows_of(network: str, seats: Seats) -> Iterable[LeagueRow]:
     """Yield the rows of a network."""
     beside = f"{network}, stock"
-    usual = Row(network, network, seats, beside=BASE if network == "pairs" else beside)
+    usual = LeagueRow(network, network, seats, beside=BASE if network == "pairs" else beside)
     yield usual
     for snapshots in (0, 1, 4) if network != "reference" else (0, 1):
         yield replace(
             usual, name=f"{network}, {snapshots} snapshots", seats=replace(seats, snapshots=snapshots)
         )
-    if network == "pairs":
-        yield replace(usual, name="pairs, 300 snapshots", seats=replace(seats, snapshots=300))
     if network in ("pairs", "features"):
+        yield replace(usual, name=f"{network}, 300 snapshots", seats=replace(seats, snapshots=300))
         yield replace(usual, name=f"{network}, every 50 ticks", ticks=50, beside="")
     if network in ("pairs", "reference"):
         return
     yield replace(usual, name=beside, runner="stock", beside="")
     if HAS_TOGETHER:
         at_once = replace(seats, together=True)
-        yield Row(f"{network}, together", network, at_once, beside=f"{network}, together, stock")
-        yield Row(f"{network}, together, stock", network, at_once, runner="stock")
+        yield LeagueRow(f"{network}, together", network, at_once, beside=f"{network}, together, stock")
+        yield LeagueRow(f"{network}, together, stock", network, at_once, runner="stock")
 
 
 def sampled(parsed: argparse.Namespace, networks: list[str]) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def sampled(parsed: argparse.Namespace, networks: list[str]) -> dict[str, Any]:
     return result
 
 
-def take_turns(rows: list[Row], game: GameConfig, rounds: int) -> dict[str, Speeds]:
+def take_turns(rows: list[LeagueRow], game: GameConfig, rounds: int) -> dict[str, Speeds]:
     """Return the speeds of rows, by name, which are timed one after the other in every round."""
     found = {row.name: Speeds(row) for row in rows}
     with tempfile.TemporaryDirectory() as folder:
@@ -235,7 +236,7 @@ def take_turns(rows: list[Row], game: GameConfig, rounds: int) -> dict[str, Spee
     return found
 
 
-def advance(runner: Any, row: Row) -> None:
+def advance(runner: Any, row: LeagueRow) -> None:
     """Begin the games of the seed, and play to where what is timed begins, by random actions."""
     ray_private.set_needs_reset(runner, True)
     steps = FIRST_STEP * 10 // row.ticks

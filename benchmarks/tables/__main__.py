@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
-from benchmarks.tables import bots, figures, league, networks, performance, trainers
+from benchmarks.tables import bots, figures, league, networks, performance, trainers, training
 from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.game.state import FIELDS, in_letters
@@ -531,20 +531,26 @@ def opponents() -> str:
     cases, many = found["cases"], league_memory.MANY
     growth = league_memory.growth_of_runners(cases)
     none, pool = cases["pool, 0 snapshots"], cases[f"pool, {many} snapshots"]
-    base = cases["stock, 0 modules"]["runner_private"]
+    base, speed_of = cases["stock, 0 modules"]["runner_private"], must_load("training_speed")
 
-    def row(name: str, case: dict[str, Any], before: int) -> tuple[str, ...]:
+    def row(name: str, case: dict[str, Any], before: int, time: str = "") -> tuple[str, ...]:
         own = in_mb(max(0, case["runner_private"] - before))
         return (
             name,
             own,
             in_mb(case["sync_bytes"]),
             f"{case['sync_s']:.2f} s, {counted(case['runners'], 'runner')}",
+            time,
         )
 
     rows = [
-        row("none", none, none["runner_private"]),
-        row(f"{many} snapshots in a `FrozenPool`, all of them read", pool, none["runner_private"]),
+        row("none", none, none["runner_private"], training.frozen_time(speed_of, 0)),
+        row(
+            f"{many} snapshots in a `FrozenPool`, all of them read",
+            pool,
+            none["runner_private"],
+            training.frozen_time(speed_of, many),
+        ),
         *(
             row(f"{n} modules of RLlib's", cases[f"stock, {n} modules"], base)
             for n in league_memory.STOCK_MODULES[1:]
@@ -554,6 +560,7 @@ def opponents() -> str:
             in_mb(growth["modules"]),
             in_mb(none["sync_bytes"] * (1 + many)),
             "",
+            "",
         ),
     ]
     header = (
@@ -561,8 +568,10 @@ def opponents() -> str:
         "private memory of a runner, over none",
         "weights sent an iteration",
         "takes",
+        "12 frozen seats add to a step, pairs / features, µs",
     )
-    return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", setting_of_league(found)])
+    about = f"{setting_of_league(found)} The last column is of `benchmarks/rllib/training_speed.py`."
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrr"), "", about])
 
 
 def sampling() -> str:
@@ -778,6 +787,9 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "opponents", opponents),
     ("docs/learning.md", "boards", boards_once),
     ("docs/rllib.md", "sampling", sampling),
+    ("docs/rllib.md", "league_sampling", lambda: training.sampling(must_load("training_speed"))),
+    ("docs/rllib.md", "snapshots_speed", lambda: training.by_snapshots(must_load("training_speed"))),
+    ("docs/rllib.md", "iteration_split", lambda: training.split(must_load("training_speed"))),
     ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
     ("docs/learning.md", "pairs_learned", lambda: networks.learned(must_load("networks_learn"))),

@@ -1,0 +1,120 @@
+"""The tables about how fast leagues are trained: what sampling takes, and the parts of an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from benchmarks.tables.machines import cpu_of
+from territorial.cli import obs_tables
+
+NETWORKS = {
+    "pairs": "pairs",
+    "features": "MLP 64-64 on features",
+    "tables": "encode-once, tables",
+    "encode-once": "encode-once, small",
+    "reference": "the reference network",
+}
+"""By name in the result."""
+SNAPSHOTS = (0, 1, 4, 32, 300)
+Found = Mapping[str, Any]
+
+
+def sampling(found: Found) -> str:
+    """Return what an environment step of a league takes, by network and by how frozen seats are drawn."""
+    rows = [row for name in NETWORKS for row in _rows(name, found["sampling"])]
+    header = (
+        "what 8 learning and 12 frozen seats play with",
+        "steps/s",
+        "µs a step",
+        "of that 12 frozen seats",
+        "multiplications alone",
+        "times RLlib's own runner",
+    )
+    about = (
+        "256 x 256 cells: 8 seats learn, bots have 12, 12 are frozen; "
+        f"{found['games']} games in one process, "
+        "nearly all seats alive; every seat decides in each step of 10 ticks. Seconds are those of the "
+        f"processor, on one thread, medians of {found['rounds']} rounds. Pairs are compared with RLlib's own "
+        "runner on features. Multiplications alone: their number by the speed of float32 products. "
+        f"{_made_with(found)}"
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrrr"), "", about])
+
+
+def _rows(name: str, all_: Found) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a network: RLlib's own runner, then the batched one."""
+    drawn = {"": "one by one", ", together": "one snapshot for a game"}
+    for way, meaning in drawn.items():
+        for runner, shown in ((", stock", "RLlib's own runner"), ("", "batched")):
+            if (one := all_.get(f"{name}{way}{runner}")) is not None:
+                yield (
+                    f"{NETWORKS[name]}; 32 snapshots, {meaning}; {shown}",
+                    f"{one['env_steps_per_process_second']:,.0f}",
+                    f"{one['us_a_step']:,.0f}",
+                    _cell(one, "us_of_frozen_seats", ",.0f"),
+                    _cell(one, "us_of_multiplications", ",.0f"),
+                    _cell(one, "times_stock", ".1f"),
+                )
+
+
+def by_snapshots(found: Found) -> str:
+    """Return the speed of sampling by how many snapshots the frozen seats are drawn from."""
+    all_, rows = found["sampling"], []
+    for name, label in NETWORKS.items():
+        places = {count: f"{name}, {count} snapshots" if count != 32 else name for count in SNAPSHOTS}
+        if name in all_:
+            speeds = [
+                _cell(all_.get(place, {}), "env_steps_per_process_second", ",.0f")
+                for place in places.values()
+            ]
+            rows.append((label, *speeds, _cell(all_.get(f"{name}, every 50 ticks", {}), *_SPEED)))
+    header = ("steps/s", "bots instead", *(str(count) for count in SNAPSHOTS[1:]), "32, every 50 ticks")
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrrrr"), "", _made_with(found)])
+
+
+_SPEED = ("env_steps_per_process_second", ",.0f")
+
+
+def split(found: Found) -> str:
+    """Return the parts of a training iteration, by preset, beside those of before where these are known."""
+    now, before = found["split"], found["before"].get("split", {})
+    parts = next(iter(now.values()))["seconds"]
+    rows = [(part, *_parts(part, now, before)) for part in parts]
+    rows.append(("all of it", *_parts("", now, before)))
+    header = ["seconds of processor in an iteration"]
+    for preset in now:
+        header += [f"`{preset}` before", f"`{preset}`"] if preset in before else [f"`{preset}`"]
+    games = "; ".join(
+        f"`{name}` {one['env_steps']:,} steps of {one['players']} players on {one['height']} x "
+        f"{one['height']} cells, {one['snapshots']} snapshots"
+        for name, one in now.items()
+    )
+    about = f"Presets of `territorial train`, all in one process: {games}. {_made_with(found)}"
+    return "\n".join([obs_tables.markdown(header, rows, "l" + "r" * (len(header) - 1)), "", about])
+
+
+def _parts(part: str, now: Found, before: Found) -> Iterator[str]:
+    """Yield the cells of a part, or of all of it for an empty name."""
+    for preset, one in now.items():
+        for found in (before[preset], one) if preset in before else (one,):
+            total = found["process_seconds"]
+            seconds = found["seconds"].get(part) if part else total
+            yield "" if seconds is None else f"{seconds:.2f} ({100 * seconds / total:.0f} %)"
+
+
+def frozen_time(found: Found, snapshots: int) -> str:
+    """Return what frozen seats of so many snapshots add to a step, with pairs and with features."""
+    cells = (found["sampling"].get(f"{name}, {snapshots} snapshots", {}) for name in ("pairs", "features"))
+    return " / ".join(_cell(one, "us_of_frozen_seats", ",.0f") for one in cells)
+
+
+def _cell(one: Found, key: str, form: str) -> str:
+    return format(one[key], form) if key in one else ""
+
+
+def _made_with(found: Found) -> str:
+    return (
+        f"Measured on {cpu_of(found)}, Ray {found['versions']['ray']}, torch {found['versions']['torch']} "
+        "(`benchmarks/rllib/training_speed.py`)."
+    )

@@ -1,0 +1,536 @@
+"""PPO on pairs in two processes, one that plays and one that learns, with a league and without RLlib.
+
+The league's frozen copies are exported in whole numbers and sit in the engine like bots, so that they take
+no time of Python. Most games are against one kind of opponent, drawn more often the less it is beaten; in
+the others every seat is drawn by itself. One process plays a rollout while the other learns from the one
+before. All that is needed to resume is in one folder: run it again with the same ``--save``. Needs PyTorch,
+and openskill for ratings.
+
+    python examples/pairs_ppo.py --save runs/pairs                  half an hour on two cores
+    python examples/pairs_ppo.py --save runs/pairs --minutes 60     resume, to an hour in all
+    territorial match --seats net:runs/pairs/network.safetensors,banker
+    territorial league show runs/pairs/league.npz                   the standings
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import multiprocessing
+import signal
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import territorial
+from territorial import bots
+from territorial.bots import Network
+from territorial.bots.network import Rows
+from territorial.config.validation import finite_number, whole_number
+from territorial.files.atomic import write_file
+from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.nets import PairPolicy
+from territorial.nets.pair_calibration import calibration_rows
+from territorial.nets.pair_export import ExportError
+from territorial.snapshots.checkpoints import Checkpoints
+
+MAIN = "trainable:main"
+FLOOR = 0.1
+"""The part of the rows that are kept which is drawn whatever their weight."""
+ROUNDS = 8
+"""In which the chances of rows are brought to the share that is asked for."""
+
+
+def option(default: Any, meaning: str, low: float = 0, high: float = 2**31) -> Any:
+    """Return a field of ``Settings``, with what it means and the numbers that it may be."""
+    return dataclasses.field(default=default, metadata={"help": meaning, "low": low, "high": high})
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a run is; all but its length stays as it began."""
+
+    save: str = option("", "folder of the run")
+    minutes: float = option(30.0, "minutes of the run; those before a stop count")
+    updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
+    seed: int = option(0, "random seed")
+    size: str = option("standard", "size of the network: small or standard")
+    height: int = option(96, "rows of the map, in cells", 16, 1024)
+    width: int = option(96, "columns of the map, in cells", 16, 1024)
+    num_players: int = option(12, "seats of a game", 2, 250)
+    seats: int = option(3, "seats of a game that learn", 1, 249)
+    interval: int = option(50, "ticks from one decision to the next, a multiple of 10", 10, 10_000)
+    max_ticks: int = option(6000, "the game ends after this many ticks", 10)
+    num_games: int = option(128, "games that run side by side", 1, 100_000)
+    rollout: int = option(32, "decisions of every game between two updates", 1, 100_000)
+    focus: float = option(0.6, "share of games against one kind of opponent", 0, 1)
+    power: float = option(2.5, "how much more often hard opponents are drawn for these", 0, 100)
+    capacity: int = option(16, "snapshots that the league keeps", 1, 2000)
+    freeze_every: int = option(40, "updates from one snapshot to the next at most", 1)
+    epochs: int = option(2, "passes over the rows that are kept", 1, 100)
+    minibatch: int = option(4096, "rows of a minibatch", 1)
+    share: float = option(0.35, "share of the rows that is learned from, drawn by weight", 0.01, 1)
+    learning_rate: float = option(3e-4, "learning rate of Adam, as the run begins", 1e-9, 1)
+    last_rate: float = option(1e-5, "learning rate as it ends", 0, 1)
+    entropy: float = option(1e-3, "weight of the entropy, as the run begins; it falls to a tenth", 0, 10)
+    gamma: float = option(0.997, "discount per decision", 0, 1)
+    gae_lambda: float = option(0.95, "lambda of the advantages", 0, 1)
+    clip: float = option(0.2, "range of the probability ratio", 0.001, 10)
+    max_norm: float = option(0.5, "largest norm of a gradient", 1e-6, 1e6)
+    average: float = option(0.995, "what the average of the weights keeps at every step", 0, 0.999999)
+    checkpoint_every: int = option(20, "updates from one checkpoint to the next", 1)
+
+    def __post_init__(self) -> None:
+        for spec in dataclasses.fields(self):
+            limits = spec.metadata["low"], spec.metadata["high"]
+            check = {"int": whole_number, "float": finite_number}.get(str(spec.type))
+            if check is not None:
+                check(spec.name, getattr(self, spec.name), *limits)
+        if not self.save:
+            raise ValueError("save is empty; it must be the folder of the run")
+        if self.seats >= self.num_players:
+            raise ValueError(f"seats is {self.seats}; it must be below num_players, {self.num_players}")
+        if self.interval % 10:
+            raise ValueError(f"interval is {self.interval}; it must be a multiple of 10, the ticks of a step")
+
+
+LENGTH = ("save", "minutes", "updates", "checkpoint_every")
+"""Settings that may be others when a run is resumed."""
+
+
+class Order(NamedTuple):
+    """What the process that plays is to play with."""
+
+    weights: dict[str, np.ndarray]
+    kinds: dict[str, float]
+    """By player: the share of the games against one kind that are against it."""
+    table: LeagueTable
+    """Who sits in all other games."""
+    networks: dict[str, Network]
+    """By player: the snapshots."""
+
+
+class PlayedRows(NamedTuple):
+    """What there is to learn from, N rows that were kept, and how games ended."""
+
+    rows: dict[str, np.ndarray]
+    played: int
+    """Agent steps of which these rows were drawn."""
+    ended: list[tuple[list[str], np.ndarray]]
+    """Of each game that ended: its players, and their places, NaN where not known."""
+    seconds: float
+    """Of the processor."""
+
+
+# ---- the process that plays ----------------------------------------------------------------------------
+
+
+def play(pipe: Connection, settings: Settings, seed: int) -> None:
+    """Play rollouts, one for every ``Order`` that comes through ``pipe``, until None comes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that learns ends this one
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    games, policy = None, PairPolicy(settings.size)
+    while (order := pipe.recv()) is not None:
+        began = time.process_time()
+        policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
+        games = games or PairGames(settings, order, seed)
+        rows, played = games.rollout(policy, order)
+        pipe.send(PlayedRows(rows, played, games.take_ended(), time.process_time() - began))
+
+
+class PairGames:
+    """The games, with a line-up of the league in each."""
+
+    def __init__(self, settings: Settings, order: Order, seed: int) -> None:
+        self.settings, self.rng = settings, np.random.default_rng(seed)
+        self.env = territorial.make_vec(
+            settings.num_games,
+            settings.height,
+            settings.width,
+            settings.num_players,
+            ["agent"] * settings.seats + ["novice"] * (settings.num_players - settings.seats),
+            obs="pairs",
+            action_format="pairs",
+            repeat=settings.interval // 10,
+            max_ticks=settings.max_ticks,
+            end_when="no_agents",
+            autoreset="disabled",
+        )
+        self.players = [self._deal(k, order) for k in range(settings.num_games)]
+        self.ended: list[tuple[list[str], np.ndarray]] = []
+        self.env.reset(seed)
+
+    def _deal(self, k: int, order: Order) -> list[str]:
+        """Seat the players of the next game ``k``, and return them."""
+        players = [str(player) for player in order.table.draw(self.rng)]
+        if self.rng.random() < self.settings.focus:
+            kind = self.rng.choice(list(order.kinds), p=list(order.kinds.values()))
+            players[self.settings.seats :] = [str(kind)] * (len(players) - self.settings.seats)
+        names = [order.networks.get(player, player.partition(":")[2]) for player in players]
+        self.env.set_seats(k, ["agent" if name == "main" else name for name in names])
+        return players
+
+    def rollout(self, policy: PairPolicy, order: Order) -> tuple[dict[str, np.ndarray], int]:
+        """Play, and return the rows that are kept, and of how many they were drawn."""
+        shape = self.settings.num_games, self.settings.seats
+        steps, seen = [], self.env.observe()
+        alive = self._alive()
+        for _ in range(self.settings.rollout):
+            rows = {name: array[alive] for name, array in seen.items()}
+            chosen = act(policy, rows)
+            actions = np.zeros(shape, np.int64)
+            actions[alive] = chosen["action"]
+            seen, rewards, ends, cuts, info = self.env.step(actions)
+            steps.append({"rows": rows | chosen, "alive": alive, "reward": rewards, "end": ends | cuts})
+            for k in np.flatnonzero(info["ended"]).tolist():
+                self._end(k, order)
+            if info["ended"].any():
+                seen = self.env.observe()
+            alive = self._alive()
+        last = np.zeros(shape, np.float32)
+        last[alive] = act(policy, {name: array[alive] for name, array in seen.items()})["value"]
+        rows = self._with_advantages(steps, last)
+        return kept(rows, self.settings.share, self.rng), len(rows["action"])
+
+    def take_ended(self) -> list[tuple[list[str], np.ndarray]]:
+        """Return the games that have ended since the last call."""
+        ended, self.ended = self.ended, []
+        return ended
+
+    def _alive(self) -> np.ndarray:
+        return self.env.game.state.alive[:, 1 : 1 + self.settings.seats] != 0
+
+    def _end(self, k: int, order: Order) -> None:
+        """Note how game ``k`` ended, and begin the next."""
+        places = self.env.game.state.place2[k, 1:] / 2
+        self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
+        self.players[k] = self._deal(k, order)
+        self.env.reset_game(k)
+
+    def _with_advantages(self, steps: list[dict[str, Any]], last: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the rows of all steps, with generalised advantage estimates and what values should be."""
+        settings, parts = self.settings, []
+        following, running = last, np.zeros_like(last)
+        for step in reversed(steps):
+            value = np.zeros_like(last)
+            value[step["alive"]] = step["rows"]["value"]
+            goes_on = ~step["end"]
+            error = step["reward"] + settings.gamma * following * goes_on - value
+            running = error + settings.gamma * settings.gae_lambda * running * goes_on
+            following, gain = value, running[step["alive"]]
+            parts.append(step["rows"] | {"gain": gain, "target": gain + step["rows"]["value"]})
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        rows["gain"] = (rows["gain"] - rows["gain"].mean()) / (rows["gain"].std() + 1e-8)
+        return rows
+
+
+@torch.inference_mode()
+def act(policy: PairPolicy, rows: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return actions that the policy draws, their logarithms of probability, and values, (N,) each."""
+    own, pairs, mask = (torch.from_numpy(rows[name]) for name in ("own", "pairs", "action_mask"))
+    logits, value = policy(own, pairs, mask)
+    action = logits.exp().multinomial(1) if len(logits) else torch.zeros((0, 1), dtype=torch.int64)
+    found = {"action": action[:, 0], "logp": logits.gather(1, action)[:, 0], "value": value}
+    return {name: part.numpy() for name, part in found.items()}
+
+
+def kept(rows: dict[str, np.ndarray], share: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return a share of the rows, those from which more is learned the likelier, each with a ``weight``.
+
+    A row counts for what it was unlikely to be kept by, so that means stay what they are of all rows.
+    """
+    count = len(rows["action"])
+    wanted = np.abs(rows["gain"]) * (1 - np.exp(rows["logp"])) + 1e-9
+    chance = (1 - FLOOR) * count * wanted / wanted.sum() + FLOOR
+    for _ in range(ROUNDS):  # what is above 1 is left to the other rows
+        chance = np.minimum(1, chance * share * count / chance.sum())
+    chance = chance if share < 1 else np.ones(count)
+    is_kept = rng.random(count) < chance
+    return {name: part[is_kept] for name, part in rows.items()} | {
+        "weight": (1 / chance[is_kept]).astype(np.float32)
+    }
+
+
+# ---- the process that learns ---------------------------------------------------------------------------
+
+
+class Trainee:
+    """The network that learns, the average of its weights, and its optimizer."""
+
+    def __init__(self, settings: Settings) -> None:
+        torch.manual_seed(settings.seed)
+        self.settings = settings
+        self.policy, self.average = (PairPolicy(settings.size) for _ in range(2))
+        self.average.load_state_dict(self.policy.state_dict())
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), fused=True)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Return copies of the weights."""
+        return {name: part.numpy().copy() for name, part in self.policy.state_dict().items()}
+
+    def update(self, rows: dict[str, np.ndarray], done: float) -> float:
+        """Learn from rows; ``done``: the share of the run that is over. Return the mean loss."""
+        settings = self.settings
+        rate = settings.learning_rate * (settings.last_rate / settings.learning_rate) ** done
+        self.optimizer.param_groups[0]["lr"] = rate
+        entropy = settings.entropy * 0.1**done
+        tensors = {name: torch.from_numpy(part) for name, part in rows.items()}
+        losses = []
+        for _ in range(settings.epochs):
+            for chosen in torch.randperm(len(rows["action"])).split(settings.minibatch):
+                loss = self._loss({name: part[chosen] for name, part in tensors.items()}, entropy)
+                self.optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(self.policy.parameters(), settings.max_norm)
+                self.optimizer.step()
+                self._follow()
+                losses.append(loss.item())
+        return float(np.mean(losses))
+
+    def _loss(self, rows: dict[str, Tensor], entropy: float) -> Tensor:
+        logits, values = self.policy(rows["own"], rows["pairs"], rows["action_mask"])
+        ratio = (logits.gather(1, rows["action"][:, None])[:, 0] - rows["logp"]).exp()
+        clipped = ratio.clamp(1 - self.settings.clip, 1 + self.settings.clip)
+        gained = torch.min(ratio * rows["gain"], clipped * rows["gain"])
+        spread = -(logits.exp() * logits).sum(1)
+        each = 0.5 * (values - rows["target"]).square() - gained - entropy * spread
+        return (rows["weight"] * each).sum() / rows["weight"].sum()
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Move the average towards the weights."""
+        parameters = self.average.parameters(), self.policy.parameters()
+        for mean, part in zip(*parameters, strict=True):
+            mean.lerp_(part, 1 - self.settings.average)
+
+    def state(self) -> dict[str, Any]:
+        """Return all of it, as ``torch.load(weights_only=True)`` reads it."""
+        parts = {"policy": self.policy, "average": self.average, "optimizer": self.optimizer}
+        return {name: part.state_dict() for name, part in parts.items()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over a ``state``."""
+        self.policy.load_state_dict(state["policy"])
+        self.average.load_state_dict(state["average"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+class PairRun:
+    """A run in its folder: the league, the network, checkpoints, snapshots in whole numbers."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.folder = settings, Path(settings.save).absolute()
+        self.trainee, self.league, self.seconds = Trainee(settings), new_league(settings), 0.0
+        self._networks: dict[str, Network] = {}
+        self._states: Rows | None = None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._check_settings()
+        self.checkpoints = Checkpoints(self.folder / "checkpoints")
+        latest = self.checkpoints.latest()
+        if latest is None:
+            self.freeze()
+        else:
+            self.league = League.load(latest / "league.npz")
+            state = torch.load(latest / "state.pt", weights_only=True)
+            self.seconds = state.pop("seconds")
+            self.trainee.load(state)
+
+    @property
+    def updates(self) -> int:
+        """Those so far."""
+        return self.league.steps["main"]
+
+    def done(self) -> float:
+        """Return the share of the run that is over."""
+        return max(self.updates / self.settings.updates, self.seconds / max(1e-9, 60 * self.settings.minutes))
+
+    def order(self) -> Order:
+        """Return whom to play against now, and with which weights."""
+        one = Opponents(seats=1, weighting="hard", power=self.settings.power, among=("snapshots", "bots"))
+        names, candidates = self.league.candidates("main", one.among)
+        weights = one.weights(candidates)
+        kinds = dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
+        networks = {f"snapshot:{name}": self._network(name) for name in self.league.snapshots}
+        return Order(self.trainee.weights(), kinds, self.league.table(), networks)
+
+    def _network(self, name: str) -> Network:
+        """Return a snapshot as the engine plays it; its file is opened once."""
+        if name not in self._networks:
+            self._networks = {
+                known: one for known, one in self._networks.items() if known in self.league.snapshots
+            }
+            self._networks[name] = Network(self.file_of(name))
+        return self._networks[name]
+
+    def learn(self, found: PlayedRows) -> tuple[float, str]:
+        """Learn from a rollout; return the loss, and the name of the copy that was frozen, if one was."""
+        for players, places in found.ended:
+            self.league.record(players, places)
+        loss = self.trainee.update(found.rows, min(1.0, self.done()))
+        self.league.advance("main")
+        name = self.freeze() if self.league.gate("main").is_open else ""
+        self.league.note(self.updates)
+        return loss, name
+
+    def freeze(self) -> str:
+        """Add a copy to the league, and return its name; "" where whole numbers choose too differently."""
+        name = self.league.next_name("main")
+        self.file_of(name).parent.mkdir(exist_ok=True)
+        try:
+            least = 0.97 if self.league.snapshots else 0  # nothing has been learned at first: all is a tie
+            self.export(self.file_of(name), temperature=1.0, least_equal=least)
+        except ExportError as error:
+            print(f"not frozen: {error}")
+            return ""
+        return self.league.freeze("main").name
+
+    def export(self, path: Path, **options: Any) -> object:
+        """Write the averaged network as the engine plays it, and return how it was changed."""
+        self._states = self._states or calibration_rows()
+        interval = self.settings.interval
+        return self.trainee.average.export(path, interval=interval, rows=self._states, **options)
+
+    def file_of(self, name: str) -> Path:
+        """Return the file of a snapshot."""
+        return self.folder / "snapshots" / f"{name}.safetensors"
+
+    def keep(self) -> None:
+        """Write a checkpoint, and remove the snapshots that no checkpoint needs."""
+        if self.updates in self.checkpoints.steps():
+            return
+        self.checkpoints.write(self.updates, self._fill)
+        leagues = [League.load(self.checkpoints.at(step) / "league.npz") for step in self.checkpoints.steps()]
+        needed = {name for league in leagues for name in league.snapshots}
+        for path in self.file_of("any").parent.glob("*.safetensors"):
+            if path.stem not in needed:
+                path.unlink()
+
+    def finish(self) -> None:
+        """Write the league and the network where users look for them."""
+        self.keep()
+        self.league.save(self.folder / "league.npz")
+        print(f"in whole numbers: {self.export(self.folder / 'network.safetensors', least_equal=0)}")
+
+    def _fill(self, folder: Path) -> None:
+        self.league.save(folder / "league.npz")
+        torch.save(self.trainee.state() | {"seconds": self.seconds}, folder / "state.pt")
+
+    def _check_settings(self) -> None:
+        """Write the settings of a new run; ValueError for one that is resumed with others."""
+        path = self.folder / "settings.json"
+        mine = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
+        if not path.exists():
+            write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
+            return
+        began = json.loads(path.read_text())
+        for name in mine:
+            if mine[name] != began.get(name):
+                raise ValueError(
+                    f"{name} is {mine[name]!r}; the run in {str(self.folder)!r} began with "
+                    f"{began.get(name)!r}. Give it that, or another folder"
+                )
+
+
+def new_league(settings: Settings) -> League:
+    """Return a league of one main agent, its copies and all bots, all of which are drawn alike."""
+    others = settings.num_players - settings.seats
+    parts = (Opponents(seats=others, strategy="uniform", among=("snapshots", "bots")),)
+    gate = Gate(min_games=50, max_steps=settings.freeze_every)
+    main = Learner(name="main", seats=settings.seats, opponents=parts, gate=gate)
+    config = LeagueConfig(
+        num_players=settings.num_players,
+        learners=(main,),
+        bots=bots.NAMES,
+        capacity=settings.capacity,
+        seed=settings.seed,
+    )
+    return League(config, rated=find_spec("openskill") is not None)
+
+
+@contextlib.contextmanager
+def player(settings: Settings, seed: int) -> Iterator[Connection]:
+    """Yield a pipe to a process that plays, which ends with the block."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=play, args=(theirs, settings, seed), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield ours
+        ours.send(None)
+        process.join()
+    except (EOFError, BrokenPipeError):
+        process.join()
+        raise RuntimeError(f"the process that plays ended with exit code {process.exitcode}") from None
+    finally:
+        process.terminate()
+        process.join()
+
+
+def train(run: PairRun) -> None:
+    """Train to the end of the run; what is played is always an update older than what is learned."""
+    if run.done() >= 1:
+        return
+    with player(run.settings, 1000 * run.settings.seed + run.updates) as pipe:
+        pipe.send(run.order())
+        while run.done() < 1:
+            began, used = time.monotonic(), time.process_time()
+            found = pipe.recv()
+            pipe.send(run.order())
+            loss, frozen = run.learn(found)
+            run.seconds += time.monotonic() - began
+            used = time.process_time() - used + found.seconds
+            print(progress(run, found, loss, used) + f", frozen {frozen}" * bool(frozen), flush=True)
+            if run.updates % run.settings.checkpoint_every == 0:
+                run.keep()
+        pipe.recv()
+
+
+def progress(run: PairRun, found: PlayedRows, loss: float, used: float) -> str:
+    """Return a line about an update; ``used``: seconds of the processor, in both processes."""
+    seats = run.settings.seats
+    places = np.array([places[:seats] for _, places in found.ended]).reshape(-1)
+    place = f"{np.nanmean(places):.2f}" if np.isfinite(places).any() else "-"
+    return (
+        f"update {run.updates}, {run.seconds / 60:.1f} min: {found.played:,} agent steps, "
+        f"{found.played / used:,.0f} a second of processor; {len(found.rows['action']):,} rows learned from, "
+        f"loss {loss:.3f}; {run.league.num_games:,} games, mean place {place}"
+    )
+
+
+def main(argv: list[str] | None = None) -> PairRun:
+    """Train a new run or resume one, and return it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    kinds = {"str": str, "int": int, "float": float}
+    for spec in dataclasses.fields(Settings):
+        parser.add_argument(
+            "--" + spec.name.replace("_", "-"),
+            type=kinds[str(spec.type)],
+            default=spec.default,
+            help=spec.metadata["help"] + " (default %(default)s)" * bool(spec.default != ""),
+        )
+    given = vars(parser.parse_args(argv))
+    try:
+        run = PairRun(Settings(**given))
+    except (ValueError, TypeError, OSError) as error:
+        parser.error(str(error))
+    torch.set_num_threads(1)
+    try:
+        train(run)
+    finally:  # Ctrl-C, too
+        run.finish()
+    return run
+
+
+if __name__ == "__main__":
+    main()

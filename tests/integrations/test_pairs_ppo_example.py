@@ -1,0 +1,238 @@
+"""The example that trains on pairs in two processes, with tiny numbers: it learns, resumes, exports."""
+
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, VecGame
+from territorial.bots import Network
+from tests.bots.networks import rows_of_games
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.checkout
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TINY = {
+    "size": "small",
+    "height": 16,
+    "width": 16,
+    "num_players": 4,
+    "seats": 2,
+    "num_games": 4,
+    "rollout": 4,
+    "max_ticks": 400,
+    "minibatch": 16,
+    "capacity": 2,
+    "freeze_every": 1,
+}
+
+
+@pytest.fixture
+def pairs_ppo(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import pairs_ppo
+
+    small = GameConfig(height=32, width=32, num_players=4)
+    rows = rows_of_games(200, ["novice", "banker", "turtle", "drip"], small)
+    monkeypatch.setattr(pairs_ppo, "calibration_rows", lambda: rows)  # those of the library take seconds
+    yield pairs_ppo
+    sys.modules.pop("pairs_ppo", None)
+
+
+@pytest.fixture
+def one_process(pairs_ppo, monkeypatch):
+    """Play in this process, whenever a rollout is asked for."""
+
+    class Pipe:
+        orders, games = (), None
+
+        def send(self, order):
+            self.orders = (*self.orders, order)
+
+        def recv(self):
+            order, *self.orders = self.orders
+            self.games = self.games or pairs_ppo.PairGames(self.settings, order, 0)
+            policy = pairs_ppo.PairPolicy(self.settings.size)
+            rows, played = self.games.rollout(policy, order)
+            return pairs_ppo.PlayedRows(rows, played, self.games.take_ended(), 0.001)
+
+    @contextmanager
+    def player(settings, seed):
+        pipe = Pipe()
+        pipe.settings = settings
+        yield pipe
+
+    monkeypatch.setattr(pairs_ppo, "player", player)
+    return pairs_ppo
+
+
+def options(folder, **changed):
+    values = TINY | {"save": folder} | changed
+    return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+
+
+def order_of(pairs_ppo, tmp_path, **changed):
+    run = pairs_ppo.PairRun(pairs_ppo.Settings(**TINY | {"save": str(tmp_path)} | changed))
+    return run, run.order()
+
+
+# ---- whole runs ------------------------------------------------------------------------------------------
+
+
+def test_two_processes_train_and_the_engine_plays_the_network(pairs_ppo, tmp_path, capsys):
+    run = pairs_ppo.main(options(tmp_path, updates=2))
+    assert run.league.steps == {"main": 2}
+    assert "a second of processor" in capsys.readouterr().out
+    network = Network(tmp_path / "network.safetensors")
+    game = VecGame(GameConfig(height=16, width=16, num_players=4), 1, 0, seats=[network] * 4, observe=False)
+    game.reset()
+    game.step(repeat=20)
+    assert network.interval == 50
+    assert (game.state.land[0, 1:] > 0).all()
+
+
+def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
+    first = one_process.main(options(tmp_path, updates=3))
+    weights = first.trainee.weights()
+    resumed = one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path), "updates": 3}))
+    assert resumed.updates == 3
+    assert resumed.seconds == first.seconds > 0
+    assert resumed.league.to_bytes() == first.league.to_bytes()
+    assert all(np.array_equal(part, weights[name]) for name, part in resumed.trainee.weights().items())
+    longer = one_process.main(options(tmp_path, updates=5))
+    updates = [line.split(",")[0] for line in capsys.readouterr().out.splitlines() if "update" in line]
+    assert updates == [f"update {i}" for i in range(1, 6)]
+    assert list(longer.league.snapshots)[-1] == "main-5"
+    kept = {path.stem for path in (tmp_path / "snapshots").iterdir()}
+    assert set(longer.league.snapshots) <= kept
+    assert "main-0" not in kept, "no checkpoint needs it"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seats": 4}, "seats is 4; it must be below num_players, 4"),
+        ({"interval": 15}, "interval is 15; it must be a multiple of 10"),
+        ({"share": 1.5}, "share is 1.5; it must"),
+        ({"size": "huge"}, "size is 'huge'"),
+        ({"save": ""}, "save is empty"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named_before_anything_is_written(
+    pairs_ppo, tmp_path, capsys, changed, message
+):
+    folder = tmp_path / "run"
+    with pytest.raises(SystemExit):
+        pairs_ppo.main(options(folder, **changed))
+    assert message in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_a_run_that_began_otherwise_is_left_alone(one_process, tmp_path, capsys):
+    one_process.main(options(tmp_path, updates=1))
+    with pytest.raises(SystemExit):
+        one_process.main(options(tmp_path, updates=2, seats=1))
+    assert "seats is 1; the run in" in capsys.readouterr().err
+    assert one_process.main(options(tmp_path, updates=2)).updates == 2
+
+
+@pytest.mark.verify
+def test_a_process_that_plays_and_dies_is_an_error(pairs_ppo, tmp_path, monkeypatch):
+    settings = pairs_ppo.Settings(**TINY | {"save": str(tmp_path)})
+    run = pairs_ppo.PairRun(settings)
+    monkeypatch.setattr(run, "order", lambda: "no order")
+    with pytest.raises(RuntimeError, match="the process that plays ended with exit code 1"):
+        pairs_ppo.train(run)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------
+
+
+def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    games = pairs_ppo.PairGames(pairs_ppo.Settings(**TINY | {"save": "x", "focus": 1.0}), order, 0)
+    kinds = [set(players[2:]) for players in games.players]
+    assert all(len(kind) == 1 for kind in kinds)
+    mixed = pairs_ppo.Settings(**TINY | {"save": "x", "focus": 0.0, "num_games": 16})
+    games = pairs_ppo.PairGames(mixed, order, 0)
+    assert max(len(set(players[2:])) for players in games.players) == 2
+    assert all(players[:2] == [pairs_ppo.MAIN] * 2 for players in games.players)
+
+
+def test_who_is_beaten_least_is_drawn_most(pairs_ppo, tmp_path):
+    run, _ = order_of(pairs_ppo, tmp_path)
+    for _ in range(100):
+        run.league.record([pairs_ppo.MAIN, "bot:novice", "bot:banker", "bot:random"], [2, 3, 1, 4])
+    kinds = run.order().kinds
+    assert max(kinds, key=kinds.get) == "bot:banker-1"
+    assert kinds["bot:banker-1"] > 10 * kinds["bot:novice-1"]
+    assert sum(kinds.values()) == pytest.approx(1)
+
+
+def test_rows_that_are_kept_stand_for_all(pairs_ppo):
+    rng = np.random.default_rng(0)
+    rows = {
+        "action": np.arange(20_000),
+        "gain": rng.standard_normal(20_000),
+        "logp": np.log(rng.random(20_000)),
+    }
+    kept = pairs_ppo.kept(rows, 0.35, rng)
+    count = len(kept["action"])
+    assert 0.33 * 20_000 < count <= 0.37 * 20_000
+    assert kept["weight"].sum() == pytest.approx(20_000, rel=0.05)
+    assert kept["weight"] @ kept["gain"] ** 2 == pytest.approx((rows["gain"] ** 2).sum(), rel=0.05)
+    assert np.abs(kept["gain"]).mean() > 1.2 * np.abs(rows["gain"]).mean()
+    assert len(pairs_ppo.kept(rows, 1.0, rng)["action"]) == 20_000
+
+
+def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    settings = pairs_ppo.Settings(**TINY | {"save": "x", "num_games": 1, "seats": 1, "gamma": 0.9})
+    games = pairs_ppo.PairGames(settings, order._replace(table=new_table(pairs_ppo, settings)), 0)
+    rng = np.random.default_rng(0)
+    values, rewards = rng.random(5).astype(np.float32), rng.random(5).astype(np.float32)
+    steps = [
+        {
+            "rows": {"value": values[t : t + 1], "t": np.array([t])},
+            "alive": np.array([[True]]),
+            "reward": rewards[t : t + 1, None],
+            "end": np.array([[t == 2]]),
+        }
+        for t in range(5)
+    ]
+    rows = games._with_advantages(steps, np.array([[0.5]], np.float32))
+    wanted, following, running = np.zeros(5), 0.5, 0.0
+    for t in reversed(range(5)):
+        goes_on = t != 2
+        running = rewards[t] + 0.9 * following * goes_on - values[t] + 0.9 * 0.95 * running * goes_on
+        wanted[t], following = running, values[t]
+    found = rows["target"] - rows["value"]
+    np.testing.assert_allclose(found[np.argsort(rows["t"])], wanted, rtol=1e-5)
+
+
+def new_table(pairs_ppo, settings):
+    return pairs_ppo.new_league(settings).table()
+
+
+def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path):
+    run, order = order_of(pairs_ppo, tmp_path, share=1.0, average=0.9, entropy=0.0, rollout=8)
+    games = pairs_ppo.PairGames(run.settings, order, 0)
+    rows, _ = games.rollout(run.trainee.policy, order)
+    launches = rows["action"] > 0
+    assert Counter(launches.tolist())[True] > 3
+    rows["gain"] = np.where(launches, 1.0, -1.0).astype(np.float32)
+    before = run.trainee.weights()
+    for _ in range(5):
+        run.trainee.update(rows, 0.0)
+
+    def shares(policy):
+        seen = (pairs_ppo.torch.from_numpy(rows[name]) for name in ("own", "pairs", "action_mask"))
+        return 1 - policy(*seen)[0][:, 0].exp().mean().item()
+
+    fresh = pairs_ppo.PairPolicy("small")
+    fresh.load_state_dict({name: pairs_ppo.torch.from_numpy(part) for name, part in before.items()})
+    assert shares(run.trainee.policy) > shares(run.trainee.average) > shares(fresh)
