@@ -37,6 +37,8 @@ from territorial.bots import Network
 from territorial.bots.network import Rows
 from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, parse_object
 from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
 from territorial.nets import PairPolicy
 from territorial.nets.pair_calibration import calibration_rows
@@ -44,6 +46,8 @@ from territorial.nets.pair_export import ExportError
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"
+BOUNDS = Bounds(nbytes=2**16, values=1000)
+"""Of the file of a run's settings."""
 FLOOR = 0.1
 """The part of the rows that are kept which is drawn whatever their weight."""
 ROUNDS = 8
@@ -432,13 +436,21 @@ class PairRun:
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
             return
-        began = json.loads(path.read_text())
+        began = settings_in(path)
         for name in mine:
             if mine[name] != began.get(name):
                 raise ValueError(
                     f"{name} is {mine[name]!r}; the run in {str(self.folder)!r} began with "
                     f"{began.get(name)!r}. Give it that, or another folder"
                 )
+
+
+def settings_in(path: Path) -> dict[str, Any]:
+    """Return the settings that a run began with; ValueError names a file that is damaged."""
+    try:
+        return parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} does not hold the settings of a run: {error}") from None
 
 
 def new_league(settings: Settings) -> League:

@@ -21,7 +21,7 @@ from rllib_adapters.train import run
 from rllib_adapters.train.options import PRESETS as TRAINED
 from rllib_adapters.train.options import Training
 
-SMALL = {"height": 32, "width": 32, "max_ticks": 1000, "games": 4, "steps": 64, "minibatch": 32}
+SMALL = {"height": 32, "width": 32, "max_ticks": 1000, "games": 4, "steps": 32, "minibatch": 64}
 """Options of every preset at the small size."""
 
 

@@ -138,6 +138,10 @@ def test_a_run_that_began_otherwise_is_left_alone(one_process, tmp_path, capsys)
         one_process.main(options(tmp_path, updates=2, seats=1))
     assert "seats is 1; the run in" in capsys.readouterr().err
     assert one_process.main(options(tmp_path, updates=2)).updates == 2
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(SystemExit):
+        one_process.main(options(tmp_path, updates=3))
+    assert "settings.json' does not hold the settings of a run" in capsys.readouterr().err
 
 
 @pytest.mark.verify
