@@ -23,6 +23,8 @@ MOST_ROWS = 4096
 """Rows of a matrix whose product is timed; more take as long each."""
 SECONDS = 0.02
 """For which products of one size are timed."""
+FEWEST = 3
+"""Products of one size that are timed, however long they take."""
 
 
 class Bound(NamedTuple):
@@ -118,10 +120,10 @@ def product_seconds(rows: int, inner: int, outer: int) -> float:
 
 
 def best_seconds(call: Callable[[], object]) -> float:
-    """Return the shortest time of a call, of those within a moment."""
-    best, end = float("inf"), time.perf_counter() + SECONDS
-    while time.perf_counter() < end or best == float("inf"):
-        began = time.perf_counter()
+    """Return the shortest processor time of a call, of a few at least and those within a moment."""
+    end, times = time.process_time() + SECONDS, []
+    while len(times) < FEWEST or time.process_time() < end:
+        began = time.process_time()
         call()
-        best = min(best, time.perf_counter() - began)
-    return best
+        times.append(time.process_time() - began)
+    return min(times)
