@@ -510,6 +510,11 @@ def league_figures() -> str:
             in_mb(league_memory.over_idle(here, "peak")),
             f"{in_mb(worst.peak - worst.built + stock['built'])}, worked out by `territorial memory`",
         ),
+        (
+            "time: what 12 frozen seats of 32 snapshots add to a step (`training_speed.py`)",
+            f"{training.frozen_time(must_load('training_speed'), 32, ['reference'])} µs",
+            "",
+        ),
     ]
     header = ("over processes that have imported everything", "packed, here", "one-hot, old API stack")
     return "\n".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.tables import training
 from benchmarks.tables.machines import cpu_of
 from benchmarks.tables.results import load
 from territorial.cli import obs_tables
@@ -64,7 +65,9 @@ def snapshots() -> str:
         f"{one['snapshots']:,} snapshots of {in_mb(found['bytes_a_snapshot'])}, each of which acts in every "
         f"process; {one['opened']} of them are open at a time. What cannot be taken back is anonymous and "
         "shared memory and tables of pages; what is in files, the system takes back when it needs it "
-        "(`benchmarks/memory/snapshots_at_scale.py`)."
+        "(`benchmarks/memory/snapshots_at_scale.py`). In time: 12 frozen seats of 300 snapshots add "
+        f"{training.frozen_time(load('training_speed'), 300)} µs to a step with pairs / features "
+        "(`benchmarks/rllib/training_speed.py`)."
     )
     header = "processes", "cannot be taken back, over one snapshot", "of that in a process", "in files"
     return "\n".join([obs_tables.markdown(header, rows, "rrrr"), "", text])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.tables.machines import cpu_of
@@ -16,7 +16,8 @@ NETWORKS = {
     "reference": "the reference network",
 }
 """By name in the result."""
-SNAPSHOTS = (0, 1, 4, 32, 300)
+USUAL = 32
+SNAPSHOTS = (0, 1, 4, USUAL, 300)
 Found = Mapping[str, Any]
 
 
@@ -62,7 +63,7 @@ def by_snapshots(found: Found) -> str:
     """Return the speed of sampling by how many snapshots the frozen seats are drawn from."""
     all_, rows = found["sampling"], []
     for name, label in NETWORKS.items():
-        places = {count: f"{name}, {count} snapshots" if count != 32 else name for count in SNAPSHOTS}
+        places = {count: f"{name}, {count} snapshots" if count != USUAL else name for count in SNAPSHOTS}
         if name in all_:
             speeds = [
                 _cell(all_.get(place, {}), "env_steps_per_process_second", ",.0f")
@@ -103,10 +104,10 @@ def _parts(part: str, now: Found, before: Found) -> Iterator[str]:
             yield "" if seconds is None else f"{seconds:.2f} ({100 * seconds / total:.0f} %)"
 
 
-def frozen_time(found: Found, snapshots: int) -> str:
-    """Return what frozen seats of so many snapshots add to a step, with pairs and with features."""
-    cells = (found["sampling"].get(f"{name}, {snapshots} snapshots", {}) for name in ("pairs", "features"))
-    return " / ".join(_cell(one, "us_of_frozen_seats", ",.0f") for one in cells)
+def frozen_time(found: Found, snapshots: int, networks: Sequence[str] = ("pairs", "features")) -> str:
+    """Return the microseconds that frozen seats of so many snapshots add to a step, by network."""
+    rows = (name if snapshots == USUAL else f"{name}, {snapshots} snapshots" for name in networks)
+    return " / ".join(_cell(found["sampling"].get(row, {}), "us_of_frozen_seats", ",.0f") for row in rows)
 
 
 def _cell(one: Found, key: str, form: str) -> str:

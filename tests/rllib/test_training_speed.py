@@ -156,3 +156,15 @@ def test_bars_are_missed_by_what_is_too_slow_and_by_what_was_not_measured():
     ]
     result["features"]["times_stock"] = 10.0
     assert list(training_speed.misses(result)) == []
+
+
+def test_every_bar_and_every_comparison_is_of_a_row_that_is_timed(monkeypatch):
+    monkeypatch.setattr(training_speed, "HAS_TOGETHER", True)
+    rows = [row for name in training_speed.STEPS for row in training_speed.rows_of(name, SEATS)]
+    names = {row.name for row in rows}
+    assert len(names) == len(rows)
+    assert set(training_speed.BARS) <= names
+    beside = {row.beside for row in rows if "times_stock" in training_speed.BARS.get(row.name, {})}
+    assert beside <= names
+    assert all(name.endswith("stock") for name in beside)
+    assert {row.seats.together for row in rows if "together" in row.name} == {True}
