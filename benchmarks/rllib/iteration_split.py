@@ -47,19 +47,14 @@ PRESETS = {
 """Those that there are, by name."""
 
 
-def measured(size: str, presets: list[str], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seconds of all parts, by preset; they are printed beside those of an earlier result."""
-    found = {}
-    for name in presets:
-        training = dataclasses.replace(TRAINED[name], runners=0)
-        case = PRESETS[name]
-        if size != "full":
-            training = dataclasses.replace(training, **SMALL)
-            case = dataclasses.replace(case, snapshots=4, iterations=1)
-        harness.tell(f"{name}: building")
-        found[name] = of_preset(name, training, case)
-        print(text_of(name, found[name], before.get(name)), flush=True)
-    return found
+def measured(name: str, size: str) -> dict[str, Any]:
+    """Return the seconds of all parts of an iteration of a preset."""
+    training, case = dataclasses.replace(TRAINED[name], runners=0), PRESETS[name]
+    if size != "full":
+        training = dataclasses.replace(training, **SMALL)
+        case = dataclasses.replace(case, snapshots=4, iterations=1)
+    harness.tell(f"{name}: building")
+    return of_preset(name, training, case)
 
 
 def of_preset(name: str, training: Training, case: Case) -> dict[str, Any]:

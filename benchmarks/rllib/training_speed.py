@@ -114,6 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parse(argv)
     torch.set_num_threads(1)
     chosen = parsed.only or [*STEPS, "split"]
+    before = json.loads(parsed.against.read_text()) if parsed.against else {}
     result: dict[str, Any] = {
         "size": parsed.size,
         "games": GAMES,
@@ -121,17 +122,24 @@ def main(argv: list[str] | None = None) -> int:
         "rounds": parsed.rounds,
         "versions": harness.versions_of("ray", "torch"),
         "sampling": sampled(parsed, [name for name in STEPS if name in chosen]),
+        "before": {name: before[name] for name in ("revision", "machine", "split") if name in before},
         "split": {},
-        "before": {},
     }
-    if "split" in chosen:
-        before = json.loads(parsed.against.read_text()) if parsed.against else {}
-        result["before"] = {name: before[name] for name in ("revision", "machine", "split") if name in before}
-        result["split"] = iteration_split.measured(parsed.size, parsed.presets, before.get("split", {}))
-    harness.write(parsed.json, result)
+    write(parsed, result)
+    for name in parsed.presets if "split" in chosen else ():
+        result["split"][name] = iteration_split.measured(name, parsed.size)
+        print(iteration_split.text_of(name, result["split"][name], before.get("split", {}).get(name)))
+        write(parsed, result)  # now: the next preset takes minutes
     missed = [] if parsed.size != "full" else list(misses(result["sampling"]))
     print("\n".join(missed) or "no bar is missed")
     return int(bool(missed))
+
+
+def write(parsed: argparse.Namespace, result: Mapping[str, Any]) -> None:
+    """Write the result; that of a part goes to no file unless one was named."""
+    path = parsed.json or (None if parsed.only else RESULT)
+    if path is not None:
+        harness.write(path, result)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -162,7 +170,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="keep and print the parts of iterations of an earlier result beside these",
     )
     harness.add_rounds(parser, ROUNDS, options.whole(1, 1000))
-    harness.add_json(parser, RESULT)
+    harness.add_json(parser, shown=f"{RESULT.name} in benchmarks/results; with --only, none")
     return parser.parse_args(argv)
 
 
