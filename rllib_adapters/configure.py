@@ -12,6 +12,9 @@ from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.envs.env_config import (
+    BOTH,
+    PACKED,
+    PAIRS,
     EnvConfig,
     current_entries,
     learners_of,
@@ -22,7 +25,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.learning.algorithms import check_algorithm, check_stack
 from rllib_adapters.learning.own_config import TerritorialConfig
-from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
+from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
@@ -35,8 +38,8 @@ Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
 
 MODULES: dict[str, tuple[type[RLModule], type[RLModule]]] = {
-    "packed": (ReferenceModule, BoardModule),
-    "pairs": (PairModule, RLModule),
+    PACKED: (ReferenceModule, BoardModule),
+    PAIRS: (PairModule, RLModule),
 }
 """By form of observations, the module that learns by default, and what a module has to be a subclass of."""
 
@@ -63,14 +66,15 @@ def configure(
     Args:
         config: the configuration of PPO or IMPALA, such as ``PPOConfig()``; it is copied.
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
-            ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``action_format``,
-            ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only ``end_when``
-            is "no_agents" here unless it is given: no more is learned from such a game. ``store`` is the
-            argument of that name.
+            ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``frozen_obs``, ``action_format``,
+            ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only two are set
+            here unless they are given: ``end_when`` is "no_agents", as no more is learned from such a game,
+            and ``frozen_obs`` is "both" where modules and ``architectures`` have snapshots of both forms.
+            ``store`` is the argument of that name.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
-            ``ReferenceModule``, or ``PairModule`` where ``obs`` is "pairs".
+            ``ReferenceModule``, or ``PairModule`` for learners whose ``obs`` is "pairs".
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
             is none.
         architectures: further classes of which there are snapshots in the store; default ().
@@ -89,7 +93,7 @@ def configure(
 
     Raises:
         TypeError: for an entry of ``env_config`` that does not exist, or is among ``settings``, and for a
-            module that is no ``BoardModule``, where it must be one: with boards.
+            module that is no ``BoardModule``, where it must be one: with boards; or is one with pairs.
         ValueError: for an algorithm that cannot learn from these games, for modules that are not those of the
             league, and for ``runner`` or ``store`` that do not do.
 
@@ -114,9 +118,10 @@ def configure(
     _check_settings(settings)
     entries = {name: value for name, value in current_entries(env_config).items() if name != "store"}
     options = EnvConfig.from_config(entries)
-    model_config = settings_of(options, **settings)
     specs = {
-        name: RLModuleSpec(module_class=kind, model_config={**model_config, **own})
+        name: RLModuleSpec(
+            module_class=kind, model_config={**settings_of(options, learner=name, **settings), **own}
+        )
         for name, (kind, own) in _trainables(options, module).items()
     }
     learning = list(specs)
@@ -125,17 +130,21 @@ def configure(
             raise ValueError(
                 "store is None, but the league draws snapshots; store must be the folder that holds them"
             )
-        kinds = tuple(dict.fromkeys((*(spec.module_class for spec in specs.values()), *architectures)))
+        options = _with_frozen_obs(options, architectures)
+        entries, form = {**entries, "frozen_obs": options.frozen_obs}, options.frozen_form
+        kinds = [*(spec.module_class for spec in specs.values()), *architectures]
         if frozen_seats == "engine" and any(issubclass(kind, PairModule) for kind in kinds):
             entries["store"] = store_of(store)
-        pool = pool_settings(model_config, store_of(store), kinds)
+        own = (spec.module_class for name, spec in specs.items() if form in (BOTH, options.form_of(name)))
+        readable = tuple(dict.fromkeys((*own, *architectures)))
+        pool = pool_settings(settings_of_form(options, form), store_of(store), readable, form)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
     config.end_with_learners()
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(env_runner_cls=RUNNERS[runner])
-    if options.obs == "packed":  # which agents share: RLlib's own connectors would copy it for each
+    if options.shows_boards:  # which agents share: RLlib's own connectors would copy it for each
         config.env_runners(episodes_to_numpy=False, env_to_module_connector=frames_for_runners)
         config.learners(learner_connector=frames_for_learners)
     return config
@@ -186,24 +195,41 @@ def _trainables(
 ) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
     names = learners_of(options.table)
-    default, base = MODULES[options.obs]
-    one = default if module is None else module
+    defaults = {name: MODULES[options.form_of(name)][0] for name in names}
+    one = defaults if module is None else module
     given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
     if set(given) != set(names):
         raise ValueError(
             f"the modules are {', '.join(sorted(given))}; the learners of the league are "
             f"{', '.join(sorted(names))}, and each needs one module"
         )
-    return {name: _class_and_settings(name, given[name], base) for name in names}
+    return {name: _class_and_settings(name, given[name], options.form_of(name)) for name in names}
 
 
-def _class_and_settings(
-    name: str, given: Trainable, base: type[RLModule]
-) -> tuple[type[RLModule], Mapping[str, Any]]:
+def _class_and_settings(name: str, given: Trainable, form: str) -> tuple[type[RLModule], Mapping[str, Any]]:
     kind, settings = given if isinstance(given, tuple) else (given, {})
+    base = MODULES[form][1]
     if not (isinstance(kind, type) and issubclass(kind, base)):
-        raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of {base.__name__}")
+        raise TypeError(
+            f"the module of {name!r} is {kind!r}; it must be a subclass of {base.__name__}, as {name!r} has "
+            f"obs={form!r}"
+        )
+    if form == PAIRS and issubclass(kind, BoardModule):
+        raise TypeError(
+            f"the module of {name!r} is {kind!r}, which reads boards, but {name!r} has obs={form!r}; it must "
+            f"be a PairModule or one of your own, or its obs {PACKED!r}"
+        )
     return kind, settings
+
+
+def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]) -> EnvConfig:
+    """Return ``options`` whose frozen seats see what snapshots of learners and ``architectures`` read."""
+    bases = {PACKED: BoardModule, PAIRS: PairModule}
+    kinds = [kind for kind in architectures if isinstance(kind, type)]
+    found = {form for form, base in bases.items() if any(issubclass(kind, base) for kind in kinds)}
+    if options.frozen_obs is not None or found <= {options.frozen_form}:
+        return options
+    return dataclasses.replace(options, frozen_obs=BOTH)
 
 
 let_call(__name__, configure)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, EnvConfig
 from rllib_adapters.envs.spaces import SHARED, ByteBox
 from territorial.actions.encoding import unflatten
 from territorial.actions.formats import CandidateFormat, DiscreteFormat
@@ -18,14 +19,14 @@ from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates, PairObservations
 from territorial.engine.vec_game import VecGame
 from territorial.envs.observation_modes import PackedBoards, Pairs
-from territorial.observation.pair_columns import PAIRS, column
+from territorial.observation import pair_columns
 from territorial.typing import Arrays, Ints
 
-LEGAL = column(PAIRS, "legal")
+LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
 
 class AgentInterface(ABC):
-    """What agents see of the games of a batch, and what their actions are to the engine.
+    """What agents of one form see of the games of a batch, and what their actions are to the engine.
 
     Args:
         options: of the environment.
@@ -33,8 +34,13 @@ class AgentInterface(ABC):
 
     """
 
+    form: ClassVar[str]
+    shows_boards: ClassVar[bool]
+    """Whether its agents see ``boards`` besides what is their own."""
+
     def __init__(self, options: EnvConfig, game: VecGame) -> None:
-        self.game, self._options = game, options.agent_options
+        self.game, self._options = game, options.options_of(self.form)
+        self._num_candidates = options.options_of(PAIRS).candidates
         self.format = self._options.format(game.config.num_players)
         """The format of actions."""
         self.observation_space = spaces.Dict({**self._spaces(), "action_mask": self.format.mask_space})
@@ -45,12 +51,8 @@ class AgentInterface(ABC):
         """Return the spaces of all keys but the mask."""
 
     @abstractmethod
-    def shared(self, k: int) -> Arrays:
-        """Return copies of what all agents of game ``k`` see."""
-
-    @abstractmethod
     def own(self, games: Ints, seats: Ints) -> Arrays:
-        """Return new arrays (N, ...) of what ``seats``, 1..P, of ``games`` see besides, masks among them."""
+        """Return new arrays (N, ...): what ``seats``, 1..P, of ``games`` see by themselves, and masks."""
 
     def masks(self, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return new int8 (N, M): which actions of ``seats`` of ``games`` are legal."""
@@ -66,13 +68,6 @@ class AgentInterface(ABC):
             return self.format.aimed(numbers, self._candidates(games, seats).targets)
         return unflatten(numbers[:, 0]) if isinstance(self.format, DiscreteFormat) else numbers
 
-    def launches(self) -> Launches | None:
-        """Return copies of what all seats launched in the last step, (E, P) each; None without the option."""
-        if not self._options.launches:
-            return None
-        target, fraction, legal = self.game.launches()
-        return Launches(target.copy(), fraction.copy(), legal.copy())
-
     def _check(self, numbers: Ints) -> None:
         assert isinstance(self.format, CandidateFormat)
         bad = self.format.first_bad(numbers)
@@ -80,24 +75,18 @@ class AgentInterface(ABC):
             raise ValueError(f"an action is {numbers[bad].tolist()}; it must be {self.format.wanted}")
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
-        return self.game.pair_observer.candidates(games, seats, self._options.candidates)
+        return self.game.pair_observer.candidates(games, seats, self._num_candidates)
 
 
 class BoardInterface(AgentInterface):
     """Boards and tables, which all agents of a game share, and the seat that looks at them."""
 
+    form, shows_boards = PACKED, True
+
     def _spaces(self) -> dict[str, spaces.Space[Any]]:
         keys: dict[str, spaces.Space[Any]] = PackedBoards(self.game).keys()
         named = {name: keys[name] for name in ("players", "borders", "globals", "seat")}
         return {"observations": ByteBox(self.game.layout.shape("planes")), **named}
-
-    def shared(self, k: int) -> Arrays:
-        """Return boards and tables."""
-        seen = self.game.observations
-        arrays: Arrays = dict(
-            zip(SHARED, (seen.planes, seen.players, seen.borders, seen.globals), strict=True)
-        )
-        return {name: array[k].copy() for name, array in arrays.items()}
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return seats and masks."""
@@ -107,23 +96,26 @@ class BoardInterface(AgentInterface):
 class PairInterface(AgentInterface):
     """Numbers of the agent and of each owner that it can attack: agents share none of them."""
 
+    form, shows_boards = PAIRS, False
+
     def __init__(self, options: EnvConfig, game: VecGame) -> None:
         super().__init__(options, game)
         _ = game.pair_observer  # it compiles now, while the runner is built
 
     def _spaces(self) -> dict[str, spaces.Space[Any]]:
-        return Pairs(self.game, num_candidates=self._options.candidates).keys()
-
-    def shared(self, k: int) -> Arrays:
-        """Return nothing."""
-        return {}
+        return Pairs(self.game, num_candidates=self._num_candidates).keys()
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
-        whole = self.game.pair_observer.observe(games, seats, self._options.candidates)
-        seen = whole.as_floats()
-        shown = {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
-        return {**shown, "action_mask": self._masks_of(whole, games, seats)}
+        whole = self._observed(games, seats)
+        return {**_numbers_of(whole), "action_mask": self._masks_of(whole, games, seats)}
+
+    def numbers(self, games: Ints, seats: Ints) -> Arrays:
+        """Return the numbers and the targets of candidates alone."""
+        return _numbers_of(self._observed(games, seats))
+
+    def _observed(self, games: Ints, seats: Ints) -> PairObservations:
+        return self.game.pair_observer.observe(games, seats, self._num_candidates)
 
     def _masks_of(self, seen: PairObservations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return the masks; those of candidates are what is ``seen`` of them."""
@@ -132,11 +124,80 @@ class PairInterface(AgentInterface):
         return self.masks(games, seats)
 
 
-def interface_of(options: EnvConfig, game: VecGame) -> AgentInterface:
-    """Return how agents of ``game`` see it and act in it."""
-    return PairInterface(options, game) if options.obs == "pairs" else BoardInterface(options, game)
+def _numbers_of(whole: PairObservations) -> Arrays:
+    """Return what is seen as the arrays of an observation."""
+    seen = whole.as_floats()
+    return {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
+
+
+class BothInterface(BoardInterface):
+    """What agents on boards see and do, and the numbers of pairs besides: each snapshot reads its part."""
+
+    form = BOTH
+
+    def __init__(self, options: EnvConfig, game: VecGame) -> None:
+        self._pairs = PairInterface(options, game)
+        super().__init__(options, game)
+
+    def _spaces(self) -> dict[str, spaces.Space[Any]]:
+        numbers = dict(self._pairs.observation_space.spaces)
+        del numbers["action_mask"]
+        return {**super()._spaces(), **numbers}
+
+    def own(self, games: Ints, seats: Ints) -> Arrays:
+        """Return seats, the numbers of pairs, and the masks of all owners."""
+        return {**super().own(games, seats), **self.numbers(games, seats)}
+
+    def numbers(self, games: Ints, seats: Ints) -> Arrays:
+        """Return the numbers of pairs and the targets of candidates alone."""
+        return self._pairs.numbers(games, seats)
+
+
+KINDS: dict[str, type[AgentInterface]] = {
+    kind.form: kind for kind in (BoardInterface, PairInterface, BothInterface)
+}
+
+
+class Interfaces:
+    """How all agents of the games of a batch see and act: an ``AgentInterface`` for each form they have.
+
+    Args:
+        options: of the environment.
+        game: the batch.
+
+    """
+
+    def __init__(self, options: EnvConfig, game: VecGame) -> None:
+        self._options, self._game = options, game
+        self.by_form = {form: KINDS[form](options, game) for form in options.forms}
+        self.frozen_form = options.frozen_form
+
+    def form_of(self, agent: str) -> str:
+        """Return the form of an agent, by its name."""
+        name = module_of(agent)
+        return self.frozen_form if name == POOL else self._options.form_of(name)
+
+    def boards(self, k: int) -> Arrays:
+        """Return copies of what all agents of game ``k`` share that see boards."""
+        seen = self._game.observations
+        arrays: Arrays = dict(
+            zip(SHARED, (seen.planes, seen.players, seen.borders, seen.globals), strict=True)
+        )
+        return {name: array[k].copy() for name, array in arrays.items()}
+
+    def launches(self) -> Launches | None:
+        """Return copies of what all seats launched in the last step, (E, P) each; None without the option."""
+        if not self._options.launches:
+            return None
+        target, fraction, legal = self._game.launches()
+        return Launches(target.copy(), fraction.copy(), legal.copy())
+
+
+def frames_of(options: EnvConfig) -> int:
+    """Return how many boards the engine has to keep in a stack; 0 if no agent sees boards."""
+    return options.frames if options.shows_boards else 0
 
 
 def needs_observations(options: EnvConfig) -> bool:
     """Return whether the engine has to observe the games: pairs are read as the games stand."""
-    return options.obs == "packed" or not options.agent_options.action_format.startswith("pairs")
+    return options.shows_boards or not options.options_of(PAIRS).action_format.startswith("pairs")

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import interface_of, needs_observations
+from rllib_adapters.envs.agent_interface import Interfaces, frames_of, needs_observations
 from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.single import (
@@ -153,13 +153,13 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             autoreset="next_step",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=options.agent_options.engine_frames,
+            frames=frames_of(options),
             num_threads=num_threads,
             observe=needs_observations(options),
         )
-        self.interface = interface_of(options, self.game)
+        self.interfaces = Interfaces(options, self.game)
         agents = list(seats_of_agents(roles_by_seat(options.table)))
-        seen, acts = spaces_of_agents(self.interface, agents)
+        seen, acts = spaces_of_agents(self.interfaces, agents)
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
@@ -171,6 +171,10 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
         self.who = np.full(seats, -1)
         """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
+        self._learns_on = {
+            form: np.array([*(options.form_of(name) == form for name in self.names), False])
+            for form in self.interfaces.by_form
+        }  # by places in ``names``, of which -1 is the last
         self.outcomes = Outcomes()
         self._house = HouseBots(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
@@ -185,8 +189,21 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self.game.reset()
         self._begin(range(self.num_envs))
 
-    def step(self, actions: npt.NDArray[np.int64]) -> BatchStep:
-        """Play the actions (E, P, ...) of all seats, in the agents' format, up to the next decision."""
+    def on(self, form: str) -> Bools:
+        """Return new (E, P): the seats of learners on a form, and frozen seats that act, if it is theirs."""
+        learn: Bools = self._learns_on[form][self.who]
+        return learn | self.frozen if form == self.interfaces.frozen_form else learn
+
+    def holds(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Return actions (E, P, ...) by form that hold, in the format of each."""
+        interfaces, seats = self.interfaces.by_form, self.who.shape
+        return {form: np.zeros((*seats, *own.format.shape), np.int64) for form, own in interfaces.items()}
+
+    def step(self, actions: npt.NDArray[np.int64] | Mapping[str, npt.NDArray[np.int64]]) -> BatchStep:
+        """Play the actions (E, P, ...) of all seats up to the next decision.
+
+        They are in the agents' format: by form, or one array where all agents have one form.
+        """
         self.game.step(self._engine_actions(actions), self.options.repeat)
         results = self.game.results
         stepped = ~results.was_reset
@@ -208,12 +225,16 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._begin(step.begun)
         return step
 
-    def _engine_actions(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _engine_actions(
+        self, actions: npt.NDArray[np.int64] | Mapping[str, npt.NDArray[np.int64]]
+    ) -> npt.NDArray[np.int64]:
         """Return the actions of those who act as the engine's pairs, (E, P, 2); all others hold."""
-        acts = self.learners | self.frozen
-        games, i = np.nonzero(acts)
-        pairs = np.zeros((*acts.shape, 2), np.int64)
-        pairs[acts] = self.interface.engine_actions(actions[acts], games, i + 1)
+        pairs = np.zeros((*self.who.shape, 2), np.int64)
+        for form, interface in self.interfaces.by_form.items():
+            own = actions[form] if isinstance(actions, Mapping) else actions
+            acts = self.on(form) & (self.learners | self.frozen)
+            games, i = np.nonzero(acts)
+            pairs[acts] = interface.engine_actions(own[acts], games, i + 1)
         return pairs
 
     def ending(self, k: int, seat: int) -> dict[str, float]:

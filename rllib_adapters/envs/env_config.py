@@ -25,8 +25,11 @@ NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
 END_WHEN = ("no_agents", "game")
-ACTION_FORMATS = {"packed": "multi_discrete", "pairs": "pairs"}
-"""The forms of observations here, each with the format of actions that it has by default."""
+PACKED, PAIRS, BOTH = "packed", "pairs", "both"
+"""The forms of observations here. Frozen seats alone may have both, where snapshots of either form act."""
+ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
+"""The format of actions that each form has by default."""
+OF_LEARNERS = (PACKED, PAIRS)
 FORMER_NAMES = {"max_steps": "max_cycles"}
 """The entries of an ``env_config`` by the names that they had before."""
 
@@ -43,7 +46,8 @@ class EnvConfig:
     frames: int = 4
     end_when: str = "game"
     max_cycles: int | None = None
-    obs: str = "packed"
+    obs: str | Mapping[str, str] = PACKED
+    frozen_obs: str | None = None
     action_format: str | None = None
     num_candidates: int | None = None
     repeat: int = 1
@@ -61,14 +65,15 @@ class EnvConfig:
             raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
         if self.max_cycles is not None:
             whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
-        _check_form(self.obs, self.action_format)
+        self._check_forms()
         _check_store(self.store)
-        _ = self.agent_options
 
     def _read(self) -> None:
         """Make objects of what was given as plain data."""
         own = tuple(_bot(given) for given in self.bots)
         object.__setattr__(self, "bots", own)
+        if isinstance(self.obs, Mapping):
+            object.__setattr__(self, "obs", dict(self.obs))
         if isinstance(self.config, Mapping):
             object.__setattr__(self, "config", GameConfig(**self.config))
         if isinstance(self.league, Mapping):
@@ -79,6 +84,28 @@ class EnvConfig:
             by_name = {text: bot for bot in own for text in (bot.name, written_name(bot))}
             seats = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in self.seats]
             object.__setattr__(self, "seats", with_bots_of_files(seats))
+
+    def _check_forms(self) -> None:
+        """Raise ValueError for forms of observations that cannot be, or actions that do not fit them."""
+        if isinstance(self.obs, Mapping):
+            _check_learners(self.obs, learners_of(self.table))
+            for name, form in self.obs.items():
+                _check_form(f"obs[{name!r}]", form)
+        else:
+            _check_form("obs", self.obs)
+        if self.frozen_obs not in (None, *ACTION_FORMATS):
+            raise ValueError(
+                f"frozen_obs is {self.frozen_obs!r}{hint(self.frozen_obs, ACTION_FORMATS)}; it must be one "
+                f"of {', '.join(ACTION_FORMATS)}, or None for what the learners observe"
+            )
+        if PAIRS not in self.forms and self.action_format not in (None, ACTION_FORMATS[PACKED]):
+            raise ValueError(
+                f"action_format is {self.action_format!r} and obs is {self.obs!r}; it must be "
+                f"{ACTION_FORMATS[PACKED]!r}, which the networks on boards have, or None. With obs='pairs' "
+                "it may be any"
+            )
+        for form in self.forms:
+            self.options_of(form)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as values that JSON has; of custom bots, networks alone say where they are.
@@ -92,8 +119,8 @@ class EnvConfig:
             entries["seats"] = [
                 written_name(seat) if isinstance(seat, CustomBot) else seat for seat in self.seats
             ]
-        others = ("end_when", "max_cycles", "obs", "action_format", "num_candidates", "repeat", "launches")
-        return {**entries, **{name: getattr(self, name) for name in others}}
+        others = ("end_when", "max_cycles", "obs", "frozen_obs", "action_format", "num_candidates")
+        return {**entries, **{name: getattr(self, name) for name in (*others, "repeat", "launches")}}
 
     @classmethod
     def from_config(cls, env_config: Mapping[str, Any] | EnvConfig | None) -> EnvConfig:
@@ -118,14 +145,42 @@ class EnvConfig:
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
         return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
 
+    def form_of(self, learner: str) -> str:
+        """Return the form of observations of a learner."""
+        return self.obs if isinstance(self.obs, str) else self.obs[learner]
+
     @property
-    def agent_options(self) -> EnvOptions:
-        """How agents see the games and act, as the options of all environments; ValueError if they cannot."""
+    def frozen_form(self) -> str:
+        """The form of frozen seats, ``BOTH`` where learners differ."""
+        found = {self.form_of(name) for name in learners_of(self.table)}
+        return self.frozen_obs or (found.pop() if len(found) == 1 else BOTH)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of all agents that there may be, each once."""
+        table = self.table
+        found = {self.form_of(name) for name in learners_of(table)}
+        if any("snapshot" in roles for roles in roles_by_seat(table)):
+            found.add(self.frozen_form)
+        return tuple(form for form in ACTION_FORMATS if form in found)
+
+    @property
+    def shows_boards(self) -> bool:
+        """Whether an agent may see boards and tables."""
+        return self.forms != (PAIRS,)
+
+    def options_of(self, form: str) -> EnvOptions:
+        """Return how agents of a form see and act, as options of all environments; ValueError if they cannot.
+
+        Those of ``BOTH`` are the ones of ``PACKED``.
+        """
+        is_pairs = form == PAIRS
+        heeds_candidates = is_pairs or self.forms == (PACKED,)  # which cannot heed them, and says so
         return EnvOptions(
-            obs=self.obs,
+            obs=PAIRS if is_pairs else PACKED,
             frames=self.frames,
-            num_candidates=self.num_candidates,
-            action_format=self.action_format or ACTION_FORMATS[self.obs],
+            num_candidates=self.num_candidates if heeds_candidates else None,
+            action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
             repeat=self.repeat,
             launches=self.launches,
         )
@@ -183,18 +238,29 @@ def _player(seat: Seat) -> Any:
     return f"trainable:{MAIN}" if seat == AGENT else f"bot:{seat}"
 
 
-def _check_form(obs: Any, action_format: Any) -> None:
-    """Raise ValueError for a form of observations that modules do not read, or actions that do not fit it."""
-    if obs not in ACTION_FORMATS:
+def _check_form(entry: str, form: Any) -> None:
+    """Raise ValueError for a form of observations that modules do not read."""
+    if form not in OF_LEARNERS:
         raise ValueError(
-            f"obs is {obs!r}{hint(obs, ACTION_FORMATS)}; it must be one of {', '.join(ACTION_FORMATS)}. "
+            f"{entry} is {form!r}{hint(form, OF_LEARNERS)}; it must be one of {', '.join(OF_LEARNERS)}. "
             "Other forms are decoded from packed boards by the modules: see BoardModule"
         )
-    if obs == "packed" and action_format not in (None, ACTION_FORMATS[obs]):
-        raise ValueError(
-            f"action_format is {action_format!r} and obs is {obs!r}; it must be {ACTION_FORMATS[obs]!r}, "
-            "which the networks on boards have, or None. With obs='pairs' it may be any"
-        )
+
+
+def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
+    """Raise ValueError unless ``obs`` has an entry for each learner and no other."""
+    for name in obs:
+        if name not in learners:
+            raise ValueError(
+                f"obs has the entry {name!r}{hint(name, learners)}; the learners of the league are "
+                f"{', '.join(learners)}. One that another table will bring is listed with the weight 0"
+            )
+    for name in learners:
+        if name not in obs:
+            raise ValueError(
+                f"obs has no entry for the learner {name!r}; it must be a form for all of them, or a dict "
+                f"with one for each of {', '.join(learners)}"
+            )
 
 
 def _check_store(store: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import AgentInterface, interface_of, needs_observations
+from rllib_adapters.envs.agent_interface import AgentInterface, Interfaces, frames_of, needs_observations
 from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
 from rllib_adapters.envs.frozen_networks import FrozenNetworks
@@ -57,7 +57,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     docs/observation.md has the bits and the columns. All agents of a kind have one space object.
 
     With ``obs="pairs"`` there are ``own`` (34,), ``pairs`` (C, 26) and ``targets`` (C,) instead of the first
-    five, as in ``territorial.TerritorialEnv``, and agents share no arrays.
+    five, as in ``territorial.TerritorialEnv``, and agents share no arrays. Learners of one league may have
+    different forms. Frozen seats then have the keys of both, and each snapshot reads those that it needs.
 
     **Actions.** ``MultiDiscrete([P + 2, 10])``: what (0 holds, 1 neutral land, 2 oneself, 3.. the others in
     ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds. With
@@ -85,9 +86,12 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             the last learning agent; default "game". ``configure`` sets "no_agents".
         max_cycles: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
             never.
-        obs: form of observations: "packed" or "pairs"; default "packed".
-        action_format: with "pairs", any format of ``territorial.TerritorialEnv``; None: "pairs", or
-            "multi_discrete" for "packed".
+        obs: form of observations: "packed" or "pairs"; or a dict of these by the name of the learner, such as
+            ``{"main": "pairs", "rival": "packed"}``; default "packed".
+        frozen_obs: form of frozen seats: "packed", "pairs", or "both" where there may be snapshots of either;
+            None: that of the learners, "both" if they differ.
+        action_format: of those on "pairs", any format of ``territorial.TerritorialEnv``; None: "pairs". Those
+            on "packed", and frozen seats with "both", have "multi_discrete".
         num_candidates: C, the most owners that "pairs" shows to an agent; 1 to 250, None: 8.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; default 1.
@@ -111,10 +115,10 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             autoreset="disabled",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=options.agent_options.engine_frames,
+            frames=frames_of(options),
             observe=needs_observations(options),
         )
-        self.interface = interface_of(options, self.game)
+        self.interfaces = Interfaces(options, self.game)
         self.league = options.table
         self._roles = roles_by_seat(self.league)
         self._seats = seats_of_agents(self._roles)
@@ -125,7 +129,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         self.snapshots: frozenset[str] = frozenset()
         """The names of those that act in the pool in the present game."""
         self.outcomes = Outcomes()
-        self.observation_spaces, self.action_spaces = spaces_of_agents(self.interface, self.possible_agents)
+        self._form_of = {agent: self.interfaces.form_of(agent) for agent in self.possible_agents}
+        self.observation_spaces, self.action_spaces = spaces_of_agents(self.interfaces, self.possible_agents)
         super().__init__()
 
     def set_league(self, league: LeagueTable) -> None:
@@ -196,16 +201,17 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         actions = np.zeros((1, self.options.config.num_players, 2), np.int64)
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
-        given = [self._checked(agent, action_dict) for agent in self.agents]
-        games, seats = self._seats_of_agents()
-        numbers = self.interface.format.numbers(given)
-        assert numbers is not None
-        actions[games, seats - 1] = self.interface.engine_actions(numbers, games, seats)
+        given = {agent: self._checked(agent, action_dict) for agent in self.agents}
+        for interface, agents in self._agents_by_form():
+            games, seats = self._seats_of(agents)
+            numbers = interface.format.numbers([given[agent] for agent in agents])
+            assert numbers is not None
+            actions[games, seats - 1] = interface.engine_actions(numbers, games, seats)
         return actions
 
     def _checked(self, agent: str, action_dict: Mapping[str, Any]) -> Any:
         """Return the action of an agent; ValueError if there is none or it is impossible."""
-        wanted = self.interface.format
+        wanted = self.interfaces.by_form[self._form_of[agent]].format
         if agent not in action_dict:
             holds = np.zeros(wanted.shape, np.int64).tolist()
             raise ValueError(
@@ -216,24 +222,36 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             raise ValueError(f"the action of {agent!r} is {action_dict[agent]!r}; it must be {wanted.wanted}")
         return action_dict[agent]
 
-    def _seats_of_agents(self) -> tuple[Ints, Ints]:
+    def _agents_by_form(self) -> Iterator[tuple[AgentInterface, list[str]]]:
+        """Yield how ``agents`` of a form see and act, and which these are, for every form that one has."""
+        for form, interface in self.interfaces.by_form.items():
+            agents = [agent for agent in self.agents if self._form_of[agent] == form]
+            if agents:
+                yield interface, agents
+
+    def _seats_of(self, agents: Sequence[str]) -> tuple[Ints, Ints]:
         """Return games, all 0, and seats, 1..P, of ``agents``."""
-        seats = np.array([self._seats[agent] for agent in self.agents], np.int64)
+        seats = np.array([self._seats[agent] for agent in agents], np.int64)
         return np.zeros_like(seats), seats
 
     def _observe(self) -> dict[str, Observation]:
         """Return what ``agents`` see, in arrays made for this step alone."""
-        shared, own = self.interface.shared(0), self.interface.own(*self._seats_of_agents())
-        shown: dict[str, Observation] = {}
-        for i, agent in enumerate(self.agents):
-            shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
+        shown: dict[str, Observation] = {agent: {} for agent in self.agents}  # in their order
+        boards: Observation = {}
+        for interface, agents in self._agents_by_form():
+            if interface.shows_boards:
+                boards = boards or self.interfaces.boards(0)
+            shared, own = boards if interface.shows_boards else {}, interface.own(*self._seats_of(agents))
+            for i, agent in enumerate(agents):
+                shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
+        for agent in self.agents:
             if agent in self._opponent:
                 shown[agent]["opponent"] = self._opponent[agent]
         return shown
 
     def _told(self) -> Info:
         """Return what the infos of all agents have: the launches of the last step, if they are asked for."""
-        launches = self.interface.launches()
+        launches = self.interfaces.launches()
         return {} if launches is None else {"launches": Launches(*(table[0] for table in launches))}
 
     def _ending(self, agent: str) -> dict[str, float]:
@@ -294,18 +312,20 @@ def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
 
 
 def spaces_of_agents(
-    interface: AgentInterface, agents: Sequence[str]
+    interfaces: Interfaces, agents: Sequence[str]
 ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
     """Return the spaces of observations and of actions by agent; one object for all of a kind."""
-    seen = interface.observation_space
-    frozen = frozen_space(seen)
-    shown: dict[str, spaces.Space[Any]] = {agent: frozen if is_frozen(agent) else seen for agent in agents}
-    return shown, dict.fromkeys(agents, interface.format.space)
+    seen = {form: interface.observation_space for form, interface in interfaces.by_form.items()}
+    frozen = {form: frozen_space(space) for form, space in seen.items() if form == interfaces.frozen_form}
+    acts = {agent: interfaces.by_form[interfaces.form_of(agent)].format.space for agent in agents}
+    return {
+        agent: (frozen if is_frozen(agent) else seen)[interfaces.form_of(agent)] for agent in agents
+    }, acts
 
 
 def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LeagueTable) -> None:
     """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
-    EnvConfig(config=options.config, league=league)
+    EnvConfig(config=options.config, league=league, obs=options.obs)
     for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
         if not new <= old:
             raise ValueError(

@@ -10,6 +10,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
+    PAIRS,
     EnvConfig,
     current_entries,
     learners_of,
@@ -17,7 +18,7 @@ from rllib_adapters.envs.env_config import (
     shipped_entries,
 )
 from rllib_adapters.modules.board import BoardModule
-from rllib_adapters.modules.frozen_pool import FrozenPool
+from rllib_adapters.modules.frozen_pool import FrozenPool, form_of_pool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 
 Lesson = Callable[[Mapping[str, Any]], "Mapping[str, Any] | None"]
@@ -101,12 +102,7 @@ def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     """Raise ValueError if runners or modules cannot go over to ``wanted``."""
     config = algorithm.config
-    for name in ("obs", "action_format", "num_candidates"):
-        if getattr(wanted.agent_options, name) != getattr(present.agent_options, name):
-            raise ValueError(
-                f"{name} cannot change while an algorithm runs: it is {getattr(present, name)!r}, and the "
-                "modules were built for it"
-            )
+    _check_forms(present, wanted)
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
         raise ValueError(
             'only batched env runners can change their games; use configure(..., runner="batched")'
@@ -119,6 +115,9 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
             "the new league draws snapshots, but the algorithm was configured without a store; "
             "use configure(..., store=...)"
         )
+    for spec in specs.values():
+        if draws_snapshots and issubclass(spec.module_class, FrozenPool):
+            _check_same("frozen_obs", form_of_pool(spec.model_config), wanted.frozen_form)
     unknown = [name for name in learners_of(wanted.table) if name not in specs]
     if unknown:
         raise ValueError(
@@ -127,7 +126,7 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
         )
     if wanted.layout == present.layout:
         return
-    if draws_snapshots and wanted.obs == "packed":
+    if draws_snapshots and wanted.frozen_form != PAIRS:
         raise ValueError(
             f"the snapshots play games of {present.layout}; a league that draws snapshots "
             f"cannot change to games of {wanted.layout}"
@@ -135,6 +134,25 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     for spec in specs.values():
         if issubclass(spec.module_class, BoardModule):  # one to try it with
             spec.module_class.make_policy(spec.model_config).set_game(wanted.layout, wanted.config)
+
+
+def _check_forms(present: EnvConfig, wanted: EnvConfig) -> None:
+    """Raise ValueError if agents would see or act in another form than their modules were built for."""
+    for name in set(learners_of(present.table)) & set(learners_of(wanted.table)):
+        _check_same("obs", present.form_of(name), wanted.form_of(name))
+    for form in set(present.forms) & set(wanted.forms):
+        _check_same(
+            "action_format", present.options_of(form).action_format, wanted.options_of(form).action_format
+        )
+    _check_same("num_candidates", present.options_of(PAIRS).candidates, wanted.options_of(PAIRS).candidates)
+
+
+def _check_same(entry: str, present: Any, wanted: Any) -> None:
+    if present != wanted:
+        raise ValueError(
+            f"{entry} cannot change while an algorithm runs: it is {present!r}, and the modules were built "
+            "for it"
+        )
 
 
 def play(runner: Any, env_config: Mapping[str, Any]) -> None:

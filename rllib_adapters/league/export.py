@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import PAIRS, EnvConfig
 from rllib_adapters.modules.pairs import READS, PairModule
 from territorial.bots.network import Rows
 from territorial.bots.network_file import NetworkFile
@@ -26,7 +26,7 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
     """Return what the engine plays for ``policy``, or a text that says why it cannot."""
     if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
         return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
-    candidates = options.agent_options.candidates
+    candidates = options.options_of(PAIRS).candidates
     rows = _rows(options.config, candidates)
     try:
         return in_whole_numbers(policy, interval=options.interval, num_candidates=candidates, rows=rows)

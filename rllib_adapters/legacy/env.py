@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import PACKED, EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import ByteBox
 from rllib_adapters.legacy.record import ByteRecord
@@ -31,8 +31,8 @@ class LegacyEnv(TerritorialMultiAgentEnv):
                 'each "agent" or a bot of the engine. SnapshotPolicy and BotPolicy play other '
                 "seats"
             )
-        if options.obs != "packed":
-            raise ValueError(f"obs is {options.obs!r}; on the old API stack it must be 'packed'")
+        if options.forms != (PACKED,):
+            raise ValueError(f"obs is {options.obs!r}; on the old API stack it must be {PACKED!r}")
         super().__init__(options)
         self.record = ByteRecord(options.layout)
         box = ByteBox((self.record.num_bytes,))

@@ -14,6 +14,7 @@ from ray.rllib.policy.sample_batch import SampleBatch
 
 from rllib_adapters import ray_private
 from rllib_adapters.legacy.record import ByteRecord
+from rllib_adapters.modules.both_forms import BothForms
 from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
@@ -104,11 +105,11 @@ class LegacySnapshotPolicy(BotPolicy):
         super().set_state(dict(state))
 
 
-_players: dict[str, FrozenPolicies] = {}
+_players: dict[str, FrozenPolicies | BothForms] = {}
 
 
-def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies:
-    """Return the process's only ``FrozenPolicies`` for a pool's settings."""
+def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies | BothForms:
+    """Return the process's only players for a pool's settings."""
     names = [module.architecture for module in pool["architectures"]]
     key = f"{pool['store'].path} {pool['layout']} {pool['config'].hexdigest} {names}"
     if key not in _players:

@@ -12,7 +12,8 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import PAIRS, EnvConfig
 from rllib_adapters.learning.bf16_learning import Bf16Learning
 from rllib_adapters.modules.valued_actions import ValuedActions
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
@@ -153,13 +154,27 @@ class FeatureModule(BoardModule):
         return FeatureTrunk(layout, config, **settings)
 
 
-def settings_of(env_config: Mapping[str, Any] | EnvConfig | None, **settings: Any) -> dict[str, Any]:
-    """Return the ``model_config`` of modules for an environment, with further ``settings``."""
+def settings_of(
+    env_config: Mapping[str, Any] | EnvConfig | None, *, learner: str | None = None, **settings: Any
+) -> dict[str, Any]:
+    """Return the ``model_config`` of modules for an environment, with further ``settings``.
+
+    ``learner``: whose module it is; needed where ``obs`` says it for each learner, ValueError without it.
+    """
     options = EnvConfig.from_config(env_config)
-    about = {"layout": options.layout.to_dict(), "config": options.config}
-    if options.obs == "pairs":
-        about["action_format"] = options.agent_options.action_format
-    return {**about, **settings}
+    if learner is None and not isinstance(options.obs, str):
+        raise ValueError(
+            f"learner is None, and obs is {options.obs!r}; learner must be one of {', '.join(options.obs)}"
+        )
+    return {**settings_of_form(options, options.form_of(learner or MAIN)), **settings}
+
+
+def settings_of_form(options: EnvConfig, form: str) -> dict[str, Any]:
+    """Return the ``model_config`` of modules that read a form of observations of an environment."""
+    about: dict[str, Any] = {"layout": options.layout.to_dict(), "config": options.config}
+    if form == PAIRS:
+        about["action_format"] = options.options_of(form).action_format
+    return about
 
 
 def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[Tensor]:

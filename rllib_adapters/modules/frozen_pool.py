@@ -11,8 +11,10 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
 from rllib_adapters import ray_private
+from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
 from rllib_adapters.envs.spaces import decode_name
 from rllib_adapters.modules.board import BoardModule
+from rllib_adapters.modules.both_forms import BothForms
 from rllib_adapters.modules.pairs import READS, PairModule
 from rllib_adapters.observations.connector import ModuleFrames
 from territorial.league import SnapshotStore
@@ -20,6 +22,12 @@ from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 
 OPPONENT = "opponent"
+BASES: dict[str, tuple[type[RLModule], ...]] = {
+    PACKED: (BoardModule,),
+    PAIRS: (PairModule,),
+    BOTH: (BoardModule, PairModule),
+}
+"""By form of frozen seats, what architectures have to be subclasses of."""
 MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
 
@@ -36,8 +44,10 @@ class FrozenPool(ModuleFrames, RLModule):
 
     Args:
         store: a ``SnapshotStore``, or its folder.
-        architectures: ``BoardModule`` classes, which play the snapshots that were made of them; or
-            ``PairModule`` and subclasses, with the ``action_format`` that these need.
+        architectures: ``BoardModule`` and ``PairModule`` classes, which play the snapshots that were made of
+            them; ``PairModule`` alone with an ``action_format``.
+        form: "packed", "pairs" or "both": what frozen seats observe; with "both", every snapshot reads its
+            part by its manifest. Default: "pairs" if there is an ``action_format``, else "packed".
 
     """
 
@@ -77,37 +87,61 @@ class FrozenPool(ModuleFrames, RLModule):
 
 
 def pool_settings(
-    settings: Mapping[str, Any], store: SnapshotStore | str, architectures: Sequence[type[RLModule]]
+    settings: Mapping[str, Any],
+    store: SnapshotStore | str,
+    architectures: Sequence[type[RLModule]],
+    form: str | None = None,
 ) -> dict[str, Any]:
     """Return the ``model_config`` of a ``FrozenPool`` beside modules of the ``model_config`` ``settings``.
 
-    TypeError for an architecture that is no ``BoardModule``, or no ``PairModule`` where pairs are observed.
+    ``form``: see ``FrozenPool``. TypeError for an architecture that does not read it.
     """
-    base = PairModule if "action_format" in settings else BoardModule
+    pool = {name: settings[name] for name in ("layout", "config", "action_format") if name in settings}
+    if form is not None:
+        pool["form"] = form
+    bases = BASES[form_of_pool(pool)]
     for module in architectures:
-        if not (isinstance(module, type) and issubclass(module, base)):
-            raise TypeError(
-                f"architectures has the entry {module!r}; it must be a subclass of {base.__name__}"
-            )
-    form = {name: settings[name] for name in ("action_format",) if name in settings}
-    return {
-        **form,
-        "layout": settings["layout"],
-        "config": settings["config"],
-        "store": store_of(store),
-        "architectures": tuple(architectures),
-    }
+        if not (isinstance(module, type) and issubclass(module, bases)):
+            names = " or ".join(base.__name__ for base in bases)
+            raise TypeError(f"architectures has the entry {module!r}; it must be a subclass of {names}")
+    return {**pool, "store": store_of(store), "architectures": tuple(architectures)}
 
 
-def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
+def form_of_pool(settings: Mapping[str, Any]) -> str:
+    """Return the form of observations of the frozen seats of a pool that ``pool_settings`` describes."""
+    by_default = PAIRS if "action_format" in settings else PACKED
+    return str(settings.get("form", by_default))
+
+
+def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
     """Return the players that ``pool_settings`` describes."""
-    about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
-    modules = {module.architecture: module for module in settings["architectures"]}
-    if "action_format" not in settings:
-        return FrozenPolicies(*about, {name: module.make_trunk for name, module in modules.items()})
-    has_two_parts = settings["action_format"] != "pairs"
+    form = form_of_pool(settings)
+    if form == BOTH:
+        return BothForms(_on_boards(settings), _on_pairs(settings, has_two_parts=True))
+    if form == PACKED:
+        return _on_boards(settings)
+    return _on_pairs(settings, has_two_parts=settings["action_format"] != "pairs")
+
+
+def _on_boards(settings: Mapping[str, Any]) -> FrozenPolicies:
+    modules = _architectures(settings, BoardModule)
+    return FrozenPolicies(*_about(settings), {name: module.make_trunk for name, module in modules.items()})
+
+
+def _on_pairs(settings: Mapping[str, Any], *, has_two_parts: bool) -> FrozenPolicies:
+    modules = _architectures(settings, PairModule)
     makers = {name: partial(module.make_frozen, has_two_parts) for name, module in modules.items()}
-    return FrozenPolicies(*about, makers, expect=READS)
+    return FrozenPolicies(*_about(settings), makers, expect=READS)
+
+
+def _architectures(settings: Mapping[str, Any], base: type[Any]) -> dict[str, type[Any]]:
+    """Return the classes of ``settings`` that are subclasses of ``base``, by the names in manifests."""
+    return {module.architecture: module for module in settings["architectures"] if issubclass(module, base)}
+
+
+def _about(settings: Mapping[str, Any]) -> tuple[SnapshotStore, ObsLayout, Any]:
+    """Return store, layout and config of ``settings``."""
+    return store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:

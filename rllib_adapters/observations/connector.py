@@ -14,11 +14,14 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
+from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.observations.frame_bank import FRAME, FrameBank
 from rllib_adapters.observations.lazy_buffer import SharedObservations
 
 __all__ = ["FRAME", "FrameBank", "FramesOnce", "ModuleFrames", "frames_for_learners", "frames_for_runners"]
 
+BOARDS = SHARED[0]
+"""The key of the boards in an observation, if it has any."""
 
 _local = threading.local()
 
@@ -77,8 +80,8 @@ class FramesOnce(ConnectorV2):
     It goes before RLlib's own pieces, whose handling of observations it replaces, and needs episodes of
     lists (``episodes_to_numpy=False``), in which the agents of a game share the very arrays of a step. Rows
     get ``frame``, int64 (1,), the number of their frame, and keep what is their own; the frames go to
-    ``frames`` of all modules that are ``ModuleFrames``. Only agents whose modules can read that are put
-    into the batch.
+    ``frames`` of all modules that are ``ModuleFrames``. TypeError if another module acts for an agent that
+    sees boards. Rows of agents that see none, as those on pairs, stay as they are.
 
     Args:
         as_learner_connector: True takes all steps of the episodes, False the last of those who act next.
@@ -103,20 +106,24 @@ class FramesOnce(ConnectorV2):
         own = list(
             self.single_agent_episode_iterator(episodes, agents_that_stepped_only=not self._is_for_learner)
         )
-        bank = FrameBank()
+        bank, has_records = FrameBank(), any(map(_is_recorded, own))
+        for episode in filter(_is_recorded, own):
+            bank.add_record(episode.observations.record)
+        readers = set()
         for episode in own:
-            if _is_recorded(episode):
-                bank.add_record(episode.observations.record)
-        has_records = any(map(_is_recorded, own))
-        for episode in own:
-            if has_records and not _is_recorded(episode):
+            if _shows_boards(episode):
+                readers.add(episode.module_id)
+                rows, count, as_columns = *self._rows(bank, episode), has_records
+            else:
+                rows, count, as_columns = *self._plain_rows(episode), self._is_for_learner
+            if as_columns and count and not _is_recorded(episode):  # RLlib batches rows or columns, not both
+                rows = _columns(rows)
                 _stack_actions(episode)
-            rows, count = self._rows(bank, episode)
-            if has_records and isinstance(rows, list):  # RLlib batches rows or columns, not both
-                rows = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
             self.add_n_batch_items(batch, Columns.OBS, rows, count, episode)
         frames = bank if has_records else bank.stacked()
-        rl_module.foreach_module(lambda module_id, module: _hand_over(module_id, module, frames))
+        rl_module.foreach_module(
+            lambda module_id, module: _hand_over(module_id, module, frames, module_id in readers)
+        )
         return batch
 
     def _rows(self, bank: FrameBank, episode: Any) -> tuple[Any, int]:
@@ -127,6 +134,24 @@ class FramesOnce(ConnectorV2):
         if _is_recorded(episode):
             return bank.recorded_rows(episode.observations, count), count
         return [bank.row_of(seen) for seen in _observations_of(episode, slice(0, count))], count
+
+    def _plain_rows(self, episode: Any) -> tuple[Any, int]:
+        """Return the rows of an episode without boards, in a list or as columns, and how many there are."""
+        if not self._is_for_learner:
+            return [episode.get_observations(-1)], 1
+        return episode.get_observations(slice(0, len(episode))), len(episode)
+
+
+def _columns(rows: Any) -> Any:
+    """Return rows, of which there are some, as columns."""
+    return (
+        {name: np.stack([row[name] for row in rows]) for name in rows[0]} if isinstance(rows, list) else rows
+    )
+
+
+def _shows_boards(episode: Any) -> bool:
+    """Return whether an episode's agent sees boards, and not pairs alone."""
+    return _is_recorded(episode) or BOARDS in episode.get_observations(-1)
 
 
 def _stack_actions(episode: Any) -> None:
@@ -164,11 +189,15 @@ def _observations_of(episode: Any, steps: slice) -> list[Any]:
     return observations
 
 
-def _hand_over(module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank) -> None:
+def _hand_over(
+    module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank, has_rows: bool
+) -> None:
+    """Give a module the frames, if it can read them; TypeError if it cannot and has rows that need them."""
     unwrapped = module.unwrapped()
-    if not isinstance(unwrapped, ModuleFrames):
+    if isinstance(unwrapped, ModuleFrames):
+        unwrapped.frames = frames
+    elif has_rows:
         raise TypeError(
             f"the module {module_id!r} is a {type(unwrapped).__name__}, which cannot read "
             "shared frames; it must be a BoardModule, a FrozenPool or another ModuleFrames"
         )
-    unwrapped.frames = frames

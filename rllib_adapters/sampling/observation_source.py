@@ -12,7 +12,9 @@ import torch
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from torch import Tensor
 
+from rllib_adapters.envs.agent_interface import BothInterface
 from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
 from rllib_adapters.observations.connector import FRAME
 from rllib_adapters.observations.lazy_buffer import SharedObservations
 from rllib_adapters.observations.log import ObservationLog
@@ -24,7 +26,7 @@ Rows = Mapping[str, Tensor]
 
 
 class ObservationSource(ABC):
-    """Observes the games of a batch for its agents. Moment t comes after t steps, as in a ``Rollout``."""
+    """Observes a batch of games for agents of one form. Moment t comes after t steps, as in a ``Rollout``."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
         self._env = env
@@ -46,19 +48,19 @@ class ObservationSource(ABC):
         """Keep the moments from ``moment`` on alone; the buffers of earlier ones stay as they are."""
 
     @abstractmethod
-    def frames(self, device: Any) -> dict[str, Tensor]:
-        """Return what rows share now, (E, ...) each."""
-
-    @abstractmethod
     def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
         """Return what ``seats``, bool (E, P), see now besides, (N, ...) each."""
+
+
+class EpisodeSource(ObservationSource):
+    """Keeps, besides, what episodes have: that of agents that learn."""
 
     @abstractmethod
     def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
         """Return what a seat, 1..P, saw of a game; ``lookback`` of ``moments`` are of the piece before."""
 
 
-class BoardSource(ObservationSource):
+class BoardSource(EpisodeSource):
     """Boards and tables, once for all agents, in the form that ``FramesOnce`` has."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
@@ -103,7 +105,7 @@ class BoardSource(ObservationSource):
         return SharedObservations(self._log, game, seat, moments, lookback)
 
 
-class PairSource(ObservationSource):
+class PairSource(EpisodeSource):
     """Numbers of every agent by itself, which are computed for those alone that act or have just acted."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
@@ -117,9 +119,9 @@ class PairSource(ObservationSource):
 
     def observe(self, acted: Bools) -> None:
         """Log what those see that act next, and what those saw last whose episode has ended."""
-        seats = acted | self._env.learners | self._env.frozen
+        seats = self._env.on(PAIRS) & (acted | self._env.learners | self._env.frozen)
         games, i = np.nonzero(seats)
-        self._log.append(seats, self._env.interface.own(games, i + 1))
+        self._log.append(seats, self._env.interfaces.by_form[PAIRS].own(games, i + 1))
 
     def resume(self) -> None:
         """Do nothing: what was seen at the last moment is acted on."""
@@ -128,12 +130,8 @@ class PairSource(ObservationSource):
         """Forget the rows of earlier moments: buffers have copies."""
         self._log.forget(moment)
 
-    def frames(self, device: Any) -> dict[str, Tensor]:
-        """Return nothing."""
-        return {}
-
     def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
-        """Return the observations."""
+        """Return numbers, targets and masks."""
         return _tensors(self._log.now(seats), device)
 
     def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
@@ -141,9 +139,88 @@ class PairSource(ObservationSource):
         return self._log.buffer(game, seat, moments, lookback)
 
 
-def source_of(env: TerritorialBatchEnv) -> ObservationSource:
-    """Return what observes the games of ``env`` in the form that its options ask for."""
-    return PairSource(env) if env.options.obs == "pairs" else BoardSource(env)
+class BothSource(ObservationSource):
+    """The rows of ``boards`` for frozen seats, with the numbers of pairs as they were observed last."""
+
+    def __init__(self, env: TerritorialBatchEnv, boards: BoardSource) -> None:
+        super().__init__(env)
+        self._boards, self._log = boards, RowLog()
+
+    def begin(self) -> None:
+        """Observe what frozen seats see."""
+        self.observe(np.zeros_like(self._env.frozen))
+
+    def observe(self, acted: Bools) -> None:
+        """Observe what frozen seats see, and forget what they saw before."""
+        interface = self._env.interfaces.by_form[BOTH]
+        assert isinstance(interface, BothInterface)
+        games, i = np.nonzero(self._env.frozen)
+        self._log = RowLog()
+        self._log.append(self._env.frozen, interface.numbers(games, i + 1))
+
+    def resume(self) -> None:
+        """Do nothing: what was seen at the last moment is acted on."""
+
+    def forget(self, moment: int) -> None:
+        """Do nothing: there is the last moment alone."""
+
+    def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return what ``boards`` does, and numbers and targets."""
+        return {**self._boards.rows(seats, device), **_tensors(self._log.now(seats), device)}
+
+
+class ObservationSources:
+    """What a batched runner shows and keeps: an ``ObservationSource`` for each form that its agents have.
+
+    Boards are there once for all forms that show them.
+    """
+
+    def __init__(self, env: TerritorialBatchEnv) -> None:
+        self._env = env
+        forms = env.interfaces.by_form
+        self._boards = BoardSource(env) if any(own.shows_boards for own in forms.values()) else None
+        self._by_form = {form: self._source_of(form) for form in forms}
+        self._all = list(dict.fromkeys(filter(None, (self._boards, *self._by_form.values()))))
+
+    def _source_of(self, form: str) -> ObservationSource:
+        if form == PAIRS:
+            return PairSource(self._env)
+        assert self._boards is not None
+        return self._boards if form == PACKED else BothSource(self._env, self._boards)
+
+    def begin(self) -> None:
+        """Forget everything, and observe all games, which have just begun."""
+        for source in self._all:
+            source.begin()
+
+    def observe(self, acted: Bools) -> None:
+        """Observe the games after a step, in which the seats ``acted`` (E, P) have acted."""
+        for source in self._all:
+            source.observe(acted)
+
+    def resume(self) -> None:
+        """Resume from the games as they stand, which may have changed since the last moment."""
+        for source in self._all:
+            source.resume()
+
+    def forget(self, moment: int) -> None:
+        """Keep the moments from ``moment`` on alone; the buffers of earlier ones stay as they are."""
+        for source in self._all:
+            source.forget(moment)
+
+    def frames(self, device: Any) -> dict[str, Tensor]:
+        """Return what rows on boards share now, (E, ...) each."""
+        return {} if self._boards is None else self._boards.frames(device)
+
+    def rows(self, form: str, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return what ``seats``, bool (E, P), all on ``form``, see now besides, (N, ...) each."""
+        return self._by_form[form].rows(seats, device)
+
+    def buffer(self, form: str, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return what a seat on ``form`` saw, see ``EpisodeSource.buffer``."""
+        source = self._by_form[form]
+        assert isinstance(source, EpisodeSource)
+        return source.buffer(game, seat, moments, lookback)
 
 
 def _tensors(arrays: Arrays, device: Any) -> dict[str, Tensor]:

@@ -18,7 +18,7 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
-from rllib_adapters.sampling.observation_source import ObservationSource
+from rllib_adapters.sampling.observation_source import ObservationSources
 from territorial.engine.last_launches import Launches
 
 ACTIONS = "actions"
@@ -159,7 +159,7 @@ class Rollout:
 
     # ---- episodes ---------------------------------------------------------------------------------
 
-    def episodes(self, seen: ObservationSource, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
+    def episodes(self, seen: ObservationSources, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games in progress.
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
@@ -179,7 +179,7 @@ class Rollout:
         self._first += forget
         return self._first
 
-    def _episode(self, parts: _Parts, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
+    def _episode(self, parts: _Parts, seen: ObservationSources, game: GameEpisode) -> MultiAgentEpisode:
         """Return what happened in a game in this sample."""
         view, begin = self.views[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
@@ -213,7 +213,7 @@ class Rollout:
     def _agent_episode(
         self,
         parts: _Parts,
-        seen: ObservationSource,
+        seen: ObservationSources,
         game: GameEpisode,
         i: int,
         span: slice,
@@ -233,7 +233,9 @@ class Rollout:
             agent_id=agent,
             module_id=module,
             multi_agent_episode_id=game.id_,
-            observations=seen.buffer(game.k, i + 1, np.arange(span.start, end + 1), known),
+            observations=seen.buffer(
+                self._roster.forms[module], game.k, i + 1, np.arange(span.start, end + 1), known
+            ),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),

@@ -38,10 +38,12 @@ from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
-from rllib_adapters.sampling.observation_source import source_of
+from rllib_adapters.sampling.observation_source import ObservationSources
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.typing import Bools
 
+Actions = dict[str, npt.NDArray[np.int64]]
+"""Of all seats, (E, P, ...), by the form of observations of who acts."""
 BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""
 
@@ -93,10 +95,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.num_envs = self.env.num_envs
         ray_private.set_needs_reset(self, True)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
-        self._roster = Roster(self.env.names, players, self._module_of)
+        self._roster = Roster(self.env.names, players, self._module_of, self.env.options.form_of)
         mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
         self._rollout = Rollout(self.env.envs, self._roster, mapping, lookback)
-        self._source = source_of(self.env)
+        self._source = ObservationSources(self.env)
         self._counts, self._results = StepCounts(self._roster), list[Result]()
         self._random = np.random.default_rng(ray_private.seed_of(self))
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
@@ -157,7 +159,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _begin_all(self) -> None:
         """Reset all games; those in progress are forgotten."""
         self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
-        self._rollout.clear(self.env.interface.launches())
+        self._rollout.clear(self.env.interfaces.launches())
         self._results.clear()
         self._counts.clear()
         for k in range(self.num_envs):
@@ -173,14 +175,14 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _play(self, explore: bool, random_actions: bool) -> None:
         """Let all seats act, and remember what came of it."""
         env, rollout = self.env, self._rollout
-        actions = np.zeros((*env.learners.shape, *env.interface.format.shape), np.int64)
+        actions = env.holds()
         if random_actions:
             chosen = self._act_at_random(actions)
         else:
             with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
                 chosen = self._act(actions, explore)
         step = env.step(actions)
-        weights, launches = ray_private.weights_number(self), env.interface.launches()
+        weights, launches = ray_private.weights_number(self), env.interfaces.launches()
         over = rollout.add(step, chosen, weights, env.ending, launches)
         self._results += [result_of(game, env.game.state) for game in over]
         self._counts.add(step, env.who)
@@ -188,38 +190,41 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             rollout.begin(k, env.who[k])
         self._source.observe(step.learners)
 
-    def _act_at_random(self, actions: npt.NDArray[np.int64]) -> dict[str, Chosen]:
+    def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:
         """Write actions that need not be legal for all who act, as RLlib does."""
-        acts = self.env.learners | self.env.frozen
-        sizes = np.atleast_1d(_sizes_of(self.env.interface.format.space))
-        drawn = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
-        actions[acts] = drawn.reshape(actions[acts].shape)
+        for form, interface in self.env.interfaces.by_form.items():
+            acts = self.env.on(form) & (self.env.learners | self.env.frozen)
+            sizes = np.atleast_1d(_sizes_of(interface.format.space))
+            drawn = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
+            actions[form][acts] = drawn.reshape(actions[form][acts].shape)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            chosen[name] = Chosen(seats, {ACTIONS: actions[seats]})
+            chosen[name] = Chosen(seats, {ACTIONS: actions[self._roster.forms[name]][seats]})
         return chosen
 
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
         return self._roster.seats_by_module(self.env.who, self.env.learners)
 
-    def _act(self, actions: npt.NDArray[np.int64], explore: bool) -> dict[str, Chosen]:
+    def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
         device, seen = ray_private.device_of(self), self._source
         frames = seen.frames(device)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            module = self.module[name]
+            module, form = self.module[name], self._roster.forms[name]
             if isinstance(module, ModuleFrames):
                 module.frames = frames
-            columns = self._forward(module, seen.rows(seats, device), explore)
-            actions[seats] = columns[Columns.ACTIONS]
+            columns = self._forward(module, seen.rows(form, seats, device), explore)
+            actions[form][seats] = columns[Columns.ACTIONS]
             chosen[name] = Chosen(seats, columns)
         if self.env.frozen.any():
-            seats = self.env.frozen
+            seats, form = self.env.frozen, self.env.interfaces.frozen_form
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
             opponents = self.module[self._roster.pool].opponents
-            actions[seats] = opponents.act(who, {**seen.rows(seats, device), **frames}).cpu().numpy()
+            shared = frames if self.env.interfaces.by_form[form].shows_boards else {}
+            rows = {**seen.rows(form, seats, device), **shared}
+            actions[form][seats] = opponents.act(who, rows).cpu().numpy()
         return chosen
 
     def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool) -> dict[str, npt.NDArray[Any]]:
@@ -242,7 +247,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         logits, heads = outputs[Columns.ACTION_DIST_INPUTS], getattr(module, "action_heads", None)
         if explore and heads is not None:
             drawn, likely = masked_actions.draw(logits.cpu().numpy(), heads, self._random)
-            shape = (-1, *self.env.interface.format.shape)
+            shape = (-1, *module.action_space.shape)
             actions, logp = torch.from_numpy(drawn.reshape(shape)), torch.from_numpy(likely)
         else:
             kind = "exploration" if explore else "inference"

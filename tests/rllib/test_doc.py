@@ -25,7 +25,7 @@ def running_ray():
 def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     assert blocks[0].count(SMALLER[0]) == 1
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
@@ -42,6 +42,7 @@ def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     for block in blocks[1:]:
         exec(compile(block.replace(*SMALLER), str(PAGE), "exec"), names)
     assert names["several"].policies_to_train == ["main", "scout", "rival"]
+    assert names["mixed"].rl_module_spec.rl_module_specs["pool"].model_config["form"] == "both"
     assert names["payoff"].of("trainable:main", "bot:metronome").games > 0
     settings = names["config"].rl_module_spec.rl_module_specs["main"].model_config
     assert names["MyModule"].make_policy({**settings, "trunk": {"width": 64}}).trunk.embedding_size == 256

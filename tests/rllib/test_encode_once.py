@@ -109,7 +109,7 @@ def test_values_frame_by_frame_are_those_row_by_row():
     runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     runner.sample()
     module = runner.module[MAIN]
-    rows = runner._source.rows(runner.env.learners, "cpu")
+    rows = runner._source.rows("packed", runner.env.learners, "cpu")
     module.frames = runner._source.frames("cpu")
     mixed = {name: part.flip(0) for name, part in rows.items()}
     values = module.compute_values({Columns.OBS: mixed})

@@ -133,11 +133,11 @@ def test_what_does_not_fit_says_what_to_do(modules):
     arguments = {"batch": {}, "explore": False, "shared_data": {}}
     with pytest.raises(ValueError, match=r"set config.env_runners\(episodes_to_numpy=False\)"):
         learner(rl_module=modules, episodes=[play(2).to_numpy()], **arguments)
-    modules.add_module("other", modules[MAIN])
-    modules._rl_modules["other"] = torch.nn.Linear(1, 1)
-    modules["other"].unwrapped = lambda: modules["other"]
-    with pytest.raises(TypeError, match="the module 'other' is a Linear, which cannot read shared frames"):
+    main, modules._rl_modules[MAIN] = modules[MAIN], torch.nn.Linear(1, 1)
+    modules[MAIN].unwrapped = lambda: modules[MAIN]
+    with pytest.raises(TypeError, match="the module 'main' is a Linear, which cannot read shared frames"):
         learner(rl_module=modules, episodes=[play(2)], **arguments)
+    modules._rl_modules[MAIN] = main
     modules[MAIN].frames = None
     row = {FRAME: torch.zeros(1, 1, dtype=torch.int64)}
     with pytest.raises(RuntimeError, match="the connector pipeline that made them must contain FramesOnce"):

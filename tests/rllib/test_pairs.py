@@ -206,7 +206,7 @@ def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(tmp_pat
         assert not all(values.equal(before[name]) for name, values in policy.state_dict().items())
         assert math.isfinite(result["learners"][MAIN]["total_loss"])
         module, rows = algorithm.env_runner.module[MAIN], algorithm.env_runner._source.rows
-        seen = rows(algorithm.env_runner.env.learners, "cpu")
+        seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
         logits, values = policy(seen["own"], seen["pairs"], seen["action_mask"])
         found = module.forward_train({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
         torch.testing.assert_close(found, logits)

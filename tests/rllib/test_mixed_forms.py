@@ -1,0 +1,409 @@
+"""One league on pairs, features and boards: everyone, learning or frozen, sees what its network reads."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+from ray.rllib.core.columns import Columns  # noqa: E402
+from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator  # noqa: E402
+
+from rllib_adapters import configure, freeze  # noqa: E402
+from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
+from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
+from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
+from rllib_adapters.envs.spaces import SHARED  # noqa: E402
+from rllib_adapters.league.control import set_league  # noqa: E402
+from rllib_adapters.league.curriculum import set_env  # noqa: E402
+from rllib_adapters.modules.board import FeatureModule, settings_of  # noqa: E402
+from rllib_adapters.modules.both_forms import BothForms, candidate_mask  # noqa: E402
+from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings  # noqa: E402
+from rllib_adapters.modules.pairs import PairModule  # noqa: E402
+from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.league import Group, LeagueTable, MismatchError, SnapshotStore  # noqa: E402
+from territorial.nets.board_policy import BoardPolicy  # noqa: E402
+from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
+from tests.rllib.support import SmallModule, start_ray  # noqa: E402
+from tests.rllib.test_pairs import with_opinions  # noqa: E402
+from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
+
+CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
+FORMS = {"main": "pairs", "scout": "packed", "rival": "packed"}
+MODULES = {"main": (PairModule, {"size": "small"}), "scout": FeatureModule, "rival": SmallModule}
+SNAPSHOTS = {"on-pairs": "main", "on-features": "scout", "on-boards": "rival"}
+FROZEN = dict.fromkeys((f"snapshot:{name}" for name in SNAPSHOTS), 1)
+LEAGUE = LeagueTable([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
+SEEN_BY = {
+    "main": {"own", "pairs", "targets", "action_mask"},
+    "scout": {*SHARED, "seat", "action_mask"},
+    "rival": {*SHARED, "seat", "action_mask"},
+    POOL: {*SHARED, "seat", "action_mask", "own", "pairs", "targets", "opponent"},
+}
+
+
+def entries(**changes):
+    return {"config": CONFIG, "league": LEAGUE, "obs": FORMS, "frames": 1, **changes}
+
+
+def module_class(name):
+    given = MODULES[name]
+    return given if isinstance(given, tuple) else (given, {})
+
+
+def weights_of(name):
+    """Weights of who launches at different targets."""
+    if name == "main":
+        return {key.removeprefix("policy."): array for key, array in with_opinions().items()}
+    kind, own = module_class(name)
+    torch.manual_seed(1)
+    weights = kind.make_policy({**settings_of(entries(), learner=name), **own}).state_dict()
+    weights["policy_head.weight"] *= 300
+    return {key: array.numpy().copy() for key, array in weights.items()}
+
+
+def fill(path):
+    """A store with a snapshot of each learner."""
+    store = SnapshotStore(path)
+    for snapshot, name in SNAPSHOTS.items():
+        kind, own = module_class(name)
+        manifest = kind.manifest({**settings_of(entries(), learner=name), **own})
+        store.add(snapshot, weights_of(name), manifest)
+    return store
+
+
+def config_of(store, runner, games=2, **changes):
+    config = configure(PPOConfig(), entries(**changes), module=MODULES, store=store, runner=runner)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=games)
+    return config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
+
+
+@pytest.fixture
+def draws_without_chance(monkeypatch):
+    """Frozen seats draw the likeliest launch, if any is legal."""
+
+    def launching(logits):
+        return torch.cat([logits[:, :1] - 1e6, logits[:, 1:]], 1)
+
+    def draw_on_boards(policy, logits, numbers=None):
+        parts = launching(logits).split([policy.num_targets, 10], dim=1)
+        return torch.stack([part.argmax(1) for part in parts], 1)
+
+    def draw_on_pairs(policy, logits, numbers=None):
+        return in_two_parts(launching(logits).argmax(1))
+
+    monkeypatch.setattr(BoardPolicy, "draw", draw_on_boards)
+    monkeypatch.setattr(PairRows, "draw", draw_on_pairs)
+
+
+# ---- the environment -------------------------------------------------------------------------------
+
+
+def drawn(env, seen, rng):
+    """A legal action of every agent."""
+    actions = {}
+    for agent, own in seen.items():
+        mask = own["action_mask"]
+        if env.get_action_space(agent).shape == ():
+            actions[agent] = rng.choice(np.flatnonzero(mask))
+        else:
+            actions[agent] = np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
+    return actions
+
+
+def test_every_agent_sees_what_its_module_reads():
+    env, rng, found = TerritorialMultiAgentEnv(entries(max_cycles=40)), np.random.default_rng(3), set()
+    seen, _ = env.reset(seed=3)
+    assert list(seen) == ["player_0", "rival:player_2", "scout:player_1", "frozen_3", "frozen_4", "frozen_5"]
+    while env.agents:
+        for agent, own in seen.items():
+            assert own.keys() == SEEN_BY[module_of(agent)]
+            assert env.get_observation_space(agent).contains(own)
+        boards = [own for own in seen.values() if "observations" in own]
+        assert all(own[key] is boards[0][key] for own in boards for key in SHARED)
+        pairs = env.interfaces.by_form["pairs"]
+        for agent in env.agents:
+            if module_of(agent) == POOL:
+                games, seats = env._seats_of([agent])
+                numbers = pairs.own(games, seats)
+                targets = torch.from_numpy(seen[agent]["targets"])[None].long()
+                mask = candidate_mask(torch.from_numpy(seen[agent]["action_mask"])[None], targets).numpy()
+                candidates = numbers.pop("action_mask")[:, 1::10]
+                np.testing.assert_array_equal(mask[:, 1:-10], candidates)
+                found |= set(candidates.flat)
+                for key, rows in numbers.items():
+                    np.testing.assert_array_equal(seen[agent][key], rows[0])
+        seen, *_ = env.step(drawn(env, {agent: seen[agent] for agent in env.agents}, rng))
+    assert found == {0, 1}
+
+
+def test_the_engine_observes_for_those_alone_who_look_at_boards():
+    pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
+    for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
+        env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
+        assert env.game.observes is observes
+        assert env.interfaces.frozen_form == (frozen or obs)
+        env.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"obs": {"main": "pairs", "scot": "packed", "rival": "packed"}},
+            r"obs has the entry 'scot' \(did you mean 'scout'\?\); the learners of the league are main, sco",
+        ),
+        (
+            {"obs": {"main": "pairs", "scout": "packed"}},
+            "obs has no entry for the learner 'rival'; it must be a form for all of them, or a dict with one",
+        ),
+        (
+            {"obs": {**FORMS, "scout": "features"}},
+            r"obs\['scout'\] is 'features'; it must be one of packed, pairs. Other forms are decoded",
+        ),
+        ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, pairs, both, or None"),
+        ({"action_format": "pair"}, "action_format is 'pair'"),
+        (
+            {"obs": dict.fromkeys(FORMS, "packed"), "action_format": "pairs"},
+            "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be 'multi_discrete'",
+        ),
+        ({"obs": dict.fromkeys(FORMS, "packed"), "num_candidates": 3}, "num_candidates is 3 and obs is 'pac"),
+    ],
+)
+def test_forms_that_cannot_be_are_refused_by_name(changes, message):
+    with pytest.raises(ValueError, match=message):
+        EnvConfig.from_config(entries(**changes))
+
+
+def test_modules_that_do_not_read_the_form_are_refused(tmp_path):
+    for name, kind, message in (
+        (
+            "main",
+            SmallModule,
+            "the module of 'main' is .*SmallModule.*, which reads boards, but 'main' has obs",
+        ),
+        (
+            "rival",
+            PairModule,
+            "the module of 'rival' is .*PairModule.* of BoardModule, as 'rival' has obs='pac",
+        ),
+    ):
+        with pytest.raises(TypeError, match=message):
+            configure(PPOConfig(), entries(), module={**MODULES, name: kind}, store=str(tmp_path))
+    with pytest.raises(
+        ValueError, match=r"learner is None, and obs is .*; learner must be one of main, scout"
+    ):
+        settings_of(entries())
+
+
+def test_options_come_back_from_plain_data_and_plain_leagues_are_as_before():
+    options = EnvConfig.from_config(entries(action_format="pairs_multi_discrete", num_candidates=4))
+    again = EnvConfig.from_config(json.loads(json.dumps(options.to_dict())))
+    assert again.to_dict() == options.to_dict()
+    assert [again.form_of(name) for name in FORMS] == list(FORMS.values())
+    assert again.forms == ("packed", "pairs", "both")
+    assert again.options_of("pairs").action_format == "pairs_multi_discrete"
+    assert (
+        again.options_of("packed").action_format == again.options_of("both").action_format == "multi_discrete"
+    )
+    assert EnvConfig.from_config(entries(obs="pairs")).forms == ("pairs",)
+
+
+# ---- frozen seats ----------------------------------------------------------------------------------
+
+
+def pool_of(path):
+    settings = settings_of(entries(), learner="rival")
+    classes = [module_class(name)[0] for name in FORMS]
+    return opponents_of(pool_settings(settings, fill(path), classes, "both"))
+
+
+@pytest.mark.usefixtures("draws_without_chance")
+def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path):
+    pool, env = pool_of(tmp_path), TerritorialMultiAgentEnv(entries())
+    assert isinstance(pool, BothForms)
+    seen, _ = env.reset(seed=1)
+    frozen = [own for agent, own in seen.items() if module_of(agent) == POOL]
+    rows = {key: torch.from_numpy(np.stack([own[key] for own in frozen])) for key in frozen[0]}
+    del rows["opponent"]
+    names = ["on-pairs", "on-boards", "on-pairs"]
+    actions = pool.act(names, rows)
+    games, seats = np.zeros(3, np.int64), np.array([4, 5, 6])
+    own = {
+        key: torch.from_numpy(part) for key, part in env.interfaces.by_form["pairs"].own(games, seats).items()
+    }
+    chosen = pool.by_form["pairs"].act(["on-pairs"] * 3, own)
+    aimed = env.interfaces.by_form["pairs"].format.aimed(
+        np.where(chosen[:, :1] == 0, 0, 1 + 10 * (chosen[:, :1] - 1) + chosen[:, 1:]).astype(np.int64),
+        own["targets"].numpy(),
+    )
+    on_boards = pool.by_form["packed"].act(
+        ["on-boards"] * 3, {key: part for key, part in rows.items() if key not in ("own", "pairs", "targets")}
+    )
+    assert actions.tolist() == [aimed[0].tolist(), on_boards[1].tolist(), aimed[2].tolist()]
+    assert actions[:, 0].all()
+    pool.keep(["on-boards"])
+    assert pool.names == ["on-boards"]
+    pool.close()
+    assert pool.names == []
+
+
+def test_a_snapshot_of_another_form_is_refused_by_name(tmp_path):
+    pool = pool_of(tmp_path)
+    manifest = dataclasses.replace(pool.store.manifest("on-pairs"), observation="features")
+    pool.store.add("strange", {"weight": np.zeros(1, np.float32)}, manifest)
+    with pytest.raises(
+        MismatchError, match="'strange' reads the form 'features'; it must be one of packed, p"
+    ):
+        pool.act(["strange"], {"action_mask": torch.ones(1, 18)})
+
+
+# ---- runners ---------------------------------------------------------------------------------------
+
+
+def runner_of(store, kind, **changes):
+    config = config_of(store, kind, 3, **changes).debugging(seed=11)
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    for name in FORMS:
+        runner.module[name].set_state({f"policy.{key}": part for key, part in weights_of(name).items()})
+    return runner
+
+
+def as_lists(episodes):
+    """Let all episodes have lists, as those of boards do."""
+    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
+        if own.observations.finalized:
+            arrays, own.observations.finalized = own.observations.data, False
+            count = len(own.infos.data)
+            own.observations.data = [{name: part[t] for name, part in arrays.items()} for t in range(count)]
+    return episodes
+
+
+@pytest.mark.usefixtures("draws_without_chance")
+def test_both_runners_play_the_same_episodes(tmp_path):
+    store = fill(tmp_path)
+    stock, batched = (runner_of(store, kind, max_cycles=31) for kind in ("stock", "batched"))
+    counts, launched = np.zeros(3, int), {}
+    for seats in ([], [1], [1, 2, 3], [], [2]):
+        for runner in (stock, batched) if seats else ():
+            finish_off(runner, 1, seats)
+        theirs, mine = (as_lists(runner.sample(explore=False)) for runner in (stock, batched))
+        assert_same_episodes(theirs, mine)
+        counts += happened(mine)
+        for own in (own for whole in mine for own in whole.agent_episodes.values()):
+            launched[own.module_id] = launched.get(own.module_id, 0) + np.any(own.actions.data)
+    assert (counts > 0).all(), counts
+    assert launched.keys() == FORMS.keys()
+    assert all(launched.values()), launched
+    opened = batched.module[POOL].opponents.names
+    assert sorted(opened) == sorted(SNAPSHOTS)
+    assert sorted(stock.module[POOL].opponents.names) == sorted(SNAPSHOTS)
+
+
+def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
+    runner = runner_of(fill(tmp_path), "batched", max_cycles=9)
+    episodes = runner.sample() + runner.sample()
+    rows = dict.fromkeys(FORMS, 0)
+    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
+        rows[own.module_id] += len(own)
+    for part in ShardEpisodesIterator(episodes, num_shards=2):
+        batch = FramesOnce(as_learner_connector=True)(
+            rl_module=runner.module, batch={}, episodes=part, explore=False, shared_data={}
+        )
+        for (_, _, name), own in batch[Columns.OBS].items():
+            keys = SEEN_BY[name] if name == "main" else {"seat", "action_mask", FRAME}
+            assert all(columns.keys() == keys for columns in own)
+            rows[name] -= sum(len(columns["action_mask"]) for columns in own)
+    assert rows == dict.fromkeys(FORMS, 0)
+
+
+@pytest.fixture(scope="module")
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def trained(algorithm):
+    """Train for an iteration; return the result, and which modules have other weights then."""
+    before = algorithm.learner_group.get_weights()
+    result = algorithm.train()
+    after = algorithm.learner_group.get_weights()
+    return result, {
+        name for name in before if any((part != after[name][key]).any() for key, part in before[name].items())
+    }
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.parametrize("runner", ["batched", "stock"])
+def test_a_league_of_all_forms_trains_freezes_and_resumes(tmp_path, runner):
+    store = fill(tmp_path / "store")
+    algorithm = config_of(store, runner, max_cycles=12).build_algo()
+    try:
+        result, learned = trained(algorithm)
+        assert learned == FORMS.keys()
+        assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
+        assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
+        for name, form in FORMS.items():
+            freeze(algorithm, store, f"{name}-1", module=name)
+            assert store.manifest(f"{name}-1").observation == form
+        later = {f"snapshot:{name}-1": 1 for name in FORMS}
+        set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], Group(3, later)]))
+        with pytest.raises(
+            ValueError, match="obs has the entry 'rival'; the learners of the league are main"
+        ):
+            set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, later)]))
+        if runner == "batched":
+            with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
+                set_env(algorithm, obs={**FORMS, "rival": "pairs"})
+            algorithm.save_to_path(str(tmp_path / "checkpoint"))
+            algorithm.stop()
+            algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"))
+        algorithm.train()
+        playing = algorithm.env_runner.module[POOL].opponents.names
+        assert {f"{name}-1" for name in FORMS} & set(playing)
+    finally:
+        algorithm.stop()
+
+
+def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(tmp_path):
+    groups = [Group(3, {"trainable:main": 1}), Group(3, FROZEN)]
+    env = entries(league=LeagueTable(groups), obs="pairs")
+    config = configure(
+        PPOConfig(),
+        env,
+        module=MODULES["main"],
+        store=fill(tmp_path),
+        architectures=[SmallModule, FeatureModule],
+        runner="batched",
+    )
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    assert EnvConfig.from_config(config.env_config).frozen_form == "both"
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    episodes = runner.sample()
+    assert {own.module_id for whole in episodes for own in whole.agent_episodes.values()} == {"main"}
+    assert runner.module[POOL].opponents.names
+
+
+def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
+    config = config_of(fill(tmp_path), "batched", frozen_obs="packed")
+    pool = config.rl_module_spec.rl_module_specs[POOL].model_config
+    assert (pool["form"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
+    with pytest.raises(
+        TypeError, match=r"architectures has the entry .*PairModule.* a subclass of BoardModule"
+    ):
+        configure(
+            PPOConfig(),
+            entries(frozen_obs="packed"),
+            module=MODULES,
+            store=str(tmp_path),
+            architectures=[PairModule],
+        )
