@@ -64,7 +64,7 @@ def configure(
     what they need, and ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     Args:
-        config: the configuration of PPO or IMPALA, such as ``PPOConfig()``; it is copied.
+        config: the configuration of PPO, IMPALA or APPO, such as ``PPOConfig()``; it is copied.
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
             ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``frozen_obs``, ``action_format``,
             ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only two are set

@@ -8,13 +8,17 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import ray_private
+from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.league.curriculum import play
 from rllib_adapters.league.export import PoolReport
+from rllib_adapters.learning.appo import TerritorialAPPOLearner
 from rllib_adapters.learning.averages import evaluate_averages, keeps_averages
 from rllib_adapters.learning.equal_batches import keep_batches_equal
 from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
@@ -152,6 +156,22 @@ class TerritorialIMPALA(TerritorialAlgorithm, IMPALA):
         return TerritorialIMPALAConfig()
 
 
+class TerritorialAPPO(TerritorialAlgorithm, APPO):
+    """Asynchronous PPO for these games."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return TerritorialAPPOConfig()
+
+    def cleanup(self) -> None:
+        """End everything, also the thread of a learner in this process; called by RLlib."""
+        super().cleanup()
+        group = getattr(self, "learner_group", None)
+        if group is not None and not group.is_remote:  # those in other processes end with them
+            group.foreach_learner(ray_private.end_thread)
+
+
 class TerritorialPPOConfig(TerritorialConfig, PPOConfig):
     """The configuration of ``TerritorialPPO``."""
 
@@ -173,13 +193,38 @@ class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
         size, fragment = self.minibatch_size, self.get_rollout_fragment_length()
         if size is not None and size % fragment:
             raise ValueError(
-                f"minibatch_size is {size}; with IMPALA it must be a multiple of rollout_fragment_length, "
-                f"{fragment}"
+                f"minibatch_size is {size}; with IMPALA and APPO it must be a multiple of "
+                f"rollout_fragment_length, {fragment}"
+            )
+
+
+class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
+    """The configuration of ``TerritorialAPPO``."""
+
+    algorithm = TerritorialAPPO
+    learner = TerritorialAPPOLearner
+
+    def validate(self) -> None:
+        """Raise ValueError, too, for modules without a target, and for a buffer in which updates get lost."""
+        super().validate()
+        for name, spec in ray_private.own_specs(self).items():
+            if name != POOL and not issubclass(spec.module_class, TargetNetworkAPI):
+                raise ValueError(
+                    f"the module of {name!r} is a {spec.module_class.__name__}, which has no target network; "
+                    "with APPO it must be a BoardModule, a PairModule or another TargetNetworkAPI of RLlib's"
+                )
+        held = self.circular_buffer_num_batches * self.circular_buffer_iterations_per_batch
+        if self.use_circular_buffer and held < self.broadcast_interval:
+            raise ValueError(
+                f"broadcast_interval is {self.broadcast_interval}; it must be at most {held}, which is "
+                "circular_buffer_num_batches times circular_buffer_iterations_per_batch. Learners wait for "
+                "so many updates, and a buffer that is full drops batches"
             )
 
 
 CONFIGS: dict[type, type[TerritorialConfig]] = {
     PPOConfig: TerritorialPPOConfig,
+    APPOConfig: TerritorialAPPOConfig,  # before IMPALA's, of which it is derived
     IMPALAConfig: TerritorialIMPALAConfig,
 }
 """The configurations of this package, by those of RLlib's that they are made of."""

@@ -123,6 +123,12 @@ PRIVATE = (
         "get_state(), which copies all weights",
     ),
     RayNames(
+        "ray.rllib.algorithms.impala.impala_learner.IMPALALearner",
+        ("_learner_thread",),
+        "With Ray 2.55.1, the thread of a stopped APPO would take a tenth of a processor for ever.",
+        "Learner.shutdown(), from Ray 2.60 on",
+    ),
+    RayNames(
         CONFIG,
         ("_rl_module_spec",),
         "Settings of modules could not be changed in a frozen configuration.",
@@ -190,6 +196,12 @@ UNDOCUMENTED = (
         "ray.rllib.algorithms.algorithm_config",
         ("NOT_SERIALIZABLE",),
         "Settings that JSON does not have would need a mark of their own.",
+    ),
+    RayNames(
+        "ray.rllib.core.rl_module.apis",
+        ("TARGET_NETWORK_ACTION_DIST_INPUTS",),
+        "APPO's loss would not find what a target network gave.",
+        "the text, target_network_action_dist_inputs",
     ),
     RayNames(
         "ray.tune.result", ("TRIAL_INFO",), "Trials of Tune would have one store for all their leagues."
@@ -351,6 +363,13 @@ def has_own_steps(config: Any) -> bool:
 def log_off_policyness(learner: Any, batch: Any) -> None:
     """Log how old the weights are that the rows of a batch were sampled with."""
     learner._compute_off_policyness(batch)
+
+
+def end_thread(learner: Any) -> None:
+    """Have the thread of an asynchronous learner end; that of APPO looks for batches all the time."""
+    thread = learner._learner_thread
+    if thread.is_alive() and not thread.stopped:
+        thread.request_stop()
 
 
 def forget_dummy_batch(policy: Any) -> None:

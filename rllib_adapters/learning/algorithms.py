@@ -7,7 +7,7 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
-KNOWN = PPOConfig, IMPALAConfig
+KNOWN = PPOConfig, IMPALAConfig, APPOConfig
 """The configurations of those that do."""
 
 REPLAYS = (
@@ -16,7 +16,6 @@ REPLAYS = (
 )
 OFFLINE = "it learns from recorded data, and not from the games that its runners play"
 REASONS = {
-    "APPO": "its loss needs a second copy of the network as a target, which a BoardModule does not have",
     "DQN": REPLAYS,
     "SAC": REPLAYS,
     "CQL": OFFLINE,
@@ -32,11 +31,10 @@ def check_algorithm(config: AlgorithmConfig) -> None:
     """Raise ValueError unless the algorithm of ``config`` learns from these games."""
     name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
     refused = next((reason for key, reason in REASONS.items() if key == name), None)
-    if isinstance(config, APPOConfig):
-        refused = REASONS["APPO"]
     if refused is None and isinstance(config, KNOWN):
         return
-    known = " and ".join(kind.__name__.removesuffix("Config") for kind in KNOWN)
+    *names, last = (kind.__name__.removesuffix("Config") for kind in KNOWN)
+    known = f"{', '.join(names)} or {last}"
     reason = refused or "it was not tested with boards that agents share"
     raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use {known}")
 

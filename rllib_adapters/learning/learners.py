@@ -22,6 +22,7 @@ from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
 from rllib_adapters.learning.episode_ends import EpisodeEnds
 from rllib_adapters.learning.optimizers import FusedAdam
 from rllib_adapters.learning.weighted_loss import weighted_loss
+from rllib_adapters.learning.whole_states import WholeStates
 from rllib_adapters.observations.connector import ModuleFrames
 
 
@@ -124,7 +125,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(OwnUpdates, IMPALATorchLearner):
+class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from rllib_adapters.envs.agent_names import MAIN
 from rllib_adapters.envs.env_config import PAIRS, EnvConfig
 from rllib_adapters.learning.bf16_learning import Bf16Learning
+from rllib_adapters.modules.target import TARGET, TargetPolicy
 from rllib_adapters.modules.valued_actions import ValuedActions
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
@@ -31,7 +32,7 @@ HOLD_PROBABILITY = 0.9
 VALUE_CHUNK = 64
 
 
-class BoardModule(ModuleFrames, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
+class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
     """The base class of policies over packed boards. A subclass brings the network::
 
         class MyModule(BoardModule):
@@ -101,7 +102,9 @@ class BoardModule(ModuleFrames, ValuedActions, Bf16Learning, TorchRLModule, Valu
 
     def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
         """Look at games of ``layout`` and ``config`` from now on; ValueError if the network cannot."""
-        self.policy.set_game(layout, config)
+        for network in (self.policy, getattr(self, TARGET, None)):
+            if network is not None:
+                network.set_game(layout, config)
         self._set_distribution()
 
     def _set_distribution(self) -> None:
@@ -122,6 +125,11 @@ class BoardModule(ModuleFrames, ValuedActions, Bf16Learning, TorchRLModule, Valu
         """Return logits and what values are computed of; overrides ``RLModule._forward``."""
         logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: embedding}
+
+    def logits_of(self, policy: nn.Module, batch: Mapping[str, Any]) -> Tensor:
+        """Return what ``policy``, the network or a copy of it, makes of the observations."""
+        logits: Tensor = policy(self.with_frames(batch[Columns.OBS]))[0]
+        return logits
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""

@@ -10,9 +10,10 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDeterministic
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
-from torch import Tensor
+from torch import Tensor, nn
 
 from rllib_adapters.learning.bf16_learning import Bf16Learning
+from rllib_adapters.modules.target import TargetPolicy
 from rllib_adapters.modules.valued_actions import ValuedActions
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
@@ -26,7 +27,7 @@ READS = {"observation": "pairs", "action_format": "pairs"}
 """What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
 
-class PairModule(ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
+class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
     """Plays and learns with a ``PairPolicy``, whose weights are those of ``policy``.
 
     The entries of ``model_config``, which ``settings_of(env_config)`` makes, are:
@@ -87,8 +88,12 @@ class PairModule(ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
         """Return logits, and values as embeddings; overrides ``RLModule._forward``."""
-        logits, values = self._seen(batch)
+        logits, values = _seen_by(self.policy, batch)
         return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: values}
+
+    def logits_of(self, policy: nn.Module, batch: Mapping[str, Any]) -> Tensor:
+        """Return what ``policy``, the network or a copy of it, makes of the observations."""
+        return _seen_by(policy, batch)[0]
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""
@@ -99,9 +104,13 @@ class PairModule(ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
         with torch.no_grad():
             return torch.cat([self.policy.choices(*part).values for part in zip(own, pairs, strict=True)])
 
-    def _seen(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-        seen = batch[Columns.OBS]
-        return self.policy(seen["own"], seen["pairs"], flat_mask(seen["action_mask"], seen["pairs"].shape[1]))
+
+def _seen_by(policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+    """Return the logits of a network, and its values."""
+    seen = batch[Columns.OBS]
+    mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
+    found: tuple[Tensor, Tensor] = policy(seen["own"], seen["pairs"], mask)
+    return found
 
 
 class FlatActions(TorchCategorical):

@@ -1,4 +1,4 @@
-"""PPO and IMPALA on no, one and two learners of their own; and why other algorithms are refused."""
+"""PPO, IMPALA and APPO on no, one and two learners of their own; and why other algorithms are refused."""
 
 import numpy as np
 import pytest
@@ -39,8 +39,10 @@ def has_learned(before, after, name):
     return any((before[name][key] != after[name][key]).any() for key in before[name])
 
 
-@pytest.mark.parametrize("learners", [0, 1, 2])
-@pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
+@pytest.mark.parametrize(
+    ("algorithm", "learners"),
+    [*((one, learners) for one in (PPOConfig, IMPALAConfig) for learners in (0, 1, 2)), (APPOConfig, 2)],
+)
 def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, learners):
     config = mixed_config(fill(tmp_path), config=algorithm(), env={"max_cycles": 9})
     config.learners(num_learners=learners, num_cpus_per_learner=1)
@@ -84,7 +86,9 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
         built.stop()
 
 
-@pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig])
+@pytest.mark.parametrize(
+    "algorithm", [PPOConfig, IMPALAConfig, pytest.param(APPOConfig, marks=pytest.mark.verify)]
+)
 def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algorithm):
     """``rare`` plays one game in some, so that one of two learners may have nothing of it."""
     table = LeagueTable(
@@ -118,13 +122,12 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (APPOConfig(), "the algorithm APPO cannot be configured: its loss needs a second copy"),
         (DQNConfig(), "the algorithm DQN cannot be configured: it learns from single steps in a replay"),
         (SACConfig(), "the algorithm SAC cannot be configured: it learns from single steps in a replay"),
         (CQLConfig(), "the algorithm CQL cannot be configured: it learns from recorded data"),
         (BCConfig(), "the algorithm BC cannot be configured: it learns from recorded data"),
         (MARWILConfig(), "the algorithm MARWIL cannot be configured: it learns from recorded data"),
-        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO and IMPALA"),
+        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO, IMPALA or APPO"),
     ],
 )
 def test_other_algorithms_are_refused_by_name_and_reason(config, message):

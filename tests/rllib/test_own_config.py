@@ -198,7 +198,9 @@ def test_impala_is_configured_as_well():
     config = configure(IMPALAConfig(), env_config(league=league("bot:banker")), module=SmallModule)
     config.training(train_batch_size_per_learner=100, minibatch_size=200).validate()
     assert config.algo_class.__name__ == "TerritorialIMPALA"
-    with pytest.raises(ValueError, match="with IMPALA it must be a multiple of rollout_fragment_length, 50"):
+    with pytest.raises(
+        ValueError, match="with IMPALA and APPO it must be a multiple of rollout_fragment_length, 50"
+    ):
         config.training(minibatch_size=120).validate()
     with pytest.raises(ValueError, match="at most 200 rows"):
         config.training(minibatch_size=250).validate()

@@ -1,0 +1,205 @@
+"""Asynchronous PPO: leagues of boards and of pairs, its target network, and what it cannot be given."""
+
+import threading
+from unittest import mock
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
+from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner  # noqa: E402
+from ray.rllib.core.learner.training_data import TrainingData  # noqa: E402
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule  # noqa: E402
+
+from rllib_adapters.configure import configure, configure_league  # noqa: E402
+from rllib_adapters.league.callback import league_in  # noqa: E402
+from rllib_adapters.league.control import set_weights, weights_of  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
+from rllib_adapters.modules.target import TARGET  # noqa: E402
+from territorial import GameConfig  # noqa: E402
+from territorial.observation.layout import ObsLayout  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, env_config, start_ray  # noqa: E402
+from tests.rllib.test_league import small_league  # noqa: E402
+
+ENVS = {
+    "boards": ({"frames": 2}, {"module": SmallModule}),
+    "pairs": ({"obs": "pairs", "action_format": "pairs_multi_discrete"}, {"size": "small"}),
+}
+"""Entries of the environment, and options of ``configure_league``."""
+
+
+@pytest.fixture(scope="module")
+def running_ray():
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def build(store, runner, kind, **training):
+    """An APPO in this process, with a league that freezes a copy in every iteration."""
+    env, options = ENVS[kind]
+    env = {"config": CONFIG, "max_cycles": 12, **env}
+    config = configure_league(APPOConfig(), env, small_league(), str(store), runner=runner, **options)
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=2, rollout_fragment_length=12)
+    config.training(train_batch_size_per_learner=24, use_kl_loss=True, **training)
+    config.training(circular_buffer_iterations_per_batch=1)  # so that nothing is learned between iterations
+    config.learners(num_learners=0)
+    config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=24)
+    return config.build_algo()
+
+
+def state_of(algorithm):
+    """The arrays of the learner's module: of the network, and of its target."""
+    state = algorithm.learner_group._learner.module["main"].get_state()
+    own = {key.removeprefix("policy."): part for key, part in state.items() if key.startswith("policy.")}
+    target = {
+        key.removeprefix(f"{TARGET}."): part for key, part in state.items() if key.startswith(f"{TARGET}.")
+    }
+    assert own.keys() == target.keys()
+    assert len(own) + len(target) == len(state)
+    return own, target
+
+
+def is_same(first, second):
+    return all((first[name] == second[name]).all() for name in first)
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.parametrize(("runner", "kind"), [("batched", "boards"), ("stock", "pairs")])
+def test_a_league_learns_freezes_and_resumes(tmp_path, runner, kind):
+    algorithm = build(tmp_path / "store", runner, kind, target_network_update_freq=1000)
+    try:
+        first, target = state_of(algorithm)
+        assert is_same(first, target)
+        results = [algorithm.train() for _ in range(3)]
+        found = results[-1]["learners"]["main"]
+        for name in ("total_loss", "policy_loss", "vf_loss", "entropy", "mean_kl_loss", "curr_kl_coeff"):
+            assert np.isfinite(found[name]), name
+        assert found["num_module_steps_trained_lifetime"] > 0
+        now, target = state_of(algorithm)
+        assert is_same(first, target), "it is brought up to date now and then"
+        assert not is_same(first, now)
+        in_runner = algorithm.env_runner.module["main"].get_state()
+        assert not any(key.startswith(TARGET) for key in in_runner)
+        league, store = league_in(algorithm), algorithm.keeper.store
+        assert store.names() == [f"main-{i}" for i in range(4)]
+        assert league.num_games > 0
+        assert is_same(dict(store.load("main-3").items()), weights_of(algorithm, "main"))
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+        kept = state_of(algorithm)
+    finally:
+        algorithm.stop()
+    restored = Algorithm.from_checkpoint(path)
+    try:
+        for before, after in zip(kept, state_of(restored), strict=True):
+            assert is_same(before, after)
+        restored.train()
+        assert "main-4" in league_in(restored).snapshots
+        set_weights(restored, "main", restored.keeper.store, "main-0")
+        now, target = state_of(restored)
+        assert is_same(now, first)
+        assert is_same(target, first), "the target of another network would be none"
+    finally:
+        restored.stop()
+
+
+def check_states(learner):
+    """No update falls into the middle of a state, and none after it changes it."""
+    module, seen = learner.module["main"], []
+    bias = module.policy.policy_head.bias
+
+    def while_reading(*args, **kwargs):
+        thread = threading.Thread(target=learner.apply_gradients, args=({},))
+        thread.start()
+        thread.join(timeout=0.2)
+        seen.append(thread)
+        return type(module).get_state(module, *args, **kwargs)
+
+    def step(*_):
+        bias.data.add_(1)
+
+    with (
+        mock.patch.object(module, "get_state", while_reading),
+        mock.patch.object(APPOTorchLearner, "apply_gradients", step),
+    ):
+        before = bias.detach().clone()
+        state = learner.get_state(components="rl_module/main")["rl_module"]["main"]
+        (thread,) = seen
+        thread.join(timeout=5)
+    assert (bias == before + 1).all()
+    np.testing.assert_array_equal(state["policy.policy_head.bias"], before)
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_targets_follow_and_batches_that_wait_keep_their_frames(tmp_path):
+    algorithm = build(tmp_path, "batched", "boards", target_network_update_freq=0.01, tau=1.0)
+    try:
+        for _ in range(3):
+            result = algorithm.train()
+        assert result["learners"]["main"]["num_target_updates"] >= 1
+        now, target = state_of(algorithm)
+        assert is_same(now, target)
+        learner = algorithm.learner_group._learner
+        batches = [
+            learner._make_batch_if_necessary(TrainingData(episodes=algorithm.env_runner.sample()))
+            for _ in range(2)
+        ]
+        banks = [batch.frames["main"] for batch in batches]
+        assert banks[0] is not banks[1]
+        for i in (0, 1, 0):  # as the buffer draws them
+            learner._make_batch_if_necessary(TrainingData(batch=batches[i]))
+            assert learner.module["main"].frames is banks[i]
+        check_states(learner)
+        thread = learner._learner_thread
+    finally:
+        algorithm.stop()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+def test_a_target_is_of_the_learner_alone_and_plays_the_games_of_its_network():
+    settings = settings_of(env_config())
+    layout, config = ObsLayout.from_dict(settings["layout"]), settings["config"]
+    module = SmallModule(model_config=settings)
+    assert not hasattr(module, TARGET)
+    module.make_target_networks()
+    with torch.no_grad():
+        module.policy.policy_head.bias.add_(1)
+    ((own, target),) = module.get_target_network_pairs()
+    assert own is module.policy
+    assert (own.policy_head.bias - target.policy_head.bias == 1).all()
+    assert not any(part.requires_grad for part in target.parameters())
+    assert {key.partition(".")[0] for key in module.get_state(inference_only=True)} == {"policy"}
+    assert {key.partition(".")[0] for key in module.get_state()} == {"policy", TARGET}
+    module.set_game(layout, config.replace(max_ticks=77))
+    assert target.config.max_ticks == own.config.max_ticks == 77
+
+
+class NoTarget(TorchRLModule):
+    """A module of the user's own for pairs and other actions."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"module": NoTarget},
+            "the module of 'main' is a NoTarget, which has no target network; with APPO it must be a Boa",
+        ),
+        (
+            {"broadcast_interval": 17},
+            "broadcast_interval is 17; it must be at most 16, which is circular_buf",
+        ),
+        ({"minibatch_size": 7}, "minibatch_size is 7; with IMPALA and APPO it must be a multiple of"),
+    ],
+)
+def test_what_it_cannot_be_given_is_an_error_when_it_is_built(settings, message):
+    env = {"config": GameConfig(height=24, width=24, num_players=4), "obs": "pairs"}
+    config = configure(APPOConfig(), env, module=settings.pop("module", None))
+    config.env_runners(rollout_fragment_length=10).training(**settings)
+    with pytest.raises(ValueError, match=message):
+        config.validate()
