@@ -1,103 +1,156 @@
 #!/usr/bin/env python3
-"""Trains a league while snapshots come and go, and says whether its memory stays where it was.
+"""Trains the league at full size while snapshots come and go: do memory and speed stay what they were?
 
-    python benchmarks/rllib/soak.py                     500 iterations, half an hour
+    python benchmarks/rllib/soak.py                     500 iterations, 25 minutes on two cores
+    python benchmarks/rllib/soak.py --preset boards     the network over boards; hours
     python benchmarks/rllib/soak.py --iterations 30     as in CI
 
-Every iteration freezes a copy of the network, lets the league draw the last ten copies only, and
-removes the one before them from the store. It needs Ray with RLlib and torch (the extra ``rllib``). What
-driver and runners take after each iteration stands in benchmarks/results/soak.json. The exit code is 1 if the
-median of the last fifth is more than 2 % over that of the second fifth: the first is for warming up.
+It is ``territorial train`` with the network and the rates of a preset, on 256 x 256 cells: 8 seats learn,
+bots have 12, and 12 are frozen, of up to 32 snapshots. An iteration has 32 steps of 10 ticks. In each of
+them a copy of the network becomes a snapshot, and from the 33rd on another one leaves the league; every
+fifth writes a checkpoint and removes from the store what no checkpoint needs. Games are cut after 100
+steps, so that they begin and end in every part of the run.
+
+After each iteration the memory of all processes is read, and the processor time of the learner and of all
+runners. Those are compared in the last fifth with those in the second: the first is for warming up, and for
+the league to become full. The exit code is 1 if the median memory is more than 2 % over, or if a second of
+processor plays fewer than 0.9 times the steps. The result is benchmarks/results/soak.json. It needs Ray with
+RLlib and torch (the extra ``rllib``).
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gc
 import statistics
 import sys
 import tempfile
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import ray
-import torch
-from ray.rllib.algorithms.ppo import PPOConfig
 
 from benchmarks import goals, harness
-from rllib_adapters.configure import configure
-from rllib_adapters.league.control import freeze, set_league
-from rllib_adapters.modules.board import ReferenceModule, settings_of
-from rllib_adapters.train.memory_watch import MB, RAY, describe
-from territorial import GameConfig
+from benchmarks.rllib.processes import processor_seconds
+from rllib_adapters.train.memory_watch import MB, RAY, describe, kind_of
+from rllib_adapters.train.options import PRESETS, Training
+from rllib_adapters.train.run import Run, start_ray
 from territorial.cli import options
-from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.memory.measure import measure
 
 RESULT = harness.RESULTS / "soak.json"
-KEPT = 10
-"""Snapshots that are there at a time."""
+CAPACITY = 32
+"""Snapshots that the league keeps; a shorter run keeps fewer, so that it is full after a fifth."""
 FLAT = goals.bound("soak", "growth")
-GAME = GameConfig(height=64, width=64, num_players=8, max_ticks=1000)
+STEADY = goals.bound("soak", "speed")
+UNLIMITED = 10.0**6
+"""Minutes that no run takes."""
 
 
-def league(names: list[str]) -> LeagueTable:
-    """Return who plays: two who learn, four snapshots, two bots."""
-    snapshots = {f"snapshot:{name}": 1.0 for name in names}
-    return LeagueTable(
-        [
-            Group(2, {"trainable:main": 1}),
-            Group(4, snapshots),
-            Group(2, {"bot:metronome": 1, "bot:banker": 1}),
-        ]
+def training_of(preset: str, iterations: int, runners: int) -> Training:
+    """Return the options of the run: those of a preset, with the seats of the league at full size."""
+    return dataclasses.replace(
+        PRESETS[preset],
+        height=256,
+        width=256,
+        decision_every=10,
+        max_ticks=1000,
+        agents=8,
+        exploiters=0,
+        snapshots=12,
+        bots=12,
+        capacity=min(CAPACITY, iterations // 5),
+        freeze_every=1,
+        iterations=iterations,
+        minutes=UNLIMITED,
+        runners=runners,
+        threads=1,
+        games=2,
+        steps=32,
+        minibatch=64,
+        checkpoint_every=5,
     )
 
 
-def build(store: SnapshotStore, runners: int) -> Any:
-    """Return the algorithm, with a first snapshot."""
-    env_config = {"config": GAME, "league": league(["first"]), "frames": 2}
-    settings = settings_of(env_config)
-    torch.manual_seed(0)
-    weights = ReferenceModule.make_policy(settings).state_dict()
-    store.add(
-        "first", {name: part.numpy() for name, part in weights.items()}, ReferenceModule.manifest(settings)
-    )
-    config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
-    config.env_runners(num_env_runners=runners, rollout_fragment_length=32 // max(1, runners))
-    config.training(train_batch_size_per_learner=32, minibatch_size=32, num_epochs=1)
-    config.debugging(seed=0, log_level="ERROR")
-    return config.build_algo()
+class Watch:
+    """Reads memory and processor time after every iteration; ``rows`` has what was found."""
+
+    def __init__(self, iterations: int) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._iterations = iterations
+
+    def __call__(self, logged: dict[str, Any], seconds: int) -> None:
+        """Add a row, and print it now and then; called by ``Run``."""
+        gc.collect()
+        memory = measure()
+        own = [process for process in memory.processes if kind_of(process.pid, process.name) != RAY]
+        self.rows.append(
+            {
+                "iteration": logged["iteration"],
+                "steps": logged["steps"],
+                "snapshots": logged["snapshots"],
+                "processor_seconds": sum(processor_seconds(process.pid for process in own).values()),
+                "own": sum(process.nbytes for process in own),
+                "own_private": sum(process.private for process in own),
+                **describe(memory),
+            }
+        )
+        if logged["iteration"] % max(1, self._iterations // 20) == 0:
+            kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in self.rows[-1]["kinds"].items())
+            print(
+                f"{logged['iteration']} of {self._iterations}, {seconds} s, {logged['snapshots']} snapshots: "
+                f"{kinds} MB",
+                flush=True,
+            )
 
 
-def soak(iterations: int, runners: int) -> list[dict[str, Any]]:
-    """Return the memory after each iteration."""
-    rows: list[dict[str, Any]] = []
+def soak(training: Training) -> list[dict[str, Any]]:
+    """Train, and return what was read after each iteration."""
+    watch = Watch(training.iterations)
     with tempfile.TemporaryDirectory() as folder:
-        store = SnapshotStore(folder)
-        algorithm = build(store, runners)
-        names = ["first"]
-        for i in range(1, iterations + 1):
-            algorithm.train()
-            names.append(f"main-{i}")
-            freeze(algorithm, store, names[-1])
-            set_league(algorithm, league(names[-KEPT:]))
-            if len(names) > KEPT:
-                store.remove(names.pop(0))
-            gc.collect()
-            rows.append({"iteration": i, **describe(measure())})
-            if i % max(1, iterations // 20) == 0:
-                kinds = ", ".join(f"{kind} {own / MB:,.0f}" for kind, own in rows[-1]["kinds"].items())
-                print(f"{i} of {iterations}: {kinds} MB", flush=True)
-        algorithm.stop()
-    return rows
+        run = Run(Path(folder) / "run", training)
+        try:
+            run.train(watch)
+        finally:
+            run.close()
+    return watch.rows
 
 
-def growth(rows: list[dict[str, Any]]) -> float:
-    """Return the memory of the last fifth over that of the second, Ray's own processes left out."""
-    own = [sum(size for kind, size in row["kinds"].items() if kind != RAY) for row in rows]
-    fifth = len(own) // 5
-    return statistics.median(own[-fifth:]) / statistics.median(own[fifth : 2 * fifth])
+def growth(rows: list[dict[str, Any]], key: str) -> float:
+    """Return the median of the last fifth over that of the second."""
+    second, last = _fifths(rows)
+    return statistics.median(row[key] for row in last) / statistics.median(row[key] for row in second)
+
+
+def speed(rows: list[dict[str, Any]]) -> float:
+    """Return the steps that a second of processor plays in the last fifth, over those in the second."""
+    second, last = map(_steps_per_second, _fifths(rows))
+    return last / second
+
+
+def _fifths(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the second fifth and the last one."""
+    fifth = len(rows) // 5
+    return rows[fifth : 2 * fifth], rows[-fifth:]
+
+
+def _steps_per_second(rows: list[dict[str, Any]]) -> float:
+    first, last = rows[0], rows[-1]
+    return (last["steps"] - first["steps"]) / (last["processor_seconds"] - first["processor_seconds"])
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Return what the rows come to."""
+    return {
+        "growth": growth(rows, "own"),
+        "growth_of_private": growth(rows, "own_private"),
+        "growth_with_ray": growth(rows, "total"),
+        "speed": speed(rows),
+        "env_steps_per_process_second": _steps_per_second(rows[len(rows) // 5 :]),
+    }
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -107,9 +160,15 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument(
         "--iterations",
-        type=options.whole(10, 10**6),
+        type=options.whole(20, 10**6),
         default=500,
         help="training iterations of the run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--preset",
+        choices=[name for name in PRESETS if name != "quick"],
+        default="features",
+        help="network and rates of the run (default %(default)s)",
     )
     parser.add_argument(
         "--env-runners",
@@ -120,35 +179,35 @@ def main(argv: list[str] | None = None) -> int:
     harness.add_json(parser, shown=f"{RESULT.name} from 500 iterations on")
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    ray.init(
-        num_cpus=parsed.env_runners + 1,
-        object_store_memory=150_000_000,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="error",
-    )
+    training = training_of(parsed.preset, parsed.iterations, parsed.env_runners)
+    start_ray(training.runners)
     start = time.perf_counter()
-    rows = soak(parsed.iterations, parsed.env_runners)
+    rows = soak(training)
     seconds = time.perf_counter() - start
     ray.shutdown()
-    found = growth(rows)
+    found = summary(rows)
     print(
-        f"{parsed.iterations} iterations in {seconds:,.0f} s: {found:.4f} times the memory "
-        f"({rows[0]['measure']}) of the second fifth in the last; at most {FLAT}"
+        f"{len(rows)} iterations in {seconds:,.0f} s. The last fifth over the second: "
+        f"{found['growth']:.4f} times the memory ({rows[0]['measure']}; at most {FLAT}), "
+        f"{found['growth_of_private']:.4f} times what no other process has, "
+        f"{found['growth_with_ray']:.4f} with Ray's own; {found['speed']:.3f} times the steps a second of "
+        f"processor (at least {STEADY}), {found['env_steps_per_process_second']:,.0f} of them"
     )
-    out = parsed.json or (RESULT if parsed.iterations >= 500 else None)
+    out = parsed.json or (RESULT if len(rows) >= 500 else None)
     if out:
         result = {
             "versions": harness.versions_of("ray", "torch"),
-            "iterations": parsed.iterations,
-            "runners": parsed.env_runners,
-            "snapshots_at_a_time": KEPT,
-            "growth": found,
+            "training": dataclasses.asdict(training),
+            "iterations": len(rows),
+            "preset": parsed.preset,
+            "runners": training.runners,
+            "snapshots_at_a_time": training.capacity,
+            **found,
             "seconds": seconds,
             "rows": rows,
         }
         harness.write(out, result)
-    return int(found > FLAT)
+    return int(found["growth"] > FLAT or found["speed"] < STEADY)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,19 @@ from tests.rllib.support import env_vars, fill  # noqa: E402
 from tests.rllib.test_league import league_config, small_league  # noqa: E402
 
 EACH = {"runner": 1, "learner": 1}
+ROOM = {"num_cpus": 4, "resources": EACH, "object_store_memory": 80_000_000}
+"""What each machine has."""
 PATIENCE = 20
 
 
 @pytest.fixture
-def two_machines():
+def cluster():
+    """Two machines: that of this process, and ``away``."""
     cluster = Cluster()
-    cluster.add_node(num_cpus=3, resources=EACH, object_store_memory=80_000_000, include_dashboard=False)
-    cluster.add_node(num_cpus=3, resources=EACH, object_store_memory=80_000_000)
+    cluster.add_node(**ROOM, include_dashboard=False)
+    cluster.away = cluster.add_node(**ROOM)
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": env_vars()})
-    yield
+    yield cluster
     ray.shutdown()
     cluster.shutdown()
 
@@ -62,7 +65,7 @@ def learners_of(algorithm):
     return [result.get() for result in results]
 
 
-def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, two_machines):
+def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, cluster):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = mixed_config(store)
@@ -127,7 +130,7 @@ def weights_of(algorithm):
     return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}
 
 
-def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(tmp_path, two_machines):
+def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(tmp_path, cluster):
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = league_config(store, small_league(), runners=2)
     config.env_runners(custom_resources_per_env_runner={"runner": 1})
@@ -147,5 +150,57 @@ def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(
         assert {f"main-{i}" for i in range(algorithm.training_iteration + 1)} == set(store.names())
         assert len(fetched) >= 2, "the first copy, and one that was frozen while they played"
         assert fetched <= set(store.names())
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize("runners", [2, pytest.param(4, marks=pytest.mark.verify)])
+def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(tmp_path, cluster, runners):
+    """Meanwhile snapshots come and go: those that the league has dropped are removed from the store."""
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = league_config(store, small_league(), runners=runners, games=1, max_cycles=9)
+    config.env_runners(custom_resources_per_env_runner={"runner": 2 / runners})
+    config.fault_tolerance(
+        restart_failed_env_runners=True,
+        delay_between_env_runner_restarts_s=0,
+        env_runner_health_probe_timeout_s=60,
+    )
+    algorithm = config.build_algo()
+    try:
+        league, home = league_in(algorithm), ray.get_runtime_context().get_node_id()
+
+        def iterate():
+            result = algorithm.train()
+            for name in set(store.names()) - set(league.snapshots):
+                store.remove(name)
+            return result
+
+        while algorithm.training_iteration < 4:
+            result = iterate()
+        assert sorted(store.names()) == sorted(league.snapshots)
+        assert len(store.names()) == 3, "the first ones have gone"
+        before = runners_of(algorithm)
+        lost = {index for index, (_, node, *_) in before.items() if node != home}
+        assert len(before) == runners
+        assert len(lost) == runners // 2, "each machine has half of them"
+        steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
+        games = league.num_games
+        cluster.remove_node(cluster.away, allow_graceful=False)
+        new = cluster.add_node(**ROOM).node_id
+        for _ in range(PATIENCE):
+            iterate()
+            now = runners_of(algorithm)
+            if len(now) == runners and all(now[index][1] == new for index in lost):
+                break
+            time.sleep(1)
+        assert {index for index, (_, node, *_) in now.items() if node == new} == lost
+        assert all((now[index][0] != before[index][0]) == (index in lost) for index in before)
+        result = iterate()
+        now = runners_of(algorithm)
+        assert len(now) == runners
+        assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
+        assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
+        assert league.num_games > games
+        assert sorted(store.names()) == sorted(league.snapshots)
     finally:
         algorithm.stop()
