@@ -7,9 +7,11 @@ whose docstrings name their entry in :data:`PRIVATE`, and what is imported by it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import ray.rllib.core.learner.learner_group as groups
 from ray.rllib.callbacks.utils import make_callback
 
 READ_IN = ("2.55.1", "2.60.0")
@@ -159,6 +161,11 @@ PRIVATE = (
         "ray.rllib.core.learner.learner_group.LearnerGroup",
         ("_worker_manager",),
         "Several IMPALA learners would wait without end for a batch that one of them had no room for.",
+    ),
+    RayNames(
+        "ray.rllib.core.learner.learner_group",
+        ("_get_backend_config",),
+        "Several learners could not share a GPU: RLlib lets them talk through NCCL, which refuses that.",
     ),
     RayNames(
         MANAGER,
@@ -370,6 +377,23 @@ def end_thread(learner: Any) -> None:
     thread = learner._learner_thread
     if thread.is_alive() and not thread.stopped:
         thread.request_stop()
+
+
+@contextlib.contextmanager
+def gloo_between_learners() -> Iterator[None]:
+    """Let learners that are made within the block talk through gloo, whatever they have."""
+    theirs = groups._get_backend_config
+
+    def with_gloo(learner_class: type) -> Any:
+        backend: Any = theirs(learner_class)
+        backend.backend = "gloo"
+        return backend
+
+    groups._get_backend_config = with_gloo
+    try:
+        yield
+    finally:
+        groups._get_backend_config = theirs
 
 
 def forget_dummy_batch(policy: Any) -> None:

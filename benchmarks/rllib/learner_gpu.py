@@ -43,11 +43,11 @@ RESULT = harness.RESULTS / "learner_gpu.json"
 LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
 TOLERANCE = 5e-3
 """How far a loss may be off, as a share of it or absolutely: convolutions on a GPU multiply in TF32."""
-COMPARED = 4
-"""Steps of the games, for each learner, in the batch whose losses are compared."""
-ALL = 128
-"""A minibatch of more rows than that batch has: RLlib repeats some."""
 SEATS = Seats(snapshots=0)
+GAMES, COMPARED = 2, 4
+"""Games, and steps of each, in the batch whose losses are compared; a learner of two has one of the games."""
+ROWS = GAMES * (COMPARED + 1) * SEATS.learning
+"""Of that batch: RLlib adds one to those of every seat."""
 PROCESSOR = "processor"
 
 
@@ -70,7 +70,7 @@ PRESETS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class Hardware:
     """On what learners run."""
 
     name: str
@@ -80,11 +80,11 @@ class Case:
 
 
 CASES = (
-    Case(PROCESSOR, 1, 0),
-    Case(f"{PROCESSOR}, two learners", 2, 0),
-    Case("a GPU", 1, 1),
-    Case("half a GPU", 1, 0.5),
-    Case("two learners on a GPU", 2, 0.5),
+    Hardware(PROCESSOR, 1, 0),
+    Hardware(f"{PROCESSOR}, two learners", 2, 0),
+    Hardware("a GPU", 1, 1),
+    Hardware("half a GPU", 1, 0.5),
+    Hardware("two learners on a GPU", 2, 0.5),
 )
 ROUNDS = 5
 
@@ -153,7 +153,7 @@ def start_ray(stand_in: bool) -> None:
 def measured(name: str, parsed: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return what every case of a preset gave."""
     preset = PRESETS[name]
-    steps = COMPARED if parsed.size == "small" else preset.steps
+    steps = GAMES * COMPARED if parsed.size == "small" else preset.steps
     found: dict[str, dict[str, Any]] = {}
     shared: dict[str, Any] = {}
     for case in CASES:
@@ -171,7 +171,7 @@ def measured(name: str, parsed: argparse.Namespace) -> dict[str, dict[str, Any]]
     return found
 
 
-def compare(found: dict[str, dict[str, Any]], case: Case) -> None:
+def compare(found: dict[str, dict[str, Any]], case: Hardware) -> None:
     """Note how far the losses of a case are from those of as many learners on the processor."""
     row, base = found[case.name], found[next(one.name for one in CASES if one.learners == case.learners)]
     if "refused" in row:
@@ -205,10 +205,10 @@ def of_case(
     try:
         if not shared:
             shared["weights"] = group.get_weights([LEARNER])
-            shared["few"] = algorithm.env_runner.sample(num_timesteps=COMPARED * learners)
+            shared["few"] = algorithm.env_runner.sample(num_timesteps=GAMES * COMPARED)
             shared["many"] = algorithm.env_runner.sample(num_timesteps=steps)
         group.set_weights(shared["weights"])
-        losses = losses_of(algorithm, update(group, shared["few"], ALL, 1))
+        losses = losses_of(algorithm, update(group, shared["few"], ROWS // learners, 1))
         seconds = []
         for _ in range(rounds + 1):  # the first one is not counted
             began = time.perf_counter()
@@ -225,7 +225,7 @@ def built(preset: Preset, learners: int, gpus: float) -> Any:
     network = NETWORKS[preset.network]
     entries = environment(network, SEATS, GameConfig(max_ticks=1000))
     config = configure(PPOConfig(), entries, module=network.module, runner="batched", **network.settings)
-    config.env_runners(num_env_runners=0, num_envs_per_env_runner=2, rollout_fragment_length=COMPARED)
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=GAMES, rollout_fragment_length=COMPARED)
     config.learners(
         num_learners=learners, num_gpus_per_learner=gpus, num_cpus_per_learner=1 / learners if gpus else 1
     )

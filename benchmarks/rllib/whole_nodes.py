@@ -59,7 +59,7 @@ RUNNER = "runner"
 
 
 @dataclass(frozen=True)
-class Case:
+class Placement:
     """Where a league is played."""
 
     runners: int
@@ -71,7 +71,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Size:
+class Amount:
     """How much is played."""
 
     game: GameConfig
@@ -84,10 +84,10 @@ class Size:
     """That are timed, after two that are not."""
 
 
-CASES = (Case(1), Case(4), Case(4, nodes=2))
+CASES = (Placement(1), Placement(4), Placement(4, nodes=2))
 SIZES = {
-    "full": Size(GameConfig(max_ticks=1000), Seats(), games=8, steps=8, iterations=10),
-    "small": Size(
+    "full": Amount(GameConfig(max_ticks=1000), Seats(), games=8, steps=8, iterations=10),
+    "small": Amount(
         GameConfig(height=64, width=64, num_players=8, max_ticks=400),
         Seats(learning=2, bots=3, frozen=3, snapshots=4),
         games=2,
@@ -151,7 +151,7 @@ def text_of(name: str, found: Mapping[str, Any]) -> str:
 # ---- a case ------------------------------------------------------------------------------------------
 
 
-def played(case: Case, size: Size, network: str) -> dict[str, Any]:
+def played(case: Placement, size: Amount, network: str) -> dict[str, Any]:
     """Return what a league did and took in a case."""
     harness.tell(f"{case}: starting")
     with cluster_of(case) as (cluster, nodes), tempfile.TemporaryDirectory() as folder:
@@ -173,7 +173,7 @@ def played(case: Case, size: Size, network: str) -> dict[str, Any]:
 
 
 @contextmanager
-def cluster_of(case: Case) -> Iterator[tuple[Cluster, dict[str, Any]]]:
+def cluster_of(case: Placement) -> Iterator[tuple[Cluster, dict[str, Any]]]:
     """Start nodes, connect to them, and yield the cluster and its nodes by name."""
     cluster = Cluster()
     nodes = {HOME: cluster.add_node(**room_for(case), include_dashboard=False)}
@@ -193,13 +193,13 @@ def cluster_of(case: Case) -> Iterator[tuple[Cluster, dict[str, Any]]]:
         cluster.shutdown()
 
 
-def room_for(case: Case) -> dict[str, Any]:
+def room_for(case: Placement) -> dict[str, Any]:
     """Return what a node has: room for its part of the runners."""
     part = case.runners // case.nodes
     return {"num_cpus": part, "resources": {RUNNER: part}, "object_store_memory": 150_000_000}
 
 
-def replace_away(cluster: Cluster, nodes: dict[str, Any], case: Case) -> None:
+def replace_away(cluster: Cluster, nodes: dict[str, Any], case: Placement) -> None:
     """Kill the processes of a node, and start another one."""
     cluster.remove_node(nodes.pop(AWAY), allow_graceful=False)
     nodes[NEW] = cluster.add_node(**room_for(case))
@@ -208,12 +208,12 @@ def replace_away(cluster: Cluster, nodes: dict[str, Any], case: Case) -> None:
 class ChangingLeague:
     """An algorithm with runners, and a league of which a snapshot comes and one goes in every iteration."""
 
-    def __init__(self, case: Case, size: Size, network: str, folder: Path) -> None:
+    def __init__(self, case: Placement, size: Amount, network: str, folder: Path) -> None:
         self.case, self.seats, self.names = case, size.seats, names_of(size.seats.snapshots)
         self.store = SharedStore(folder / "snapshots", cache=folder / "cache")
         self.algorithm = self._build(size, NETWORKS[network])
 
-    def _build(self, size: Size, network: Any) -> Any:
+    def _build(self, size: Amount, network: Any) -> Any:
         entries = environment(network, size.seats, size.game)
         config = configure(
             PPOConfig(),
@@ -331,7 +331,7 @@ def _told(runner: Any) -> dict[str, Any]:
 # ---- what it takes -----------------------------------------------------------------------------------
 
 
-def timed(changing: ChangingLeague, size: Size) -> dict[str, Any]:
+def timed(changing: ChangingLeague, size: Amount) -> dict[str, Any]:
     """Return the speed of some iterations, by wall time and by processor time."""
     runners = changing.pids()
     began, before = time.perf_counter(), processor_seconds([os.getpid(), *runners])

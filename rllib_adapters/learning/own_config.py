@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
+from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import EnvConfig, most_seats_of_a_learner
 from rllib_adapters.learning.options import LearningOptions
 from territorial.league import SnapshotStore
@@ -106,7 +108,9 @@ class TerritorialConfig(AlgorithmConfig):
         """Return the learners; ValueError if the algorithm that asks is RLlib's own; called by RLlib."""
         if not self.is_in_algorithm:
             raise ValueError(_foreign_algorithm())
-        return super().build_learner_group(**kwargs)
+        share_gpus = self.num_learners > 1 and 0 < self.num_gpus_per_learner < 1
+        with ray_private.gloo_between_learners() if share_gpus else contextlib.nullcontext():
+            return super().build_learner_group(**kwargs)
 
     def serialize(self) -> dict[str, Any]:
         """Return the settings as values that JSON has; ``configure`` takes the ``env_config`` among them."""

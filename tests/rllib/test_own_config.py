@@ -12,6 +12,7 @@ from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402
 from ray.rllib.algorithms.ppo import PPO, PPOConfig  # noqa: E402
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner  # noqa: E402
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
+from ray.rllib.core.learner import learner_group  # noqa: E402
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
@@ -204,3 +205,22 @@ def test_impala_is_configured_as_well():
         config.training(minibatch_size=120).validate()
     with pytest.raises(ValueError, match="at most 200 rows"):
         config.training(minibatch_size=250).validate()
+
+
+@pytest.mark.parametrize(
+    ("learners", "gpus", "backend"), [(2, 0.5, "gloo"), (2, 1, None), (1, 0.5, None), (2, 0, None)]
+)
+def test_learners_that_share_a_gpu_talk_through_gloo(monkeypatch, learners, gpus, backend):
+    """Where it is None, RLlib chooses: NCCL on GPUs, which refuses two processes on one of them."""
+    config = configure(PPOConfig(), {"config": CONFIG}, module=SmallModule)
+    config.learners(num_learners=learners, num_gpus_per_learner=gpus)
+    config.is_in_algorithm = True
+
+    def made(backend_config, **_):
+        raise RuntimeError(f"it is {backend_config.backend}")
+
+    monkeypatch.setattr(learner_group, "RLlibBackendExecutor", made)
+    before = learner_group._get_backend_config
+    with pytest.raises(RuntimeError, match=f"it is {backend}"):
+        config.build_learner_group(rl_module_spec=config.rl_module_spec)
+    assert learner_group._get_backend_config is before
