@@ -133,7 +133,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def start_ray(stand_in: bool) -> None:
-    """Start Ray with the GPU, if there is one."""
+    """Start Ray with the GPU, if there is one.
+
+    RLlib orders a batch's rows as sets of names are ordered, and scales advantages by all rows, also those
+    that it adds between agents and masks: with other orders the losses of one batch would not be the same.
+    """
     path = os.pathsep.join(part for part in sys.path if part)
     ray.init(
         address="local",
@@ -143,7 +147,7 @@ def start_ray(stand_in: bool) -> None:
         include_dashboard=False,
         log_to_driver=False,
         logging_level="error",
-        runtime_env={"env_vars": {"PYTHONPATH": path}},
+        runtime_env={"env_vars": {"PYTHONPATH": path, "PYTHONHASHSEED": "0"}},
     )
 
 

@@ -5,11 +5,12 @@
     python benchmarks/rllib/soak.py --preset boards     the network over boards; hours
     python benchmarks/rllib/soak.py --iterations 20     whether it runs, as in CI
 
-It is ``territorial train`` with the network and the rates of a preset, on 256 x 256 cells: 8 seats learn,
-bots have 12, and 12 are frozen, of up to 32 snapshots. An iteration has 32 steps of 10 ticks. In each of
-them a copy of the network becomes a snapshot, and from the 33rd on another one leaves the league; every
+It is ``territorial train`` with the network and the options of a preset, on 256 x 256 cells: 8 seats learn,
+bots have 12, and 12 are frozen, of up to 32 snapshots. An iteration has 64 steps of 10 ticks. In each of
+them a copy of the network becomes a snapshot, and from the 32nd on another one leaves the league; every
 fifth writes a checkpoint and removes from the store what no checkpoint needs. Games are cut after 100
-steps, so that they begin and end in every part of the run.
+steps, so that they begin and end in every part of the run. The learning rate is so low that the last games
+are like the first ones: what they take is compared.
 
 After each iteration the memory of all processes is read, and the processor time of the learner and of all
 runners. Those are compared in the last fifth with those in the second: the first is for warming up, and for
@@ -71,8 +72,9 @@ def training_of(preset: str, iterations: int, runners: int) -> Training:
         runners=runners,
         threads=1,
         games=2,
-        steps=32,
-        minibatch=64,
+        steps=64,
+        minibatch=128,
+        learning_rate=1e-6,
         checkpoint_every=5,
     )
 
