@@ -203,3 +203,24 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(settings, message)
     config.env_runners(rollout_fragment_length=10).training(**settings)
     with pytest.raises(ValueError, match=message):
         config.validate()
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("running_ray")
+def test_it_learns_to_leave_novices_behind():
+    """Two agents and two novices: the best mean place of the two is 1.5, and they begin above 1.7."""
+    seats, game = ["agent", "agent", "novice", "novice"], GameConfig(height=32, width=32, num_players=4)
+    env = {"config": game.replace(max_ticks=1500, num_maps=8), "seats": seats, "obs": "pairs", "repeat": 5}
+    config = configure(APPOConfig(), env, runner="batched", size="small")
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, rollout_fragment_length=16)
+    config.learners(num_learners=0)
+    config.training(train_batch_size_per_learner=256, lr=2e-3, grad_clip=1.0, entropy_coeff=0.003)
+    config.training(circular_buffer_num_batches=4, target_network_update_freq=1, gamma=0.98)
+    config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=2048)
+    config.debugging(seed=0)
+    algorithm = config.build_algo()
+    try:
+        places = [algorithm.train()["env_runners"]["place"] for _ in range(40)]
+    finally:
+        algorithm.stop()
+    assert places[-1] < 1.53 < 1.6 < places[0]
