@@ -45,7 +45,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """By the name that the result has, what ``config.learning`` is given."""
 
 
-class Case(NamedTuple):
+class LearnerCase(NamedTuple):
     """A network, and the games and the train batch that it learns from."""
 
     module: type
@@ -63,11 +63,11 @@ def _game(side: int, players: int, decision_every: int) -> GameConfig:
 
 
 CASES = {
-    "features": Case(
+    "features": LearnerCase(
         EncodeOnceModule, {"trunk": {"size": "tables"}}, {"config": _game(96, 12, 50)}, 4, 16, 2048, 1024, 3
     ),
-    "boards": Case(ReferenceModule, {}, {"config": _game(256, 32, 25), "frames": 4}, 8, 2, 16, 64, 1),
-    "pairs": Case(PairModule, {}, {"config": _game(96, 12, 10), "obs": "pairs"}, 8, 32, 2048, 4096, 2),
+    "boards": LearnerCase(ReferenceModule, {}, {"config": _game(256, 32, 25), "frames": 4}, 8, 2, 16, 64, 1),
+    "pairs": LearnerCase(PairModule, {}, {"config": _game(96, 12, 10), "obs": "pairs"}, 8, 32, 2048, 4096, 2),
 }
 """Those of ``territorial train``'s presets, "boards" with an eighth of the steps; and a league on pairs."""
 
@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def measured(name: str, case: Case, rounds: int) -> dict[str, Any]:
+def measured(name: str, case: LearnerCase, rounds: int) -> dict[str, Any]:
     """Return the medians of seconds by option, and how many rows there were."""
     config = config_of(case)
     runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
@@ -109,7 +109,7 @@ def measured(name: str, case: Case, rounds: int) -> dict[str, Any]:
     return {"rows": rows, "sampling_process_seconds": round(sampling, 4), "process_seconds": medians}
 
 
-def config_of(case: Case) -> Any:
+def config_of(case: LearnerCase) -> Any:
     """Return the configuration of a case; the other seats are bots."""
     bots = ["novice", "banker", "turtle", "metronome"]
     others = case.env["config"].num_players - case.agents
@@ -135,7 +135,7 @@ def config_of(case: Case) -> Any:
     return config
 
 
-def update(case: Case, learner: Any, episodes: Any, weights: Any) -> float:
+def update(case: LearnerCase, learner: Any, episodes: Any, weights: Any) -> float:
     """Return the seconds of the processor that an update with these weights takes."""
     learner.module[MAIN].unwrapped().set_state(copy.deepcopy(weights))
     learner._weights_seq_no = 0  # of the weights that the episodes were sampled with
