@@ -104,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
         choices=PRESETS,
         metavar="PRESET",
         default=list(PRESETS),
-        help=f"networks that are updated: {', '.join(PRESETS)} (default all)",
+        help=f"presets of `territorial train` to measure; {', '.join(PRESETS)} (default all)",
     )
     harness.add_rounds(parser, ROUNDS, options.whole(1, 1000))
     harness.add_json(parser, shown=f"{RESULT.name}, with --stand-in none")

@@ -3,7 +3,7 @@
 
     python benchmarks/rllib/training_speed.py                        all of it, ten minutes
     python benchmarks/rllib/training_speed.py --only features pairs  sampling with these networks alone
-    python benchmarks/rllib/training_speed.py --only split --against FILE
+    python benchmarks/rllib/training_speed.py --only split --before FILE
     python benchmarks/rllib/training_speed.py --size small --rounds 1   whether it runs
 
 Sampling is that of 16 games in one process, on one thread: 8 seats learn, bots have 12, and 12 are frozen,
@@ -114,7 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parse(argv)
     torch.set_num_threads(1)
     chosen = parsed.only or [*STEPS, "split"]
-    before = json.loads(parsed.against.read_text()) if parsed.against else {}
+    before = json.loads(parsed.before.read_text()) if parsed.before else {}
     result: dict[str, Any] = {
         "size": parsed.size,
         "games": GAMES,
@@ -153,7 +153,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         nargs="+",
         choices=[*STEPS, "split"],
         metavar="WHAT",
-        help=f"what is measured: {', '.join(STEPS)}, or split, the parts of an iteration (default all)",
+        help=f"case to measure; {', '.join(STEPS)}, or split, the parts of an iteration (default all)",
     )
     parser.add_argument(
         "--presets",
@@ -161,10 +161,10 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         choices=iteration_split.PRESETS,
         metavar="PRESET",
         default=list(iteration_split.PRESETS),
-        help=f"presets whose iterations are split: {', '.join(iteration_split.PRESETS)} (default all)",
+        help=f"presets of `territorial train` to measure; {', '.join(iteration_split.PRESETS)} (default all)",
     )
     parser.add_argument(
-        "--against",
+        "--before",
         metavar="FILE",
         type=Path,
         help="keep and print the parts of iterations of an earlier result beside these",

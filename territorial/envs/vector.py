@@ -463,9 +463,8 @@ class TerritorialVec(WritableArrays):
         """Return what agents share as the games stand, read-only for good, and the observations it is of."""
         seen = self.game.lend() if self._is_lent else self.game.observations
         shared = self._mode.per_game(seen, self._terrain)
-        if not self._is_lent:  # the terrain is never written to
-            shared |= {key: frozen(shared[key].copy()) for key in shared if key != "terrain"}
-        return shared, seen
+        copied = ("terrain",) if self._is_lent else tuple(shared)  # Gymnasium refuses shared memory
+        return shared | {key: frozen(shared[key].copy()) for key in copied}, seen
 
     def _shown_masks(self, seen: Observations) -> npt.NDArray[np.int8]:
         """Return the masks of all agents as the games stand; read-only if what they share is."""
