@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
 from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
-from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner  # noqa: E402
 from ray.rllib.core.learner.training_data import TrainingData  # noqa: E402
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule  # noqa: E402
 
 from rllib_adapters.configure import configure, configure_league  # noqa: E402
 from rllib_adapters.league.callback import league_in  # noqa: E402
 from rllib_adapters.league.control import set_weights, weights_of  # noqa: E402
+from rllib_adapters.learning.learners import OwnUpdates  # noqa: E402
 from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.target import TARGET  # noqa: E402
 from territorial import GameConfig  # noqa: E402
@@ -109,7 +109,7 @@ def test_a_league_learns_freezes_and_resumes(tmp_path, runner, kind):
 
 def check_states(learner):
     """No update falls into the middle of a state, and none after it changes it."""
-    module, seen = learner.module["main"], []
+    module, seen, held = learner.module["main"], [], []
     bias = module.policy.policy_head.bias
 
     def while_reading(*args, **kwargs):
@@ -117,18 +117,19 @@ def check_states(learner):
         thread.start()
         thread.join(timeout=0.2)
         seen.append(thread)
+        held.append(bias.detach().clone())
         return type(module).get_state(module, *args, **kwargs)
 
     def step(*_):
-        bias.data.add_(1)
+        if threading.current_thread() in seen:  # the learner's own thread may go on meanwhile
+            bias.data.add_(1)
 
     with (
         mock.patch.object(module, "get_state", while_reading),
-        mock.patch.object(APPOTorchLearner, "apply_gradients", step),
+        mock.patch.object(OwnUpdates, "apply_gradients", step),
     ):
-        before = bias.detach().clone()
         state = learner.get_state(components="rl_module/main")["rl_module"]["main"]
-        (thread,) = seen
+        (thread,), (before,) = seen, held
         thread.join(timeout=5)
     assert (bias == before + 1).all()
     np.testing.assert_array_equal(state["policy.policy_head.bias"], before)

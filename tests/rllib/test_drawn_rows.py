@@ -92,7 +92,8 @@ def test_with_weights_of_one_the_loss_is_rllibs(with_all):
     for one in (ones, rllibs):
         outputs = learner.module.forward_train({MAIN: one})
         total = learner.compute_losses(fwd_out=outputs, batch={MAIN: one})[MAIN]
-        logged.append([float(total), *(float(learner.metrics.peek((MAIN, name))) for name in names)])
+        seen = [total, *(learner.metrics.peek((MAIN, name)) for name in names)]
+        logged.append([float(torch.as_tensor(one).detach()) for one in seen])
     (*mine, explained), (*theirs, their_explained) = logged
     assert mine == pytest.approx(theirs, rel=1e-4, abs=1e-6)
     assert explained == pytest.approx(their_explained, abs=1e-3)  # RLlib divides by one row less
