@@ -96,7 +96,7 @@ class KeptMasks(WritableArrays):
         """Return what ``ActionFormat.masks`` would, read-only: who wrote to it would change it for good."""
         update_masks(bits, games, seats, self._copies, self._masks, self._bits, self._seats)
         masks = self._masks.view()
-        masks.setflags(write=False)
+        masks.flags.writeable = False
         return masks
 
 

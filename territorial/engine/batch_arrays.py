@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +22,7 @@ from territorial.engine.step import (
 from territorial.files.unpickling import all_writable
 from territorial.game.state import PLAYERS, State, allocate, view
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import (
-    NUM_CONTENTS,
-    Buffers,
-    Observations,
-    allocate_buffers,
-    contents_of,
-    in_one_set,
-    observations_of,
-)
+from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of
 from territorial.typing import Bools
 
 FINAL = ("land", "illegal", "raised", "bounced")
@@ -95,24 +86,19 @@ def with_last_observations(arrays: BatchArrays, layout: ObsLayout, *, is_replace
 
 
 def copied(arrays: BatchArrays) -> BatchArrays:
-    """Return copies of all arrays; a copy is within no call, and has one set of buffers."""
-    buffers, call = contents_of(arrays.buffers), allocate_call(len(arrays.actions))
-    has_last = arrays.final_buffers is not arrays.buffers
-    last = contents_of(arrays.final_buffers) if has_last else buffers
-    own: dict[str, Any] = {"buffers": buffers, "final_buffers": last, "call": call}
-    others: Any = {name: copy.deepcopy(part) for name, part in arrays._asdict().items() if name not in own}
-    return BatchArrays(**own, **others)
+    """Return copies of all arrays; a copy is within no call."""
+    return copy.deepcopy(arrays._replace(call=allocate_call(len(arrays.actions))))
 
 
 def writable(arrays: BatchArrays) -> BatchArrays:
     """Return ``arrays`` with copies of those that belong to another process: unpickled without a copy."""
-    buffers = _writable_buffers(arrays.buffers)
+    buffers = Buffers(*all_writable(arrays.buffers))
     has_last = arrays.final_buffers is not arrays.buffers
     actions, seed = all_writable([arrays.actions, arrays.seed])
     return BatchArrays(
         state=State(*all_writable(arrays.state)),
         buffers=buffers,
-        final_buffers=_writable_buffers(arrays.final_buffers) if has_last else buffers,
+        final_buffers=Buffers(*all_writable(arrays.final_buffers)) if has_last else buffers,
         results=StepResults(*all_writable(arrays.results)),
         slots=Slots(*all_writable(arrays.slots)),
         launched=LastLaunches(*all_writable(arrays.launched)),
@@ -122,23 +108,12 @@ def writable(arrays: BatchArrays) -> BatchArrays:
     )
 
 
-def _writable_buffers(buffers: Buffers) -> Buffers:
-    return in_one_set(all_writable(buffers[:NUM_CONTENTS]))
-
-
-@dataclass(slots=True)
-class Views:
+class Views(NamedTuple):
     """What users see of the arrays of a batch: views, which every step overwrites."""
 
     observations: Observations
     final_observations: Observations
     info: dict[str, Any]
-
-    def move(self, observations: Observations, *, are_last: bool) -> None:
-        """Show ``observations`` from now on, in another set of buffers; ``are_last``: last ones too."""
-        self.observations = observations
-        if are_last:
-            self.final_observations = self.info["final_obs"] = observations
 
 
 def views_of(arrays: BatchArrays, layout: ObsLayout, rewards: Weights) -> Views:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from territorial.actions.encoding import NO_TARGET
+from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.episode_seeds import next_seeds
 from territorial.engine.game_arrays import OwnerBoard
 from territorial.engine.last_launches import LastLaunches, allocate_launches, launches_of, write_launches
@@ -56,7 +57,8 @@ class Stepper:
     """Plays the steps of a batch with the actions in its arrays, which are in range.
 
     Args:
-        workers: the threads of the batch, what they write to and their compiled calls.
+        arrays: what steps write to.
+        workers: their threads and compiled calls.
         turns: asks the bots in Python before each decision.
         next_maps: the maps that the next games have to find there; None where games have no own maps, or
             where none begins within a step.
@@ -65,9 +67,14 @@ class Stepper:
     """
 
     def __init__(
-        self, workers: Workers, turns: PythonTurns, next_maps: Atlas | None, owners: OwnerBoard
+        self,
+        arrays: BatchArrays,
+        workers: Workers,
+        turns: PythonTurns,
+        next_maps: Atlas | None,
+        owners: OwnerBoard,
     ) -> None:
-        self._workers, self._turns = workers, turns
+        self._arrays, self._workers, self._turns = arrays, workers, turns
         self._next_maps, self._owners = next_maps, owners
         self._is_behind = False
 
@@ -75,11 +82,10 @@ class Stepper:
         """Play ``repeat`` decisions of all games, and notify of them."""
         if self._is_behind:  # a call was interrupted twice
             self._catch_up()
-        arrays, watches = self._workers.arrays, listener is not None or watcher is not NO_WATCHER
-        if repeat > 1 and (watches or self._turns.may_come(arrays.state)):
+        if repeat > 1 and (listener is not None or watcher is not NO_WATCHER or self._turns.may_come()):
             self._play_one_by_one(repeat, watcher, listener)
         else:
-            arrays.call.numbers[DECISIONS] = repeat
+            self._arrays.call.numbers[DECISIONS] = repeat
             self._prepare(listener)
             self._workers.calls.step_games()
             _notify(watcher, listener)
@@ -89,8 +95,7 @@ class Stepper:
 
         Where Python fails, what was played stays played: observations and results are those up to there.
         """
-        arrays = self._workers.arrays
-        call = arrays.call
+        arrays, call = self._arrays, self._arrays.call
         together = Together(arrays.results, arrays.launched)
         call.numbers[:] = 1, ONLY_ENDS
         try:
@@ -112,9 +117,8 @@ class Stepper:
 
     def _catch_up(self) -> None:
         """Observe the games that decisions were played of since they were observed last."""
-        arrays = self._workers.arrays
-        call = arrays.call
-        if arrays.is_observed:
+        call = self._arrays.call
+        if self._arrays.is_observed:
             call.numbers[:] = 0, CATCH_UP
             self._workers.calls.step_games()
         call.numbers[:], call.waits[:] = (1, WHOLE), False
@@ -122,15 +126,14 @@ class Stepper:
 
     def _prepare(self, listener: Listener | None) -> None:
         """Have all ready that a compiled call needs: launches of bots in Python, and maps."""
-        arrays = self._workers.arrays
         if listener is not None:
             listener.before_decision()
         if self._turns.bots:
-            self._turns.write_launches(arrays)
+            self._turns.write_launches()
         self._owners.is_current = False
         if self._next_maps is not None:
-            current = view(arrays.state, "seed").tolist()
-            self._next_maps.provide(next_seeds(arrays).tolist(), current)
+            current = view(self._arrays.state, "seed").tolist()
+            self._next_maps.provide(next_seeds(self._arrays).tolist(), current)
 
 
 def _notify(watcher: Watcher, listener: Listener | None) -> None:

@@ -66,6 +66,7 @@ class PythonTurns:
     Args:
         guests: the bots.
         config: the rules of all games.
+        arrays: the games, and the actions that launches are written into.
         see_pairs: for ``View.pairs``.
 
     Attributes:
@@ -73,21 +74,21 @@ class PythonTurns:
 
     """
 
-    def __init__(self, guests: Guests, config: GameConfig, see_pairs: SeePairs) -> None:
+    def __init__(self, guests: Guests, config: GameConfig, arrays: BatchArrays, see_pairs: SeePairs) -> None:
         self.bots = guests.bots
-        self._config, self._see_pairs = config, see_pairs
+        self._config, self._arrays, self._see_pairs = config, arrays, see_pairs
 
-    def may_come(self, state: State) -> bool:
-        """Return whether any seat of the games has a bot in Python."""
+    def may_come(self) -> bool:
+        """Return whether any seat has a bot in Python."""
         if not self.bots:
             return False
-        codes = view(state, "seats")
+        codes = view(self._arrays.state, "seats")
         return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
 
-    def write_launches(self, arrays: BatchArrays) -> None:
+    def write_launches(self) -> None:
         """Ask all whose turn it is, and write targets and 1024ths into the actions."""
-        state, actions = arrays.state, arrays.actions
-        is_turn = _whose_turn(state, self._config) & ~arrays.stands[:, None]
+        state, actions = self._arrays.state, self._arrays.actions
+        is_turn = _whose_turn(state, self._config) & ~self._arrays.stands[:, None]
         for code, bot in enumerate(self.bots, start=FIRST_GUEST_CODE):
             games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
             if len(games):

@@ -12,7 +12,7 @@ from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.game.state import SEATING, State, check_blocks, view
-from territorial.observation.tables import Buffers, entry_of, restore_frames
+from territorial.observation.tables import Buffers, restore_frames
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
 """Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
@@ -71,10 +71,9 @@ def saved_game(
 ) -> SavedGame:
     """Return a copy of game ``k``; see ``SavedGame`` for the others."""
     blocks, boards = tuple([block[k].copy() for block in arrays.state]), arrays.buffers.boards
-    is_observed = arrays.is_observed
-    older = boards[entry_of(arrays.buffers, k), 1:] if is_observed else boards.reshape(-1, 1, 1, 1)[1:]
+    older = boards[k, 1:].copy() if arrays.is_observed else boards.reshape(-1, 1, 1, 1)[1:].copy()
     cycles, stands = arrays.slots.num_cycles.item(k), arrays.slots.stands.item(k)
-    return SavedGame(config_digest, blocks, older.copy(), guests, cycles, stands, custom)
+    return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
 
 
 def write_game(saved: SavedGame, arrays: BatchArrays, k: int, custom: CustomBots) -> None:

@@ -45,7 +45,6 @@ from territorial.engine.exclusive import exclusive
 from territorial.engine.game_arrays import GameArrays, OwnerBoard
 from territorial.engine.last_launches import Launches, forget_launches, launches_of
 from territorial.engine.launch_log import Tape
-from territorial.engine.lending import Lender
 from territorial.engine.listeners import NO_WATCHER, Listener, Watcher
 from territorial.engine.map_bank import Atlas, Page, assigned_maps
 from territorial.engine.older_pickles import upgraded
@@ -64,7 +63,7 @@ from territorial.observation.tables import Observations
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-PARTS = ("_lender", "_lock", "_owners", "_stepper", "_views", "_watcher", "_workers")
+PARTS = ("_lock", "_owners", "_stepper", "_views", "_watcher", "_workers")
 MADE_AGAIN = frozenset((*PARTS, "actions", "blocks", "pair_observer", "state"))
 """Attributes that no copy has: they follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
@@ -179,7 +178,6 @@ class VecGame:
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         self._workers = self._hired()
-        self._lender: Lender | None = None
         self._stepper = self._made_stepper()
         self._lock, self._watcher = threading.RLock(), NO_WATCHER
 
@@ -197,9 +195,9 @@ class VecGame:
 
     def _made_stepper(self) -> Stepper:
         needs_maps = self._atlas.has_own_maps and self._options.autoreset != DISABLED
-        turns = PythonTurns(self._players.guests, self.config, self.pair_observer.see)
+        turns = PythonTurns(self._players.guests, self.config, self._arrays, self.pair_observer.see)
         next_maps = self._atlas if needs_maps else None
-        return Stepper(self._workers, turns, next_maps, self._owners)
+        return Stepper(self._arrays, self._workers, turns, next_maps, self._owners)
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -481,20 +479,6 @@ class VecGame:
     def observations(self) -> Observations:
         """The observations of all games as they stand: the buffers that ``step`` returns."""
         return self._views.observations
-
-    @exclusive
-    def lend(self) -> Observations:
-        """Return the observations of all games as they stand, without a copy, in arrays that never change.
-
-        That is so for ``planes``, ``players``, ``borders`` and ``globals``, which are read-only. As long as
-        anything refers to one of them, the engine writes what it observes elsewhere. Who keeps many of them
-        gets copies. The other arrays are those of ``observations``.
-        """
-        if self._lender is None:
-            self._lender = Lender(self._arrays, self.layout, self._views)
-            self._arrays = self._lender.arrays
-            self._workers.lend(self._lender)
-        return self._lender.lend()
 
     @exclusive
     def pairs(

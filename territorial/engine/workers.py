@@ -10,7 +10,6 @@ from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.launch_log import Tape, make_tape
-from territorial.engine.lending import Lender, LendingCalls
 from territorial.engine.step import Batch, Options
 from territorial.game.scratch import Work, make_work
 from territorial.game.spawning import MapBank
@@ -31,7 +30,6 @@ class Workers:
         specialize: that of ``CompiledCalls``.
 
     Attributes:
-        arrays: what steps write to.
         works: scratch memory, for each thread.
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
@@ -49,8 +47,7 @@ class Workers:
         num_threads: int,
         specialize: bool | None,
     ) -> None:
-        self.arrays = arrays
-        self._config, self._bank, self._custom = config, bank, custom
+        self._config, self._arrays, self._bank, self._custom = config, arrays, bank, custom
         self._options, self._specialize = options, specialize
         self._params = make_params(config)
         num_games = len(arrays.actions)
@@ -62,7 +59,6 @@ class Workers:
         """The thread pool."""
         self.launch_log = self._log_of(np.zeros(num_games, np.bool_))
         self._calls: CompiledCalls | None = None
-        self._lender: Lender | None = None
 
     @property
     def calls(self) -> CompiledCalls:
@@ -72,12 +68,8 @@ class Workers:
             self.crew.retire()  # no thread is to watch for calls with what it was given before
             self.network_works = self._make_network_works()
             batches = [self.batch(thread) for thread in range(len(self.works))]
-            calls = self._calls = self._calls_for(batches)
+            calls = self._calls = CompiledCalls(batches, self._specialize, self.crew)
         return calls
-
-    def lend(self, lender: Lender) -> None:
-        """Let steps write observations where ``lender`` says, and not where they have been so far."""
-        self.arrays, self._lender, self._calls = lender.arrays, lender, None
 
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
@@ -85,7 +77,7 @@ class Workers:
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
-        arrays = self.arrays
+        arrays = self._arrays
         return Batch(
             state=arrays.state,
             params=self._params,
@@ -107,11 +99,6 @@ class Workers:
             queues=self.crew.queues,
             post=self.crew.posts[thread],
         )
-
-    def _calls_for(self, batches: list[Batch]) -> CompiledCalls:
-        if self._lender is None:
-            return CompiledCalls(batches, self._specialize, self.crew)
-        return LendingCalls(batches, self._specialize, self.crew, self._lender)
 
     def _make_network_works(self) -> list[NetworkWork]:
         has_networks = self._custom.has_networks

@@ -39,6 +39,8 @@ class Mode(ABC):
     Args:
         game: whose observations are shown; its layout and config are those of all of them.
         pool_factor: cells a side of the squares of the mode "pooled".
+        zero_copy: True returns views of the engine's buffers where the form allows it; they are
+            read-only and show the next step after the next step.
         num_candidates: rows of ``pairs`` in the mode "pairs".
 
     """
@@ -52,6 +54,7 @@ class Mode(ABC):
         self,
         game: VecGame,
         pool_factor: int = 8,
+        zero_copy: bool = False,
         num_candidates: int = NUM_CANDIDATES,
     ) -> None:
         self.game = game
@@ -60,15 +63,19 @@ class Mode(ABC):
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
+        self.zero_copy = zero_copy
 
     @abstractmethod
     def keys(self) -> Keys:
         """Return the spaces of all that one agent sees."""
 
-    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Arrays:
-        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each, as views.
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Arrays:
+        """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
-        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again.
+        ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
+        theirs alone.
         """
         return {}
 
@@ -97,15 +104,22 @@ class PackedBoards(Mode):
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
-    def per_game(self, seen: Observations, terrain: npt.NDArray[np.uint8]) -> Arrays:
+    def per_game(
+        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+    ) -> Arrays:
         """Return boards and tables."""
-        return {
+        arrays: Arrays = {
             "observation": seen.planes,
-            "terrain": terrain.view(),  # which cannot be made writable
+            "terrain": terrain,
             "players": seen.players,
             "borders": seen.borders,
             "globals": seen.globals,
         }
+        if games is not None:
+            return {key: array[games] for key, array in arrays.items()}
+        if self.zero_copy:
+            return arrays
+        return {key: array.copy() for key, array in arrays.items()}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

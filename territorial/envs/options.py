@@ -171,7 +171,7 @@ class EnvOptions:
     def mode(self, game: VecGame) -> Mode:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        return MODES[self.obs](game, factor, self.candidates)
+        return MODES[self.obs](game, factor, bool(self.zero_copy), self.candidates)
 
     def format(self, num_players: int) -> ActionFormat:
         """Return the format of actions in games of so many players."""

@@ -17,7 +17,6 @@ from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.last_launches import Launches
-from territorial.engine.lending import frozen, pays
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
@@ -25,7 +24,6 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import INFO_NAMES, agent_info, final_info
-from territorial.envs.lent_masks import LentMasks
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
@@ -100,8 +98,7 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    No array changes after it was returned, but with ``zero_copy``. Those of "packed" and their masks are
-    read-only: ``array.copy()`` can be written to. With ``zero_copy`` the arrays of "packed" are views
+    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
     of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
     observations have memory of their own that stays where it is. All of these show what is new after the next
     step.
@@ -198,7 +195,6 @@ class TerritorialVec(WritableArrays):
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
         self._views: EngineViews | None = None
-        self._prepare_to_lend()
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
         self._has_begun = False
 
@@ -291,8 +287,9 @@ class TerritorialVec(WritableArrays):
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
+        seen = self.game.observations
         if not self.options.zero_copy:
-            return self._look(self._games, *self._seen())
+            return self._look(self._games, self._mode.per_game(seen, self._terrain), seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
         return self._engine_views().observation | {"action_mask": self._all_masks()}
@@ -303,10 +300,7 @@ class TerritorialVec(WritableArrays):
         Masks are not among these arrays.
         """
         seen = self.game.observations
-        shared = self._mode.per_game(seen, self._terrain)
-        if not self.options.zero_copy:
-            shared = {key: array.copy() for key, array in shared.items()}
-        return shared, self._mode.per_agent(seen, games, seats)
+        return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
 
     def masks_of(self, seen: Observations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return new int8 (N, M): what is legal for ``seats`` of ``games``, of which ``seen`` is observed."""
@@ -393,13 +387,12 @@ class TerritorialVec(WritableArrays):
         self._drawers.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but views and what is lent: those of a copy would be views of nothing."""
-        return self.__dict__ | {"_views": None, "_lent_masks": None}
+        """Return all but views: those of a copy would be views of nothing."""
+        return self.__dict__ | {"_views": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
         self._terrain.flags.writeable = False
-        self._prepare_to_lend()
         if self._has_begun:
             self._all_agents = self._list_agents()
 
@@ -416,8 +409,7 @@ class TerritorialVec(WritableArrays):
         """Return ``played`` with what there was last in the ended games, whose places have new ones."""
         games = np.flatnonzero(played.ended)
         last = self.game.final_observations
-        shared = self._mode.per_game(last, self._terrain)
-        shown = self._look(games, {key: array[games] for key, array in shared.items()}, last)
+        shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
         info = final_info(self.game.results, self.agent_seats)
         if self.game.autoreset == "disabled":  # the games have been read as they ended
             for k in games.tolist():
@@ -448,30 +440,8 @@ class TerritorialVec(WritableArrays):
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
             is_now = games is self._games
-            shown["action_mask"] = self._shown_masks(seen) if is_now else self._masks(games, seen)
+            shown["action_mask"] = self.action_masks() if is_now else self._masks(games, seen)
         return observation_of(shown)
-
-    def _prepare_to_lend(self) -> None:
-        """Decide whether boards, tables and masks are lent, or copied as there is so little of them."""
-        may_lend = bool(self._mode.shared) and not self.options.zero_copy
-        self._is_lent = may_lend and pays(self.game.observations)
-        sizes = self.num_envs * self.num_agents, self.config.num_players
-        lends_masks = self._is_lent and not isinstance(self.format, CandidateFormat)
-        self._lent_masks = LentMasks(self.format, *sizes) if lends_masks else None
-
-    def _seen(self) -> tuple[Arrays, Observations]:
-        """Return what agents share as the games stand, read-only for good, and the observations it is of."""
-        seen = self.game.lend() if self._is_lent else self.game.observations
-        shared = self._mode.per_game(seen, self._terrain)
-        copied = ("terrain",) if self._is_lent else tuple(shared)  # Gymnasium refuses shared memory
-        return shared | {key: frozen(shared[key].copy()) for key in copied}, seen
-
-    def _shown_masks(self, seen: Observations) -> npt.NDArray[np.int8]:
-        """Return the masks of all agents as the games stand; read-only if what they share is."""
-        if self._lent_masks is not None:
-            return self._by_game(self._lent_masks.lend(seen.masks, *self._all_agents))
-        masks = self.action_masks()
-        return frozen(masks) if self._mode.shared else masks
 
     def _engine_views(self) -> EngineViews:
         """Return the arrays that stay as long as all agents keep their seats."""

@@ -33,9 +33,6 @@ EIGHT = 8
 if JIT_ENABLED:
     WORD = ir.IntType(64)
     VECTOR = ir.VectorType(WORD, EIGHT)
-    BYTES = ir.IntType(8).as_pointer()
-    FOR_WRITING = 1, 3, 1
-    """Arguments of ``llvm.prefetch``: to write, to keep in all caches, data."""
 
     class EightWords(numba.types.Type):
         """The numba type of eight words."""
@@ -144,20 +141,6 @@ if JIT_ENABLED:
 
         return numba.types.void(words, numba.types.intp, EIGHT_WORDS), generate
 
-    @intrinsic
-    def fetch(_context: Any, words: Any, place: Any) -> Any:
-        """Ask for the line of the cache with entry ``place``, which is soon to be written."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = builder.bitcast(_pointer(context, builder, signature.args[0], *args), BYTES)
-            number = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [BYTES, number, number, number])
-            ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            builder.call(ask, [pointer, *(ir.Constant(number, value) for value in FOR_WRITING)])
-            return context.get_dummy_value()
-
-        return numba.types.void(words, numba.types.intp), generate
-
     def _moved(places: list[int]) -> Any:
         """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
 
@@ -246,9 +229,6 @@ else:
         """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
         entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
         words.reshape(-1)[place : place + len(entries)] = entries
-
-    def fetch(words: Any, place: int) -> None:
-        """Ask for the line of the cache with entry ``place``: only where kernels are compiled."""
 
     def rows_above(value: Any, word: Any) -> Any:
         """Return the words one row further down, with ``word`` for the first."""

@@ -33,7 +33,6 @@ from territorial.jit.simd import (
     EIGHT,
     at,
     eight,
-    fetch,
     fill,
     no_cells,
     put,
@@ -97,34 +96,19 @@ def change_code(board: Any, row: int, s: int, cells: Any, old: int, new: int) ->
 
 
 @njit
-def pack_changes(
-    game: Game,
-    params: Params,
-    work: Work,
-    frames: PackedFrames,
-    last: PackedFrames,
-    gap: int,
-    changed: ChangedCells,
-) -> int:
-    """Make ``frames`` of ``last`` and the log of changes, which is empty afterwards.
+def pack_changes(game: Game, params: Params, work: Work, frames: PackedFrames, changed: ChangedCells) -> int:
+    """Bring ``frames`` up to date from the log of changes, which is empty afterwards.
 
-    ``last``: the frames up to now. They are ``frames`` themselves with a ``gap`` of 0; else ``frames`` are as
-    they were so many steps before ``last``, at most F - 1.
     Lists the cells that ``changed`` and returns how many there are, or NOT_LISTED if they are more than fit.
     The board goes plane by plane: the same words of all planes lie so far apart that they drive each other
     out of the cache.
     """
-    for entry in range(1, len(frames.boards)):
-        fetch_entry(frames, last, gap, entry, 0)
     count = 0
     for entry in range(work.log_length[0]):
         count = list_changes(game, params, work, entry, changed, count)
     forget_entries(work)
     for b in range(frames.boards.shape[1]):
-        if gap > 0:
-            fetch_entry(frames, last, gap, 0, b + 1)
-            catch_up(frames, last, gap, b)
-        age(frames, last, gap, b)
+        age(frames, b)
         apply_changes(work, frames, b)
     return count if count <= len(changed.cells) else NOT_LISTED
 
@@ -159,62 +143,20 @@ def note_block_again(game: Game, work: Work, board: Any, entry: int) -> None:
 
 
 @njit
-def catch_up(frames: PackedFrames, last: PackedFrames, gap: int, b: int) -> None:
-    """Bring plane ``b`` of the board of ``frames`` up to that of ``last``, ``gap`` steps later."""
-    board, strips = frames.boards[0, b], frames.boards.shape[3]
-    for entry in range(1, gap + 1):
-        for group in range(frames.history.shape[2]):
-            bands = last.history[entry, b, group]
-            while bands != ZERO:
-                first = EIGHT * strips * block_of(group, bands)
-                for i in range(first, first + EIGHT * strips, EIGHT):
-                    put(board, i, eight(board, i) ^ eight(last.boards[entry, b], i))
-                bands &= bands - ONE
-
-
-@njit
-def age(frames: PackedFrames, last: PackedFrames, gap: int, b: int) -> None:
-    """Make plane ``b`` of every XOR what the next newer one is in ``last``, and the newest zero."""
+def age(frames: PackedFrames, b: int) -> None:
+    """Make plane ``b`` of every XOR that of the next older one, and the newest zero."""
     boards, history = frames.boards, frames.history
     strips = boards.shape[3]
     for entry in range(len(boards) - 1, 0, -1):
-        fetch_entry(frames, last, gap, entry, b + 1)
         for group in range(history.shape[2]):
-            newer = last.history[entry - 1, b, group] if entry > 1 else ZERO
+            newer = history[entry - 1, b, group] if entry > 1 else ZERO
             bands = newer | history[entry, b, group]
             history[entry, b, group] = newer
             while bands != ZERO:
                 first = EIGHT * strips * block_of(group, bands)
                 for i in range(first, first + EIGHT * strips, EIGHT):
-                    put(boards[entry, b], i, eight(last.boards[entry - 1, b], i) if entry > 1 else no_cells())
+                    put(boards[entry, b], i, eight(boards[entry - 1, b], i) if entry > 1 else no_cells())
                 bands &= bands - ONE
-
-
-@njit
-def fetch_entry(frames: PackedFrames, last: PackedFrames, gap: int, entry: int, b: int) -> None:
-    """Ask for what ``age`` needs of plane ``b``, if there is one: most of it is far from the cache.
-
-    Of entry 0 it is what ``catch_up`` needs.
-    """
-    if b >= frames.history.shape[1]:
-        return
-    source = entry - 1 if entry > 0 else 1
-    for group in range(frames.history.shape[2]):
-        newer = last.history[source, b, group] if source > 0 else ZERO
-        fetch_bands(frames.boards[entry, b], group, newer | frames.history[entry, b, group])
-        if gap > 0:
-            fetch_bands(last.boards[source, b], group, newer)
-
-
-@njit
-def fetch_bands(plane: Any, group: int, bands: Any) -> None:
-    """Ask for the bands of a group of a plane, uint64 (rows, S)."""
-    size = EIGHT * plane.shape[1]
-    while bands != ZERO:
-        first = size * block_of(group, bands)
-        for i in range(first, first + size, EIGHT):
-            fetch(plane, i)
-        bands &= bands - ONE
 
 
 @njit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,6 @@ from territorial.observation.layout import (
     BORDERS,
     GLOBALS,
     LARGEST_NEED,
-    MAX_FRAMES,
     NEW_GAME,
     PLAYERS,
     ObsLayout,
@@ -68,19 +66,11 @@ class Observations(NamedTuple):
     masks: npt.NDArray[np.uint8]  # (E, P, ceil((P+2)/8)): bit 0 holds, bit t+1 a launch against t
 
 
-NOT_KEPT, NO_PAIRS = np.zeros(0, np.int64), np.zeros((0, 0, 0), np.uint64)
-
-
 class Buffers(NamedTuple):
-    """The memory behind ``Observations``: boards in words, and which bands of older frames are not zero.
+    """The memory behind ``Observations``: boards in words, and which bands of older frames are not zero."""
 
-    There are M *sets* of entries, and game k has entry ``set * E + k`` of each. An observation is written
-    into the set ``target`` and made from the last one of its game, in the set ``shown``. With one set, or
-    where both are the same, it takes the place of the last. ``territorial.engine.lending`` has several.
-    """
-
-    boards: npt.NDArray[np.uint64]  # (M * E, F, B, rows, S), see territorial.observation.packing
-    history: npt.NDArray[np.uint64]  # (M * E, F, B, groups)
+    boards: npt.NDArray[np.uint64]  # (E, F, B, rows, S), see territorial.observation.packing
+    history: npt.NDArray[np.uint64]  # (E, F, B, groups)
     delta_index: npt.NDArray[np.uint32]
     delta_code: npt.NDArray[np.uint8]
     delta_count: npt.NDArray[np.int32]
@@ -88,79 +78,30 @@ class Buffers(NamedTuple):
     borders: npt.NDArray[np.float32]
     globals: npt.NDArray[np.float32]
     masks: npt.NDArray[np.uint8]
-    # What follows is about sets, and no part of a pickle.
-    target: npt.NDArray[np.int64] = NOT_KEPT  # (1,)
-    shown: npt.NDArray[np.int64] = NOT_KEPT  # (E,)
-    clock: npt.NDArray[np.int64] = NOT_KEPT  # (E,) goes up by 1 a step, by ANEW where a game is observed anew
-    written_at: npt.NDArray[np.int64] = NOT_KEPT  # (M * E,) the clock as the entry was written
-    changed: npt.NDArray[np.uint64] = NO_PAIRS  # (M * E, P+1, words) pairs that changed in that step
 
 
-NUM_CONTENTS = Buffers._fields.index("target")
-"""How many arrays of ``Buffers`` hold what is observed, one row an entry."""
-ANEW = MAX_FRAMES + 1
-"""More steps than any entry can be behind and still be brought up to date."""
-
-
-def allocate_buffers(layout: ObsLayout, num_games: int, num_sets: int = 1) -> Buffers:
+def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
     """Return zeroed buffers for ``num_games`` games."""
     strips = num_strips(layout.width)
     rows = EIGHT * num_blocks(layout.height)
-    entries = num_sets * num_games
-    boards = (entries, layout.frames, layout.num_planes, rows, strips)
+    boards = (num_games, layout.frames, layout.num_planes, rows, strips)
     return Buffers(
         boards=aligned_zeros(boards, np.uint64),
         history=np.zeros((*boards[:3], num_groups(layout.height)), np.uint64),
-        delta_index=np.zeros((entries, *layout.shape("delta_index")), np.uint32),
-        delta_code=np.zeros((entries, *layout.shape("delta_code")), np.uint8),
-        delta_count=np.full(entries, NEW_GAME, np.int32),
-        players=np.zeros((entries, *layout.shape("players")), np.float32),
-        borders=np.zeros((entries, *layout.shape("borders")), np.float32),
-        globals=np.zeros((entries, *layout.shape("globals")), np.float32),
-        masks=np.zeros((entries, *layout.shape("masks")), np.uint8),
-        **_about_sets(layout.num_players, num_games, num_sets),
+        delta_index=np.zeros((num_games, *layout.shape("delta_index")), np.uint32),
+        delta_code=np.zeros((num_games, *layout.shape("delta_code")), np.uint8),
+        delta_count=np.full(num_games, NEW_GAME, np.int32),
+        players=np.zeros((num_games, *layout.shape("players")), np.float32),
+        borders=np.zeros((num_games, *layout.shape("borders")), np.float32),
+        globals=np.zeros((num_games, *layout.shape("globals")), np.float32),
+        masks=np.zeros((num_games, *layout.shape("masks")), np.uint8),
     )
-
-
-def _about_sets(num_players: int, num_games: int, num_sets: int) -> dict[str, Any]:
-    """Return the other arrays of buffers that observe nothing yet, and will into set 0."""
-    entries, owners = num_sets * num_games, num_players + 1
-    return {
-        "target": np.zeros(1, np.int64),
-        "shown": np.zeros(num_games, np.int64),
-        "clock": np.full(num_games, ANEW, np.int64),
-        "written_at": np.zeros(entries, np.int64),
-        "changed": np.zeros((entries, owners, -(-owners // 64)), np.uint64),
-    }
-
-
-def contents_of(buffers: Buffers) -> Buffers:
-    """Return copies of what is observed, as the contents of one set."""
-    entries = entry_of(buffers, np.arange(len(buffers.shown)))
-    return Buffers(*(array[entries] for array in buffers[:NUM_CONTENTS]))
-
-
-def entry_of(buffers: Buffers, k: Any) -> Any:
-    """Return the entry that has the last observation of game ``k``, or those of several games."""
-    return buffers.shown[k] * len(buffers.shown) + k
-
-
-def in_one_set(contents: Iterable[npt.NDArray[Any]]) -> Buffers:
-    """Return buffers of one set with these contents, whose arrays they use."""
-    buffers = Buffers(*contents)
-    num_games, num_players = buffers.players.shape[:2]
-    return buffers._replace(**_about_sets(num_players, num_games, num_sets=1))
-
-
-def boards_as_planes(boards: npt.NDArray[np.uint64], layout: ObsLayout) -> npt.NDArray[np.uint8]:
-    """Return the view of ``boards`` that is the array ``planes``."""
-    return boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
 
 
 def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
     """Return the buffers as people know them: read-only views, as every step builds on the last."""
-    observed = buffers[2:NUM_CONTENTS]
-    arrays: list[Any] = [boards_as_planes(buffers.boards, layout), *(array.view() for array in observed)]
+    planes = buffers.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
+    arrays: list[Any] = [planes, *(array.view() for array in buffers[2:])]
     for array in arrays:
         array.flags.writeable = False
     return Observations(*arrays)
@@ -204,123 +145,66 @@ _ALIVE_SHARE = index(GLOBALS, "alive_share")
 
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
     """Put ``older``, the XORs of a stack (F-1, B, rows, S), below the board of game ``k``."""
-    entry = entry_of(buffers, k)
-    buffers.boards[entry, 1:] = older
+    buffers.boards[k, 1:] = older
     entries, num_planes, rows, strips = older.shape
     words = older.reshape(entries, num_planes, rows * strips)
     bands = np.bitwise_or.reduceat(words, np.arange(0, rows * strips, EIGHT * strips), axis=2) != 0
     padded = np.zeros((entries, num_planes, 64 * buffers.history.shape[-1]), np.bool_)
     padded[..., : bands.shape[2]] = bands
-    buffers.history[entry, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
+    buffers.history[k, 1:] = np.packbits(padded, axis=-1, bitorder="little").view("<u8")
 
 
 @njit
-def frames_of(buffers: Buffers, entry: int) -> PackedFrames:
-    """Return the frames of an entry, as views."""
-    return PackedFrames(buffers.boards[entry], buffers.history[entry])
-
-
-@njit
-def entry_shown(buffers: Buffers, k: int) -> int:
-    """Return the entry that has the last observation of game ``k``."""
-    return buffers.shown[k] * len(buffers.shown) + k
-
-
-@njit
-def entry_to_write(buffers: Buffers, k: int) -> int:
-    """Return the entry into which game ``k`` is observed next."""
-    return buffers.target[0] * len(buffers.shown) + k
-
-
-@njit
-def note_written(buffers: Buffers, k: int, ahead: int) -> None:
-    """Note that game ``k`` is observed in ``entry_to_write``, ``ahead`` of its clock so far."""
-    buffers.shown[k] = buffers.target[0]
-    buffers.clock[k] += ahead
-    buffers.written_at[entry_shown(buffers, k)] = buffers.clock[k]
+def frames_of(buffers: Buffers, k: int) -> PackedFrames:
+    """Return the frames of game ``k``, as views."""
+    return PackedFrames(buffers.boards[k], buffers.history[k])
 
 
 @njit
 def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
-    """Write all there is to see of ``game``, the ``k``-th, whatever was there before."""
+    """Write all there is to see of ``game`` into entry ``k``, whatever was there before."""
     mark_all(game)
     forget_changes(work)
-    entry = entry_to_write(buffers, k)
     if buffers.boards.shape[1] > 0:
-        buffers.delta_count[entry] = pack_board(game, params, frames_of(buffers, entry))
+        buffers.delta_count[k] = pack_board(game, params, frames_of(buffers, k))
     for p in range(1, len(game.alive)):
-        buffers.players[entry, p - 1, _ALIVE] = 1  # no player is skipped
-    observe_tables(game, params, work, buffers, entry)
-    note_written(buffers, k, ANEW)
+        buffers.players[k, p - 1, _ALIVE] = 1  # no player is skipped
+    observe_tables(game, params, work, buffers, k)
 
 
 @njit
 def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
-    """Write what is to see of ``game``, the ``k``-th, which was observed before the step."""
-    entry = entry_to_write(buffers, k)
-    gap = bridge_gap(game, buffers, k)
-    last = entry_shown(buffers, k) if gap > 0 else entry
+    """Bring entry ``k``, which shows ``game`` as it was before the step, up to date."""
     if buffers.boards.shape[1] > 0:
-        frames, older = frames_of(buffers, entry), frames_of(buffers, last)
-        changed = ChangedCells(buffers.delta_index[entry], buffers.delta_code[entry])
-        buffers.delta_count[entry] = pack_changes(game, params, work, frames, older, gap, changed)
-    observe_tables(game, params, work, buffers, entry)
-    note_written(buffers, k, 1)
-
-
-@njit
-def bridge_gap(game: Game, buffers: Buffers, k: int) -> int:
-    """Return how many steps the entry to write is behind the one shown, after seeing to its tables.
-
-    An entry too far behind for its boards to be brought up to date becomes a copy, which is not behind.
-    """
-    if len(buffers.written_at) == len(buffers.shown):  # one set
-        return 0
-    entry, last, size = entry_to_write(buffers, k), entry_shown(buffers, k), game.stale.size
-    gap = buffers.written_at[last] - buffers.written_at[entry]
-    if gap >= buffers.boards.shape[1] and entry != last:
-        copy_entry(buffers, last, buffers, entry)
-        gap = 0
-    for i in range(size):
-        stale = at(game.stale, i)
-        if gap == 1:
-            put_at(game.stale, i, stale | at(buffers.changed, last * size + i))
-        put_at(buffers.changed, entry * size + i, stale)
-    if gap > 1:
-        mark_all(game)
-    return gap
+        changed = ChangedCells(buffers.delta_index[k], buffers.delta_code[k])
+        buffers.delta_count[k] = pack_changes(game, params, work, frames_of(buffers, k), changed)
+    observe_tables(game, params, work, buffers, k)
 
 
 @njit
 def observe_by_comparison(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
-    """Write what ``observe_step`` does, where the log of changes does not hold them all.
+    """Bring entry ``k`` up to date as ``observe_step`` does, where the log of changes does not hold them all.
 
     The cells that changed may be listed in another order.
     """
     forget_changes(work)
     if buffers.boards.shape[1] > 0:
-        note_differences(game, work, buffers.boards[entry_shown(buffers, k), 0])
+        note_differences(game, work, buffers.boards[k, 0])
     observe_step(game, params, work, buffers, k)
 
 
 @njit
 def copy_observation(source: Buffers, destination: Buffers, k: int) -> None:
-    """Copy the observation of game ``k`` whole."""
-    copy_entry(source, entry_shown(source, k), destination, entry_shown(destination, k))
-
-
-@njit
-def copy_entry(source: Buffers, i: int, destination: Buffers, j: int) -> None:
-    """Copy entry ``i`` to entry ``j``."""
-    copy_numbers(source.boards[i], destination.boards[j])
-    copy_numbers(source.history[i], destination.history[j])
-    copy_numbers(source.delta_index[i], destination.delta_index[j])
-    copy_numbers(source.delta_code[i], destination.delta_code[j])
-    destination.delta_count[j] = source.delta_count[i]
-    copy_numbers(source.players[i], destination.players[j])
-    copy_numbers(source.borders[i], destination.borders[j])
-    copy_numbers(source.globals[i], destination.globals[j])
-    copy_numbers(source.masks[i], destination.masks[j])
+    """Copy entry ``k`` whole."""
+    copy_numbers(source.boards[k], destination.boards[k])
+    copy_numbers(source.history[k], destination.history[k])
+    copy_numbers(source.delta_index[k], destination.delta_index[k])
+    copy_numbers(source.delta_code[k], destination.delta_code[k])
+    destination.delta_count[k] = source.delta_count[k]
+    copy_numbers(source.players[k], destination.players[k])
+    copy_numbers(source.borders[k], destination.borders[k])
+    copy_numbers(source.globals[k], destination.globals[k])
+    copy_numbers(source.masks[k], destination.masks[k])
 
 
 @njit
@@ -331,13 +215,12 @@ def copy_numbers(source: Any, destination: Any) -> None:
 
 
 @njit
-def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, entry: int) -> None:
-    """Write the tables and masks of ``game`` into an entry."""
-    players, borders = buffers.players[entry], buffers.borders[entry]
-    observe_globals(game, params, buffers.globals[entry])
-    observe_borders(game, borders)
-    observe_launches(game, params, players, borders[_NEED], buffers.masks[entry])
-    observe_players(game, params, work, players)
+def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
+    """Write the tables and masks of ``game`` into entry ``k``."""
+    observe_globals(game, params, buffers.globals[k])
+    observe_borders(game, buffers.borders[k])
+    observe_launches(game, params, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
+    observe_players(game, params, work, buffers.players[k])
 
 
 @njit

@@ -157,8 +157,7 @@ def by_bands(stack: BoardStack, change: StepChange) -> None:
 @kernel
 def _by_bands(boards: Any, history: Any, changes: Any, touched: Any) -> None:
     for b in range(boards.shape[1]):
-        frames = packing.PackedFrames(boards, history)
-        packing.age(frames, frames, 0, b)
+        packing.age(packing.PackedFrames(boards, history), b)
         for s in range(boards.shape[3]):
             for group in range(touched.shape[2]):
                 blocks = touched[b, s, group]
@@ -189,9 +188,8 @@ def _by_entries(held: Held[RungEntries]) -> None:
     stack = arguments_of(held)
     boards, history, work = stack.boards, stack.history, stack.work
     for b in range(boards.shape[1]):
-        frames = packing.PackedFrames(boards, history)
-        packing.age(frames, frames, 0, b)
-        packing.apply_changes(work, frames, b)
+        packing.age(packing.PackedFrames(boards, history), b)
+        packing.apply_changes(work, packing.PackedFrames(boards, history), b)
     forget_entries(work)
 
 
