@@ -86,12 +86,12 @@ def split(found: Found) -> str:
     header = ["seconds of processor in an iteration"]
     for preset in now:
         header += [f"`{preset}` before", f"`{preset}`"] if preset in before else [f"`{preset}`"]
-    games = "; ".join(
-        f"`{name}` {one['env_steps']:,} steps of {one['players']} players on {one['height']} x "
-        f"{one['height']} cells, {one['snapshots']} snapshots"
+    games = " ".join(
+        f"`{name}`: {one['env_steps']:,} steps of {one['players']} players on {one['height']} x "
+        f"{one['height']} cells, {one['snapshots']} snapshots."
         for name, one in now.items()
     )
-    about = f"Presets of `territorial train`, all in one process: {games}. {_made_with(found)}"
+    about = f"Presets of `territorial train`, all in one process. {games} {_made_with(found)}"
     return "\n".join([obs_tables.markdown(header, rows, "l" + "r" * (len(header) - 1)), "", about])
 
 
