@@ -792,6 +792,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "opponents", opponents),
     ("docs/learning.md", "boards", boards_once),
     ("docs/rllib.md", "sampling", sampling),
+    ("docs/rllib.md", "learner_time", lambda: training.learner(must_load("learner_time"))),
     ("docs/rllib.md", "league_sampling", lambda: training.sampling(must_load("training_speed"))),
     ("docs/rllib.md", "snapshots_speed", lambda: training.by_snapshots(must_load("training_speed"))),
     ("docs/rllib.md", "iteration_split", lambda: training.split(must_load("training_speed"))),

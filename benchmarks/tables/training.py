@@ -95,6 +95,27 @@ def split(found: Found) -> str:
     return "\n".join([obs_tables.markdown(header, rows, "l" + "r" * (len(header) - 1)), "", about])
 
 
+OPTIONS = {
+    "before": "all values again, RLlib's Adam",
+    "default": "values once, fused Adam: the default",
+    "averaged_weights": "... and `averaged_weights=0.999`",
+    "bf16": "... and `bf16=True`",
+    "share 0.35": "... and `share=0.35`",
+}
+"""By name in the result of ``learner_time.py``: the options of learners."""
+
+
+def learner(found: Found) -> str:
+    """Return the seconds of a learner's part of an iteration, by its options."""
+    cases = found["cases"]
+    rows = [
+        (label, *(f"{one['process_seconds'][name]:.2f}" for one in cases.values()))
+        for name, label in OPTIONS.items()
+    ]
+    header = ("an update", *(f"`{name}`, {one['rows']:,} rows" for name, one in cases.items()))
+    return "\n".join([obs_tables.markdown(header, rows, "lrrr"), "", _made_with(found, "learner_time")])
+
+
 def _parts(part: str, now: Found, before: Found) -> Iterator[str]:
     """Yield the cells of a part, or of all of it for an empty name."""
     for preset, one in now.items():
@@ -114,8 +135,8 @@ def _cell(one: Found, key: str, form: str) -> str:
     return format(one[key], form) if key in one else ""
 
 
-def _made_with(found: Found) -> str:
+def _made_with(found: Found, script: str = "training_speed") -> str:
     return (
         f"Measured on {cpu_of(found)}, Ray {found['versions']['ray']}, torch {found['versions']['torch']} "
-        "(`benchmarks/rllib/training_speed.py`)."
+        f"(`benchmarks/rllib/{script}.py`)."
     )
