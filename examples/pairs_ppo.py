@@ -3,11 +3,13 @@
 The league's frozen copies are exported in whole numbers and sit in the engine like bots, so that they take
 no time of Python. Most games are against one kind of opponent, drawn more often the less it is beaten; in
 the others every seat is drawn by itself. One process plays a rollout while the other learns from the one
-before. All that is needed to resume is in one folder: run it again with the same ``--save``. Needs PyTorch,
-and openskill for ratings.
+before. Small games and games of full size run side by side, as the network plays both, and in half of them
+bots decide as seldom as it does. All that is needed to resume is in one folder: run it again with the same
+``--save``. Needs PyTorch, and openskill for ratings.
 
     python examples/pairs_ppo.py --save runs/pairs                  half an hour on two cores
     python examples/pairs_ppo.py --save runs/pairs --minutes 60     resume, to an hour in all
+    python examples/pairs_ppo.py --save runs/more --start CLONE/weights.safetensors --learning-rate 1e-4
     territorial match --seats net:runs/pairs/network.safetensors,banker
     territorial league show runs/pairs/league.npz                   the standings
 """
@@ -39,7 +41,7 @@ from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse_object
-from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
 from territorial.nets.pair_calibration import calibration_rows
 from territorial.nets.pair_export import ExportError
@@ -48,6 +50,8 @@ from territorial.snapshots.checkpoints import Checkpoints
 MAIN = "trainable:main"
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of the file of a run's settings."""
+FAST, SLOW = 10, 50
+"""Ticks of a step of the environment, at which bots may decide."""
 FLOOR = 0.1
 """The part of the rows that are kept which is drawn whatever their weight."""
 ROUNDS = 8
@@ -67,14 +71,18 @@ class Settings:
     minutes: float = option(30.0, "minutes of the run; those before a stop count")
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
     seed: int = option(0, "random seed")
+    start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
     size: str = option("standard", "size of the network: small or standard")
-    height: int = option(96, "rows of the map, in cells", 16, 1024)
-    width: int = option(96, "columns of the map, in cells", 16, 1024)
-    num_players: int = option(12, "seats of a game", 2, 250)
-    seats: int = option(3, "seats of a game that learn", 1, 249)
+    height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
+    width: int = option(96, "columns of the map of small games, in cells", 16, 1024)
+    num_players: int = option(12, "seats of a small game", 2, 250)
+    seats: int = option(3, "seats of a small game that learn", 1, 249)
+    num_games: int = option(112, "small games that run side by side", 1, 100_000)
+    full_games: int = option(16, "games of 256 x 256 cells with 32 players beside them", 0, 100_000)
+    full_seats: int = option(4, "seats of these that learn", 1, 31)
+    slow: float = option(0.5, "share of the games in which bots decide every 50 ticks, not every 10", 0, 1)
     interval: int = option(50, "ticks from one decision to the next, a multiple of 10", 10, 10_000)
     max_ticks: int = option(6000, "the game ends after this many ticks", 10)
-    num_games: int = option(128, "games that run side by side", 1, 100_000)
     rollout: int = option(32, "decisions of every game between two updates", 1, 100_000)
     focus: float = option(0.6, "share of games against one kind of opponent", 0, 1)
     power: float = option(2.5, "how much more often hard opponents are drawn for these", 0, 100)
@@ -103,22 +111,48 @@ class Settings:
             raise ValueError("save is empty; it must be the folder of the run")
         if self.seats >= self.num_players:
             raise ValueError(f"seats is {self.seats}; it must be below num_players, {self.num_players}")
-        if self.interval % 10:
-            raise ValueError(f"interval is {self.interval}; it must be a multiple of 10, the ticks of a step")
+        step = SLOW if self.slow else FAST
+        if self.interval % step:
+            raise ValueError(f"interval is {self.interval}; it must be a multiple of {step}, a step's ticks")
 
 
+SETTINGS = "settings.json"
 LENGTH = ("save", "minutes", "updates", "checkpoint_every")
 """Settings that may be others when a run is resumed."""
+
+
+class GameKind(NamedTuple):
+    """Games of one kind, which run side by side."""
+
+    height: int
+    width: int
+    num_players: int
+    seats: int
+    """Those that learn."""
+    num_games: int
+    ticks: int
+    """From one step to the next."""
+
+
+def kinds_of(settings: Settings) -> list[GameKind]:
+    """Return the kinds of games that a run plays."""
+    size = settings.height, settings.width, settings.num_players
+    small = GameKind(*size, settings.seats, settings.num_games, FAST)
+    full = GameKind(256, 256, 32, settings.full_seats, settings.full_games, FAST)
+    found = []
+    for kind in (small, full):
+        slow = round(kind.num_games * settings.slow)
+        found.append(kind._replace(num_games=kind.num_games - slow))
+        found.append(kind._replace(num_games=slow, ticks=SLOW))
+    return [kind for kind in found if kind.num_games]
 
 
 class Order(NamedTuple):
     """What the process that plays is to play with."""
 
     weights: dict[str, np.ndarray]
-    kinds: dict[str, float]
-    """By player: the share of the games against one kind that are against it."""
-    table: LeagueTable
-    """Who sits in all other games."""
+    chances: dict[str, float]
+    """By opponent: the share of the games against one alone that are against it."""
     networks: dict[str, Network]
     """By player: the snapshots."""
 
@@ -147,46 +181,71 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
     while (order := pipe.recv()) is not None:
         began = time.process_time()
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
-        games = games or PairGames(settings, order, seed)
+        games = games or AllGames(settings, order, seed)
         rows, played = games.rollout(policy, order)
         pipe.send(PlayedRows(rows, played, games.take_ended(), time.process_time() - began))
 
 
-class PairGames:
-    """The games, with a line-up of the league in each."""
+class AllGames:
+    """The games of all kinds."""
 
     def __init__(self, settings: Settings, order: Order, seed: int) -> None:
         self.settings, self.rng = settings, np.random.default_rng(seed)
+        self.kinds = [
+            KindGames(settings, kind, order, seed + place * 10**6)
+            for place, kind in enumerate(kinds_of(settings))
+        ]
+
+    def rollout(self, policy: PairPolicy, order: Order) -> tuple[dict[str, np.ndarray], int]:
+        """Play, and return the rows that are kept, and of how many they were drawn."""
+        parts = [games.rollout(policy, order) for games in self.kinds]
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        rows["gain"] = (rows["gain"] - rows["gain"].mean()) / (rows["gain"].std() + 1e-8)
+        return kept(rows, self.settings.share, self.rng), len(rows["action"])
+
+    def take_ended(self) -> list[tuple[list[str], np.ndarray]]:
+        """Return the games that have ended since the last call."""
+        return [ended for games in self.kinds for ended in games.take_ended()]
+
+
+class KindGames:
+    """Games of one kind, each with players of the league."""
+
+    def __init__(self, settings: Settings, kind: GameKind, order: Order, seed: int) -> None:
+        self.settings, self.kind, self.rng = settings, kind, np.random.default_rng(seed)
         self.env = territorial.make_vec(
-            settings.num_games,
-            settings.height,
-            settings.width,
-            settings.num_players,
-            ["agent"] * settings.seats + ["novice"] * (settings.num_players - settings.seats),
+            kind.num_games,
+            kind.height,
+            kind.width,
+            kind.num_players,
+            ["agent"] * kind.seats + ["novice"] * (kind.num_players - kind.seats),
             obs="pairs",
             action_format="pairs",
-            repeat=settings.interval // 10,
+            repeat=settings.interval // kind.ticks,
+            decision_every=kind.ticks,
             max_ticks=settings.max_ticks,
             end_when="no_agents",
             autoreset="disabled",
         )
-        self.players = [self._deal(k, order) for k in range(settings.num_games)]
+        self.players = [self._deal(k, order) for k in range(kind.num_games)]
         self.ended: list[tuple[list[str], np.ndarray]] = []
         self.env.reset(seed)
 
     def _deal(self, k: int, order: Order) -> list[str]:
-        """Seat the players of the next game ``k``, and return them."""
-        players = [str(player) for player in order.table.draw(self.rng)]
+        """Seat the players of the next game ``k``, and return them: opponents of one kind, or any."""
+        learning, count = self.kind.seats, self.kind.num_players - self.kind.seats
+        players, chances = list(order.chances), list(order.chances.values())
         if self.rng.random() < self.settings.focus:
-            kind = self.rng.choice(list(order.kinds), p=list(order.kinds.values()))
-            players[self.settings.seats :] = [str(kind)] * (len(players) - self.settings.seats)
-        names = [order.networks.get(player, player.partition(":")[2]) for player in players]
-        self.env.set_seats(k, ["agent" if name == "main" else name for name in names])
-        return players
+            others = [str(self.rng.choice(players, p=chances))] * count
+        else:
+            others = self.rng.choice(players, count).tolist()
+        names = [order.networks.get(player, player.partition(":")[2]) for player in others]
+        self.env.set_seats(k, ["agent"] * learning + names)
+        return [MAIN] * learning + others
 
-    def rollout(self, policy: PairPolicy, order: Order) -> tuple[dict[str, np.ndarray], int]:
-        """Play, and return the rows that are kept, and of how many they were drawn."""
-        shape = self.settings.num_games, self.settings.seats
+    def rollout(self, policy: PairPolicy, order: Order) -> dict[str, np.ndarray]:
+        """Play, and return a row for each decision."""
+        shape = self.kind.num_games, self.kind.seats
         steps, seen = [], self.env.observe()
         alive = self._alive()
         for _ in range(self.settings.rollout):
@@ -203,8 +262,7 @@ class PairGames:
             alive = self._alive()
         last = np.zeros(shape, np.float32)
         last[alive] = act(policy, {name: array[alive] for name, array in seen.items()})["value"]
-        rows = self._with_advantages(steps, last)
-        return kept(rows, self.settings.share, self.rng), len(rows["action"])
+        return self._with_advantages(steps, last)
 
     def take_ended(self) -> list[tuple[list[str], np.ndarray]]:
         """Return the games that have ended since the last call."""
@@ -212,7 +270,7 @@ class PairGames:
         return ended
 
     def _alive(self) -> np.ndarray:
-        return self.env.game.state.alive[:, 1 : 1 + self.settings.seats] != 0
+        return self.env.game.state.alive[:, 1 : 1 + self.kind.seats] != 0
 
     def _end(self, k: int, order: Order) -> None:
         """Note how game ``k`` ended, and begin the next."""
@@ -233,9 +291,7 @@ class PairGames:
             running = error + settings.gamma * settings.gae_lambda * running * goes_on
             following, gain = value, running[step["alive"]]
             parts.append(step["rows"] | {"gain": gain, "target": gain + step["rows"]["value"]})
-        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        rows["gain"] = (rows["gain"] - rows["gain"].mean()) / (rows["gain"].std() + 1e-8)
-        return rows
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @torch.inference_mode()
@@ -275,8 +331,13 @@ class Trainee:
         torch.manual_seed(settings.seed)
         self.settings = settings
         self.policy, self.average = (PairPolicy(settings.size) for _ in range(2))
-        self.average.load_state_dict(self.policy.state_dict())
+        self.begin_with(self.policy)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), fused=True)
+
+    def begin_with(self, policy: PairPolicy) -> None:
+        """Take over the weights of a policy, before anything is learned."""
+        self.policy.load_state_dict(policy.state_dict())
+        self.average.load_state_dict(policy.state_dict())
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return copies of the weights."""
@@ -329,6 +390,14 @@ class Trainee:
         self.optimizer.load_state_dict(state["optimizer"])
 
 
+def started(settings: Settings) -> PairPolicy:
+    """Return the policy that a run begins with; ValueError for one of another size."""
+    policy = PairPolicy.load(settings.start)
+    if policy.size != settings.size:
+        raise ValueError(f"size is {settings.size!r}; {settings.start!r} has weights of size {policy.size!r}")
+    return policy
+
+
 class PairRun:
     """A run in its folder: the league, the network, checkpoints, snapshots in whole numbers."""
 
@@ -337,6 +406,8 @@ class PairRun:
         self.trainee, self.league, self.seconds = Trainee(settings), new_league(settings), 0.0
         self._networks: dict[str, Network] = {}
         self._states: Rows | None = None
+        if settings.start and not (self.folder / SETTINGS).exists():
+            self.trainee.begin_with(started(settings))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_settings()
         self.checkpoints = Checkpoints(self.folder / "checkpoints")
@@ -363,9 +434,9 @@ class PairRun:
         one = Opponents(seats=1, weighting="hard", power=self.settings.power, among=("snapshots", "bots"))
         names, candidates = self.league.candidates("main", one.among)
         weights = one.weights(candidates)
-        kinds = dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
+        chances = dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
         networks = {f"snapshot:{name}": self._network(name) for name in self.league.snapshots}
-        return Order(self.trainee.weights(), kinds, self.league.table(), networks)
+        return Order(self.trainee.weights(), chances, networks)
 
     def _network(self, name: str) -> Network:
         """Return a snapshot as the engine plays it; its file is opened once."""
@@ -431,7 +502,7 @@ class PairRun:
 
     def _check_settings(self) -> None:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
-        path = self.folder / "settings.json"
+        path = self.folder / SETTINGS
         mine = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
@@ -454,7 +525,7 @@ def settings_in(path: Path) -> dict[str, Any]:
 
 
 def new_league(settings: Settings) -> League:
-    """Return a league of one main agent, its copies and all bots, all of which are drawn alike."""
+    """Return a league of one main agent, its copies and all bots."""
     others = settings.num_players - settings.seats
     parts = (Opponents(seats=others, strategy="uniform", among=("snapshots", "bots")),)
     gate = Gate(min_games=50, max_steps=settings.freeze_every)
@@ -510,13 +581,17 @@ def train(run: PairRun) -> None:
 
 def progress(run: PairRun, found: PlayedRows, loss: float, used: float) -> str:
     """Return a line about an update; ``used``: seconds of the processor, in both processes."""
-    seats = run.settings.seats
-    places = np.array([places[:seats] for _, places in found.ended]).reshape(-1)
-    place = f"{np.nanmean(places):.2f}" if np.isfinite(places).any() else "-"
+    above = [
+        float((len(places) - places[i]) / (len(places) - 1))
+        for players, places in found.ended
+        for i in range(players.count(MAIN))
+        if np.isfinite(places[i])
+    ]
+    beaten = f"{np.mean(above):.0%}" if above else "-"
     return (
         f"update {run.updates}, {run.seconds / 60:.1f} min: {found.played:,} agent steps, "
         f"{found.played / used:,.0f} a second of processor; {len(found.rows['action']):,} rows learned from, "
-        f"loss {loss:.3f}; {run.league.num_games:,} games, mean place {place}"
+        f"loss {loss:.3f}; {run.league.num_games:,} games, above {beaten} of the other seats"
     )
 
 

@@ -84,7 +84,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--network-size",
         default="small",
-        help="size of EncodeOncePolicy: small, medium or large (default %(default)s)",
+        help="size of the network; small, medium or large (default %(default)s)",
     )
     sampling_turns.add_options(parser, games=4, rounds=ROUNDS, result=RESULT)
     return parser.parse_args(argv)

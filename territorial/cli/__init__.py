@@ -26,6 +26,7 @@ from typing import Any
 from territorial._version import __version__
 from territorial.cli import (
     bench,
+    clone,
     dataset,
     doctor,
     ending,
@@ -54,6 +55,7 @@ VERBS = {
     "watch": watch,
     "replay": replay,
     "dataset": dataset,
+    "clone": clone,
     "match": match,
     "tournament": tournament,
     "league": league,

@@ -11,6 +11,7 @@ from territorial.bots.network import Rows
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.pair_export import ExportReport, export
 from territorial.nets.pair_network import PairNetwork
+from territorial.nets.pair_weights import read_weights, write_weights
 from territorial.nets.policy import MASKED
 
 
@@ -104,6 +105,37 @@ class PairPolicy(PairNetwork):
             rows=rows,
             least_equal=least_equal,
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the weights as they are, so that :meth:`load` returns them; ``export`` is for the engine.
+
+        Args:
+            path: the file to write, ``.safetensors`` by custom; it is there whole or not at all.
+
+        """
+        write_weights(self, self.size, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PairPolicy:
+        """Return the policy that :meth:`save` wrote.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ValueError: the file holds something else, is damaged, or was made for other columns.
+            OSError: it cannot be read.
+
+        """
+        try:
+            size, weights = read_weights(path)
+            policy = cls(size)
+            policy.load_state_dict(weights)
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"
+            ) from None
+        return policy
 
 
 def _log_shares(logits: Tensor) -> Tensor:

@@ -23,6 +23,8 @@ TINY = {
     "num_players": 4,
     "seats": 2,
     "num_games": 4,
+    "full_games": 0,
+    "slow": 0.0,
     "rollout": 4,
     "max_ticks": 400,
     "minibatch": 16,
@@ -55,7 +57,7 @@ def one_process(pairs_ppo, monkeypatch):
 
         def recv(self):
             order, *self.orders = self.orders
-            self.games = self.games or pairs_ppo.PairGames(self.settings, order, 0)
+            self.games = self.games or pairs_ppo.AllGames(self.settings, order, 0)
             policy = pairs_ppo.PairPolicy(self.settings.size)
             rows, played = self.games.rollout(policy, order)
             return pairs_ppo.PlayedRows(rows, played, self.games.take_ended(), 0.001)
@@ -78,6 +80,13 @@ def options(folder, **changed):
 def order_of(pairs_ppo, tmp_path, **changed):
     run = pairs_ppo.PairRun(pairs_ppo.Settings(**TINY | {"save": str(tmp_path)} | changed))
     return run, run.order()
+
+
+def games_of(pairs_ppo, order, **changed):
+    """Return the only games of a run, which are small."""
+    settings = pairs_ppo.Settings(**TINY | {"save": "x"} | changed)
+    (games,) = pairs_ppo.AllGames(settings, order, 0).kinds
+    return games
 
 
 # ---- whole runs ------------------------------------------------------------------------------------------
@@ -117,6 +126,8 @@ def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     [
         ({"seats": 4}, "seats is 4; it must be below num_players, 4"),
         ({"interval": 15}, "interval is 15; it must be a multiple of 10"),
+        ({"interval": 60, "slow": 0.5}, "interval is 60; it must be a multiple of 50"),
+        ({"start": "missing.safetensors"}, "missing.safetensors"),
         ({"share": 1.5}, "share is 1.5; it must"),
         ({"size": "huge"}, "size is 'huge'"),
         ({"save": ""}, "save is empty"),
@@ -153,28 +164,60 @@ def test_a_process_that_plays_and_dies_is_an_error(pairs_ppo, tmp_path, monkeypa
         pairs_ppo.train(run)
 
 
+def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, tmp_path, capsys):
+    policy = one_process.PairPolicy("small")
+    policy.save(tmp_path / "start.safetensors")
+    folder, start = tmp_path / "run", tmp_path / "start.safetensors"
+    run = one_process.PairRun(one_process.Settings(**TINY | {"save": str(folder), "start": str(start)}))
+    wanted = {name: part.numpy() for name, part in policy.state_dict().items()}
+    for found in (run.trainee.policy, run.trainee.average):
+        assert all(np.array_equal(part.numpy(), wanted[name]) for name, part in found.state_dict().items())
+    again = options(folder, updates=1, start=start)
+    one_process.main(again)
+    start.unlink()
+    assert one_process.main([*again, "--updates=2"]).updates == 2
+    large = one_process.PairPolicy("standard")
+    large.save(tmp_path / "large.safetensors")
+    with pytest.raises(SystemExit):
+        one_process.main(options(tmp_path / "other", start=tmp_path / "large.safetensors"))
+    assert "large.safetensors' has weights of size 'standard'" in capsys.readouterr().err
+
+
 # ---- parts -----------------------------------------------------------------------------------------------
 
 
 def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
     _, order = order_of(pairs_ppo, tmp_path)
-    games = pairs_ppo.PairGames(pairs_ppo.Settings(**TINY | {"save": "x", "focus": 1.0}), order, 0)
+    games = games_of(pairs_ppo, order, focus=1.0)
     kinds = [set(players[2:]) for players in games.players]
     assert all(len(kind) == 1 for kind in kinds)
-    mixed = pairs_ppo.Settings(**TINY | {"save": "x", "focus": 0.0, "num_games": 16})
-    games = pairs_ppo.PairGames(mixed, order, 0)
+    games = games_of(pairs_ppo, order, focus=0.0, num_games=16)
     assert max(len(set(players[2:])) for players in games.players) == 2
     assert all(players[:2] == [pairs_ppo.MAIN] * 2 for players in games.players)
+
+
+def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    settings = pairs_ppo.Settings(**TINY | {"save": "x", "full_games": 2, "full_seats": 3, "slow": 0.5})
+    games = pairs_ppo.AllGames(settings, order, 0)
+    configs = [kind.env.game.config for kind in games.kinds]
+    found = [(config.height, config.num_players, config.decision_every) for config in configs]
+    assert found == [(16, 4, 10), (16, 4, 50), (256, 32, 10), (256, 32, 50)]
+    assert [kind.env.num_envs for kind in games.kinds] == [2, 2, 1, 1]
+    rows, played = games.rollout(pairs_ppo.PairPolicy("small"), order)
+    assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
+    ticks = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
+    assert ticks == [50 * TINY["rollout"]] * 4, "a decision holds for 50 ticks in all"
 
 
 def test_who_is_beaten_least_is_drawn_most(pairs_ppo, tmp_path):
     run, _ = order_of(pairs_ppo, tmp_path)
     for _ in range(100):
         run.league.record([pairs_ppo.MAIN, "bot:novice", "bot:banker", "bot:random"], [2, 3, 1, 4])
-    kinds = run.order().kinds
-    assert max(kinds, key=kinds.get) == "bot:banker-1"
-    assert kinds["bot:banker-1"] > 10 * kinds["bot:novice-1"]
-    assert sum(kinds.values()) == pytest.approx(1)
+    chances = run.order().chances
+    assert max(chances, key=chances.get) == "bot:banker-1"
+    assert chances["bot:banker-1"] > 10 * chances["bot:novice-1"]
+    assert sum(chances.values()) == pytest.approx(1)
 
 
 def test_rows_that_are_kept_stand_for_all(pairs_ppo):
@@ -195,8 +238,7 @@ def test_rows_that_are_kept_stand_for_all(pairs_ppo):
 
 def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
     _, order = order_of(pairs_ppo, tmp_path)
-    settings = pairs_ppo.Settings(**TINY | {"save": "x", "num_games": 1, "seats": 1, "gamma": 0.9})
-    games = pairs_ppo.PairGames(settings, order._replace(table=new_table(pairs_ppo, settings)), 0)
+    games = games_of(pairs_ppo, order, num_games=1, seats=1, gamma=0.9)
     rng = np.random.default_rng(0)
     values, rewards = rng.random(5).astype(np.float32), rng.random(5).astype(np.float32)
     steps = [
@@ -218,13 +260,9 @@ def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
     np.testing.assert_allclose(found[np.argsort(rows["t"])], wanted, rtol=1e-5)
 
 
-def new_table(pairs_ppo, settings):
-    return pairs_ppo.new_league(settings).table()
-
-
 def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path):
     run, order = order_of(pairs_ppo, tmp_path, share=1.0, average=0.9, entropy=0.0, rollout=8)
-    games = pairs_ppo.PairGames(run.settings, order, 0)
+    games = pairs_ppo.AllGames(run.settings, order, 0)
     rows, _ = games.rollout(run.trainee.policy, order)
     launches = rows["action"] > 0
     assert Counter(launches.tolist())[True] > 3

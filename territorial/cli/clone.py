@@ -1,0 +1,150 @@
+"""``territorial clone``: a network learns to decide as the players of a data set did."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TextIO
+
+from territorial.cli import options
+from territorial.cli.option_names import explained
+from territorial.cli.options import UsageError
+from territorial.datasets import Dataset
+from territorial.jit.warmup import progress
+
+EXAMPLES = """\
+  territorial dataset games --seats besieger --every-ticks 50 --games 600
+  territorial clone games CLONE
+  territorial match --seats net:CLONE/network.safetensors,banker
+"""
+WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
+DEFAULT_INTERVAL = 50
+"""Ticks between decisions of a network cloned from a data set whose rows stand at no fixed distance."""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "train a network to decide as the players of a data set did; needs PyTorch"
+    parser = options.new_parser(verbs, "clone", summary, EXAMPLES)
+    parser.add_argument("data", metavar="DATASET", help="folder that `territorial dataset` wrote")
+    parser.add_argument("folder", metavar="CLONE", help="folder for the result; run it again to resume")
+    parser.add_argument(
+        "--network-size",
+        choices=("small", "standard"),
+        default="standard",
+        help="size of the network; small or standard (default %(default)s)",
+    )
+    parser.add_argument(
+        "--epochs",
+        type=options.whole(1, 10_000),
+        default=8,
+        metavar="N",
+        help="passes over the data set; 1 to 10000 (default %(default)s)",
+    )
+    parser.add_argument(
+        "--minibatch",
+        type=options.whole(1, 2**24),
+        default=1024,
+        metavar="N",
+        help=explained("--minibatch", "1 or more", default=1024),
+    )
+    parser.add_argument(
+        "--learning-rate",
+        type=float,
+        default=0.001,
+        metavar="X",
+        help="learning rate of Adam as training begins; it falls to 0; 1e-9 or more (default %(default)s)",
+    )
+    parser.add_argument(
+        "--value-weight",
+        type=float,
+        default=0.5,
+        metavar="X",
+        help="weight of the squared error of values in the loss; 0 or more (default %(default)s)",
+    )
+    options.add_seed_option(parser, "of the first weights and of the order of rows")
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Clone, write the network in both forms, and report how well it decides."""
+    options.check_json(parsed)
+    data = _dataset(parsed.data)
+    options.check_folder("CLONE", parsed.folder)
+    try:
+        with progress("territorial clone: loading PyTorch"):
+            import torch
+
+            from territorial.nets.cloning import CloneSettings, Cloning
+    except ImportError:
+        raise UsageError(
+            "cloning needs PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
+        ) from None
+    torch.set_num_threads(1)
+    given = vars(parsed) | {"size": parsed.network_size}
+    started = time.process_time()
+    shown = CloneProgress(parsed.epochs, data.manifest.rows, sys.stderr)
+    try:
+        settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
+        cloning = Cloning(data, settings, parsed.folder)
+        agreement = cloning.run(shown.show)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    finally:
+        shown.close()
+    folder = Path(parsed.folder)
+    cloning.policy.save(folder / WEIGHTS)
+    recipe = data.manifest.recipe
+    report = cloning.policy.export(
+        folder / NETWORK,
+        interval=recipe.every or DEFAULT_INTERVAL,
+        num_candidates=recipe.num_candidates,
+        least_equal=0.0,
+    )
+    result = {
+        "folder": parsed.folder,
+        "settings": asdict(settings),
+        "agreement": agreement._asdict(),
+        "export": asdict(report),
+        "process_seconds": round(time.process_time() - started, 1),
+    }
+    text = f"{agreement}\nin whole numbers: {report}\n{folder / WEIGHTS} and {folder / NETWORK} are written"
+    options.report(parsed, text, result)
+    return 0
+
+
+def _dataset(folder: str) -> Dataset:
+    """Return a data set; UsageError for a folder without one."""
+    try:
+        return Dataset(folder)
+    except OSError as error:
+        raise UsageError(f"argument DATASET: {folder!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"argument DATASET: {error}") from None
+
+
+class CloneProgress:
+    """The line that says how far ``epochs`` over so many ``rows`` are."""
+
+    def __init__(self, epochs: int, rows: int, stream: TextIO) -> None:
+        self._epochs, self._rows, self._stream = epochs, rows, stream
+        self._is_terminal = stream.isatty()
+        self._shown, self._is_open = time.monotonic(), False
+
+    def show(self, epoch: int, rows: int, loss: float) -> None:
+        """Print the line if it is time to."""
+        now = time.monotonic()
+        if now - self._shown < (0.2 if self._is_terminal else 2.0):
+            return
+        self._shown, self._is_open = now, self._is_terminal
+        text = f"epoch {epoch} of {self._epochs}, {rows:,} of some {self._rows:,} rows, loss {loss:.3f}"
+        print(f"{text:78}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._is_open:
+            print(file=self._stream)
