@@ -17,8 +17,8 @@ from rllib_adapters.envs.env_config import (
     PAIRS,
     EnvConfig,
     current_entries,
+    draws_snapshots,
     learners_of,
-    roles_by_seat,
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
@@ -125,7 +125,7 @@ def configure(
         for name, (kind, own) in _trainables(options, module).items()
     }
     learning = list(specs)
-    if any("snapshot" in roles for roles in roles_by_seat(options.table)):
+    if draws_snapshots(options.table):
         if store is None:
             raise ValueError(
                 "store is None, but the league draws snapshots; store must be the folder that holds them"

@@ -160,7 +160,7 @@ class EnvConfig:
         """The forms of all agents that there may be, each once."""
         table = self.table
         found = {self.form_of(name) for name in learners_of(table)}
-        if any("snapshot" in roles for roles in roles_by_seat(table)):
+        if draws_snapshots(table):
             found.add(self.frozen_form)
         return tuple(form for form in ACTION_FORMATS if form in found)
 
@@ -206,6 +206,15 @@ def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str,
     """
     given = (name for name in ("league", "seats") if entries.get(name) is not None)
     return {**entries, **{name: getattr(options, name) for name in given}}
+
+
+def changed_entries(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
+    wanted = {**current_entries(present), **current_entries(changes)}
+    for name, other in (("seats", "league"), ("league", "seats")):
+        if changes.get(name) is not None and other not in changes:
+            wanted.pop(other, None)
+    return shipped_entries(wanted, EnvConfig.from_config(wanted))
 
 
 def current_entries(env_config: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -311,6 +320,11 @@ def learners_of(league: LeagueTable) -> list[str]:
     """Return the names of all who learn, those with the weight 0 as well, in the order of the table."""
     players = [player for group in league.groups for player in group.players if player.kind == "trainable"]
     return list(dict.fromkeys(player.name for player in players))
+
+
+def draws_snapshots(league: LeagueTable) -> bool:
+    """Return whether a seat may get a snapshot."""
+    return any("snapshot" in roles for roles in roles_by_seat(league))
 
 
 def most_seats_of_a_learner(league: LeagueTable) -> int:

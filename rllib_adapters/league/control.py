@@ -17,6 +17,7 @@ from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.league.export import NOT_EXPORTED, network_of
 from rllib_adapters.learning.averages import averaged_in, keeps_averages
+from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import NetworkFile, pieces
@@ -144,8 +145,8 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
 
     Snapshots that are not in it can be removed from the store then: runners have opened those that play in
     games in progress, and release all others. The table is part of the algorithm's checkpoints, and
-    runners that RLlib restarts get it as well. Runners of an evaluation follow, unless
-    ``evaluation_config`` has an ``env_config`` of its own.
+    runners that RLlib restarts get it as well. Runners of an evaluation follow, unless the ``env_config`` of
+    ``evaluation_config`` says itself who plays: with ``league`` or ``seats``.
 
     Args:
         algorithm: the algorithm whose runners play.
@@ -162,7 +163,8 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
     _remember(algorithm.config, league)
-    if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
+    own = evaluation_entries(algorithm.config)
+    if algorithm.eval_env_runner_group and own is not None and not own.keys() & {"league", "seats"}:
         algorithm.eval_env_runner_group.foreach_env_runner(hand_over)
         _remember(algorithm.evaluation_config, league)
 

@@ -12,11 +12,11 @@ from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
     PAIRS,
     EnvConfig,
-    current_entries,
+    changed_entries,
+    draws_snapshots,
     learners_of,
-    roles_by_seat,
-    shipped_entries,
 )
+from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.frozen_pool import FrozenPool, form_of_pool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
@@ -37,19 +37,21 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     Another number of players or another size of the board is for modules whose weights fit any, such as
     ``EncodeOnceModule``, and for tables without snapshots, which are made for one size. The new settings
     are part of checkpoints, and runners that RLlib restarts get them as well. Runners of an
-    evaluation follow, unless ``evaluation_config`` has an ``env_config`` of its own. Nothing happens if all
-    is as it was. ValueError or TypeError for what cannot be, and nothing has changed.
+    evaluation follow, but keep the entries that the ``env_config`` of ``evaluation_config`` has. Nothing
+    happens if all is as it was. ValueError or TypeError for what cannot be, and nothing has changed.
     """
     present = algorithm.config.env_config
-    wanted = changed(present, changes)
+    wanted = changed_entries(present, changes)
     if _is_same(present, wanted):
         return
     _check(algorithm, EnvConfig.from_config(present), EnvConfig.from_config(wanted))
+    own = evaluation_entries(algorithm.config)
+    evaluated = None if own is None else changed_entries(wanted, own)
     algorithm.env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
     _remember(algorithm.config, wanted)
-    if algorithm.eval_env_runner_group and "env_config" not in (algorithm.config.evaluation_config or {}):
-        algorithm.eval_env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
-        _remember(algorithm.evaluation_config, wanted)
+    if algorithm.eval_env_runner_group and evaluated is not None:
+        algorithm.eval_env_runner_group.foreach_env_runner(partial(play, env_config=evaluated))
+        _remember(algorithm.evaluation_config, evaluated)
     algorithm.learner_group.foreach_learner(partial(_learn, env_config=wanted))
 
 
@@ -86,15 +88,6 @@ class Curriculum:
             set_env(algorithm, **changes)
 
 
-def changed(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
-    wanted = {**current_entries(present), **current_entries(changes)}
-    for name, other in (("seats", "league"), ("league", "seats")):
-        if changes.get(name) is not None and other not in changes:
-            wanted.pop(other, None)
-    return shipped_entries(wanted, EnvConfig.from_config(wanted))
-
-
 def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return EnvConfig.from_config(present).to_dict() == EnvConfig.from_config(wanted).to_dict()
 
@@ -108,15 +101,15 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
             'only batched env runners can change their games; use configure(..., runner="batched")'
         )
     specs = config.rl_module_spec.rl_module_specs
-    draws_snapshots = any("snapshot" in roles for roles in roles_by_seat(wanted.table))
+    has_frozen_seats = draws_snapshots(wanted.table)
     has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
-    if draws_snapshots and not has_pool:
+    if has_frozen_seats and not has_pool:
         raise ValueError(
             "the new league draws snapshots, but the algorithm was configured without a store; "
             "use configure(..., store=...)"
         )
     for spec in specs.values():
-        if draws_snapshots and issubclass(spec.module_class, FrozenPool):
+        if has_frozen_seats and issubclass(spec.module_class, FrozenPool):
             _check_same("frozen_obs", form_of_pool(spec.model_config), wanted.frozen_form)
     unknown = [name for name in learners_of(wanted.table) if name not in specs]
     if unknown:
@@ -126,7 +119,7 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
         )
     if wanted.layout == present.layout:
         return
-    if draws_snapshots and wanted.frozen_form != PAIRS:
+    if has_frozen_seats and wanted.frozen_form != PAIRS:
         raise ValueError(
             f"the snapshots play games of {present.layout}; a league that draws snapshots "
             f"cannot change to games of {wanted.layout}"

@@ -10,7 +10,14 @@ from typing import Any
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.env_config import EnvConfig, most_seats_of_a_learner
+from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.envs.env_config import (
+    EnvConfig,
+    changed_entries,
+    current_entries,
+    draws_snapshots,
+    most_seats_of_a_learner,
+)
 from rllib_adapters.learning.options import LearningOptions
 from territorial.league import SnapshotStore
 
@@ -70,6 +77,13 @@ class TerritorialConfig(AlgorithmConfig):
         """Let episodes end with the last agent that learns, unless the ``env_config`` says otherwise."""
         self.env_config.setdefault("end_when", "no_agents")
 
+    def get_evaluation_config_object(self) -> Any:
+        """Return the settings of evaluations, whose games differ in their own entries alone; called by RLlib."""
+        found, own = super().get_evaluation_config_object(), evaluation_entries(self)
+        if found is not None and own:
+            found.env_config = changed_entries(self.env_config, own)
+        return found
+
     def validate(self) -> None:
         """Raise ValueError for settings that cannot be; called by RLlib."""
         _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")
@@ -80,7 +94,9 @@ class TerritorialConfig(AlgorithmConfig):
             super().validate()
         finally:
             self.__dict__["minibatch_size"] = size
-        if not self.in_evaluation:
+        if self.in_evaluation:
+            _check_pool(self)
+        else:
             self.check_minibatch()
 
     def check_minibatch(self) -> None:
@@ -117,6 +133,26 @@ class TerritorialConfig(AlgorithmConfig):
         values = super().serialize()
         values["env_config"] = EnvConfig.from_config(self.env_config).to_dict()
         return {key: _plain(value) for key, value in values.items()}
+
+
+def evaluation_entries(config: Any) -> Mapping[str, Any] | None:
+    """Return the entries of the ``env_config`` that evaluations have of their own.
+
+    None if all settings of evaluations are their own, as those of a whole configuration are.
+    """
+    own = config.evaluation_config or {}
+    return current_entries(own.get("env_config")) if isinstance(own, Mapping) else None
+
+
+def _check_pool(config: Any) -> None:
+    """Raise ValueError for evaluations with frozen seats that no module plays."""
+    table = EnvConfig.from_config(config.env_config).table
+    if draws_snapshots(table) and POOL not in ray_private.own_specs(config):
+        raise ValueError(
+            f"the league of evaluation_config draws the snapshots {', '.join(sorted(table.names('snapshot')))}, "
+            "but that of the env_config draws none, so that no module plays them; let it draw one as well, "
+            "with a small weight, and pass configure(..., store=...)"
+        )
 
 
 def check_config(config: Any) -> None:

@@ -17,8 +17,9 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.envs.env_config import changed_entries  # noqa: E402
 from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
-from rllib_adapters.league.curriculum import Curriculum, changed, env_of, set_env  # noqa: E402
+from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa: E402
 from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
@@ -258,7 +259,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(made_with, changes, m
 
 def test_changes_replace_entries_of_an_older_name():
     with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$"):
-        wanted = changed({"config": FIRST, "seats": SEATS, "max_steps": 7}, {"max_cycles": 9})
+        wanted = changed_entries({"config": FIRST, "seats": SEATS, "max_steps": 7}, {"max_cycles": 9})
     assert wanted == {"config": FIRST, "seats": SEATS, "max_cycles": 9}
 
 

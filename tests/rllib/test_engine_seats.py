@@ -90,6 +90,12 @@ def store(tmp_path):
     return store
 
 
+def in_engine(game, k):
+    """The snapshots in the seats of a game that the engine plays; the names of networks may be shortened."""
+    seats = [seat.split("@")[0] for seat in game.seats_of(k) if seat.startswith("net:")]
+    return {seat.split("/")[-2] for seat in seats}
+
+
 def hold(env):
     return np.zeros((env.num_envs, 6), np.int64)
 
