@@ -1,0 +1,89 @@
+"""A runner that Ray restarts goes on with the present table, whose snapshots the engine plays."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+
+from rllib_adapters import configure  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
+from rllib_adapters.league.control import set_league  # noqa: E402
+from territorial.league import SnapshotStore  # noqa: E402
+from tests.rllib.support import start_ray  # noqa: E402
+from tests.rllib.test_engine_seats import add, entries, in_engine, network_called, table  # noqa: E402
+
+PATIENCE = 60
+"""Seconds within which the runner must be back."""
+
+
+@pytest.fixture
+def running_ray():
+    start_ray(num_cpus=2)
+    yield
+    ray.shutdown()
+
+
+def told(runner):
+    """Of a runner: its process, the tables of its games, the snapshots in their seats, whom the pool plays."""
+    return {
+        "pid": os.getpid(),
+        "tables": {view.league.to_json() for view in runner.env.envs},
+        "in_engine": {name for k in range(len(runner.env.envs)) for name in in_engine(runner.env.game, k)},
+        "in_pool": {name for view in runner.env.envs for name in view.snapshots},
+        "opened": runner.module[POOL].opponents.names,
+        "weights": {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()},
+    }
+
+
+def runner_of(algorithm):
+    """What is ``told`` of the only runner; None while there is none."""
+    group = algorithm.env_runner_group
+    found = group.foreach_env_runner(told, local_env_runner=False) if group.healthy_worker_ids() else []
+    return found[0] if found else None
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_seats(tmp_path):
+    store = SnapshotStore(tmp_path)
+    add(store, "strong", network=network_called("strong"))
+    env = {**entries(None, "strong"), "max_cycles": 6}
+    config = configure(PPOConfig(), env, store=store, runner="batched", size="small")
+    config.env_runners(
+        num_env_runners=1, num_envs_per_env_runner=2, rollout_fragment_length=6, create_local_env_runner=False
+    )
+    config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
+    config.fault_tolerance(
+        restart_failed_env_runners=True,
+        delay_between_env_runner_restarts_s=0,
+        env_runner_health_probe_timeout_s=PATIENCE,
+    )
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        add(store, "later", policy="1", network=network_called("1"))
+        set_league(algorithm, table("later"))
+        store.remove("strong")  # the first table's: whoever went back to it would find nothing
+        before = runner_of(algorithm)
+        os.kill(before["pid"], signal.SIGKILL)
+        end = time.monotonic() + PATIENCE
+        while (now := runner_of(algorithm)) is None or now["pid"] == before["pid"]:
+            assert time.monotonic() < end, "the runner is not back"
+            algorithm.train()
+        algorithm.train()
+        now = runner_of(algorithm)
+        assert now["tables"] == {table("later").to_json()}
+        assert now["in_engine"] == {"later"}
+        assert now["in_pool"] == set()
+        assert now["opened"] == []
+        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+        for name, array in weights.items():
+            np.testing.assert_array_equal(now["weights"][name], array)
+    finally:
+        algorithm.stop()
