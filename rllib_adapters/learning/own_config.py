@@ -78,7 +78,7 @@ class TerritorialConfig(AlgorithmConfig):
         self.env_config.setdefault("end_when", "no_agents")
 
     def get_evaluation_config_object(self) -> Any:
-        """Return the settings of evaluations, whose games differ in their own entries alone; called by RLlib."""
+        """Return the settings of evaluations, whose games differ in entries of theirs; called by RLlib."""
         found, own = super().get_evaluation_config_object(), evaluation_entries(self)
         if found is not None and own:
             found.env_config = changed_entries(self.env_config, own)
@@ -148,10 +148,11 @@ def _check_pool(config: Any) -> None:
     """Raise ValueError for evaluations with frozen seats that no module plays."""
     table = EnvConfig.from_config(config.env_config).table
     if draws_snapshots(table) and POOL not in ray_private.own_specs(config):
+        names = ", ".join(sorted(table.names("snapshot")))
         raise ValueError(
-            f"the league of evaluation_config draws the snapshots {', '.join(sorted(table.names('snapshot')))}, "
-            "but that of the env_config draws none, so that no module plays them; let it draw one as well, "
-            "with a small weight, and pass configure(..., store=...)"
+            f"the league of evaluation_config draws the snapshots {names}, but that of the env_config "
+            "draws none, so that no module plays them; let it draw one as well, with a small weight, and pass "
+            "configure(..., store=...)"
         )
 
 

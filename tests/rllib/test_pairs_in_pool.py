@@ -83,7 +83,7 @@ def test_trajectories_are_those_of_the_stock_runner(tmp_path, action_format):
 
 
 def rllibs_own(runner):
-    """RLlib's own learner of PPO for the modules of a runner; its value targets are mended in old releases."""
+    """RLlib's own learner of PPO for the modules of a runner, with value targets as later releases have."""
     config = runner.config.copy(copy_frozen=False).learners(learner_class=PPOTorchLearner)
     learner = PPOTorchLearner(config=config, module_spec=config.get_multi_rl_module_spec(env=runner.env))
     learner.build()

@@ -31,7 +31,7 @@ def running_ray():
 
 
 def told(runner):
-    """Of a runner: its process, the tables of its games, the snapshots in their seats, whom the pool plays."""
+    """Of a runner: its process, its tables, the snapshots in the engine's seats, those in the pool."""
     return {
         "pid": os.getpid(),
         "tables": {view.league.to_json() for view in runner.env.envs},
