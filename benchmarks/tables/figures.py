@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks import goals, harness
 from territorial.cli.obs_tables import CHANGED_PERCENT
 from territorial.config import GameConfig
+from territorial.memory.predict import pair_bytes
 from territorial.observation.layout import ObsLayout
 
 FULL = GameConfig()
@@ -218,6 +219,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "bots.mixed_length": lambda: mixed("length"),
     "snapshots.process": snapshots_in_a_process,
     "layout.board": board_size,
+    "memory.pair_row": lambda: f"{pair_bytes():,} bytes",
     "layout.changed": lambda: f"{CHANGED_PERCENT:g} %",
 }
 """Every figure by its name."""

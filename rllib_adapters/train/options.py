@@ -22,6 +22,8 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
+ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
+"""By network, the numbers of a row that it keeps for backpropagation."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
@@ -141,12 +143,17 @@ class Training:
             bots=self.bots,
             snapshots=self.capacity,
             parameters=parameters,
-            activations=500_000 if self.network == "boards" else 2_000,
+            activations=ACTIVATIONS[self.network],
             env_runners=self.runners,
             games=self.games,
             steps=self.steps,
             minibatch=self.minibatch,
         )
+
+    @property
+    def memory_form(self) -> str:
+        """The form that the memory of the run is predicted in."""
+        return "pairs" if self.network == "pairs" else "packed"
 
     @property
     def frames(self) -> int:

@@ -158,7 +158,8 @@ class Run:
         module, settings = NETWORKS[self.training.network]
         policy = module.make_policy(settings_of(env_config, **settings))
         parameters = sum(part.numel() for part in policy.parameters())
-        predict(self.training.setup(parameters), "packed").check_budget(self.training.memory_mb * MB)
+        plan = predict(self.training.setup(parameters), self.training.memory_form)
+        plan.check_budget(self.training.memory_mb * MB)
 
     # ---- training -------------------------------------------------------------------------------------
 

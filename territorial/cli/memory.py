@@ -18,11 +18,11 @@ EXAMPLES = """\
   territorial memory                              predict with the defaults
   territorial memory --capacity 300 --env-runners 4
   territorial memory --config league.toml --budget 6GB
-  territorial memory --form packed --json plan.json
+  territorial memory --form pairs --json plan.json
 
 --config reads whole numbers in TOML or JSON. Fields are named like the options
-above with _ for -, but --agent-seats is agents, --num-games is games,
---capacity is snapshots and --iteration-steps is steps:
+above with _ for -, but --agent-seats is agents, --pair-seats is pair_agents,
+--num-games is games, --capacity is snapshots and --iteration-steps is steps:
   height = 128
   width = 128
   num_players = 16
@@ -31,9 +31,14 @@ above with _ for -, but --agent-seats is agents, --num-games is games,
 FORM_MEANINGS = {
     "one-hot": "RLlib's old API stack with float32 one-hot observations and one policy per player",
     "packed": "this project on the new API stack with packed boards, bots in the engine and shared snapshots",
+    "pairs": "the same with agents on pairs, which share no board",
+    "mixed": "the same with agents on boards and others, as many as --pair-seats says, on pairs",
 }
+JUDGED = "packed"
+"""The form that a budget is for by default."""
 OPTION_OF = {
     "agents": "--agent-seats",
+    "pair_agents": "--pair-seats",
     "games": "--num-games",
     "snapshots": "--capacity",
     "steps": "--iteration-steps",
@@ -54,7 +59,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--form",
         choices=tuple(FORMS),
-        help="form of training to show (default: both, side by side). "
+        help="form of training to show (default: all, side by side). "
         + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
     )
     parser.add_argument(
@@ -62,7 +67,7 @@ def add_parser(verbs: Any) -> None:
         type=size,
         metavar="SIZE",
         help="memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
-        "packed, or of --form, is higher",
+        f"{JUDGED}, or of --form, is higher",
     )
     options.add_json_option(parser)
     group = parser.add_argument_group("the league")
@@ -92,8 +97,9 @@ def run(parsed: argparse.Namespace) -> int:
     options.report(parsed, text_of(plans), result)
     if parsed.budget is None:
         return 0
+    (judged,) = (plan for plan in plans if plan.form == (parsed.form or JUDGED))
     try:
-        plans[-1].check_budget(parsed.budget)
+        judged.check_budget(parsed.budget)
     except BudgetError as error:
         print(f"territorial memory: {error}", file=sys.stderr)
         return 1

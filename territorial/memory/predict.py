@@ -1,8 +1,10 @@
 """What a league will take of memory, worked out before anything of it is built.
 
-There are two forms. "one-hot" is RLlib's old API stack with float32 one-hot observations and a policy of
-its own for every player of the league. "packed" is the new one with this project's environment, bots in
-the engine, and snapshots that all processes share. docs/where-40-gb-went.md explains the amounts.
+"one-hot" is RLlib's old API stack with float32 one-hot observations and a policy of its own for every
+player of the league. The other forms are the new stack with this project's environment, bots in the engine,
+and snapshots that all processes share. Agents observe packed boards in "packed", which they share, and
+numbers of their own in "pairs". In "mixed", some do the one and some the other. docs/where-40-gb-went.md
+explains the amounts.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from collections.abc import Callable, Mapping
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
-from territorial.constants import NUM_FRACTIONS
+from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.game.state import allocate, state_bytes
 from territorial.memory.plan import MB, Item, Place, Plan, in_mb
 from territorial.memory.setup import Setup
+from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.observation.tables import allocate_buffers
 
 FLOAT = 4
@@ -24,7 +27,7 @@ DUMMY_ROWS = 32
 PLAYED, RECEIVED = 7, 4
 """Copies of the observations of an iteration on the old stack. In a process that played: row by row, and
 three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
-AT_WORK = {"one-hot": 200 * MB, "packed": 85 * MB}
+OLD_AT_WORK, AT_WORK = 200 * MB, 85 * MB
 """Of RLlib's old and new stack and torch in a process, once they do something, whatever it is; measured, by
 benchmarks/memory/where_memory_goes.py and benchmarks/memory/league_memory.py."""
 COMPILED = 46 * MB
@@ -34,7 +37,7 @@ ROW_BYTES = 3_000
 
 
 def predict(setup: Setup, form: str) -> Plan:
-    """Return what ``setup`` takes in the form "one-hot" or "packed"; ValueError for another form."""
+    """Return what ``setup`` takes in one of ``FORMS``; ValueError for another form."""
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
     return Plan(form, setup, tuple(_idle(setup, form) + FORMS[form](setup)))
@@ -50,7 +53,7 @@ def _idle(setup: Setup, form: str) -> list[Item]:
             "algorithm",
             ("driver", "runner", "learner"),
             "built",
-            AT_WORK[form],
+            OLD_AT_WORK if form == "one-hot" else AT_WORK,
             "RLlib's and torch's own, in use",
         ),
         Item("Ray", ("node",), "built", services, "its own processes: scheduler, object store", is_idle=True),
@@ -73,7 +76,7 @@ def _learning(setup: Setup, place: Place, board_bytes: int) -> list[Item]:
     """Return what the policy that learns takes besides its weights; a decoded board takes ``board_bytes``."""
     row = board_bytes + 2 * setup.activations * FLOAT
     adam = f"3 x {setup.parameters:,} float32"
-    rows = f"{setup.minibatch:,} x ({board_bytes:,} bytes of boards, 2 x {setup.activations:,} float32)"
+    rows = f"{setup.minibatch:,} x ({board_bytes:,} bytes observed, 2 x {setup.activations:,} float32)"
     return [
         Item("gradients, Adam", (place,), "training", 3 * setup.parameters * FLOAT, adam),
         Item("minibatch", (place,), "training", setup.minibatch * row, rows),
@@ -143,14 +146,15 @@ def _onehot(setup: Setup) -> list[Item]:
     ]
 
 
-# ---- packed, new API stack ---------------------------------------------------------------------------
+# ---- the new API stack -------------------------------------------------------------------------------
 
 
-def game_bytes(setup: Setup) -> int:
-    """Return what the engine holds of one game, its observation included."""
+def game_bytes(setup: Setup, *, observes: bool = True) -> int:
+    """Return what the engine holds of one game, and of its boards and tables if it ``observes`` them."""
     config = GameConfig(height=setup.height, width=setup.width, num_players=setup.num_players)
     state = allocate(1, config.num_players, config.height, config.width)
-    return state_bytes(state) + sum(array.nbytes for array in allocate_buffers(setup.layout, 1))
+    seen = allocate_buffers(setup.layout, 1) if observes else ()
+    return state_bytes(state) + sum(array.nbytes for array in seen)
 
 
 def frame_bytes(setup: Setup) -> int:
@@ -158,9 +162,18 @@ def frame_bytes(setup: Setup) -> int:
     return sum(setup.layout.nbytes(name) for name in ("planes", "players", "borders", "globals"))
 
 
-def _packed(setup: Setup) -> list[Item]:
-    game, frame = game_bytes(setup), frame_bytes(setup)
-    step = frame + setup.agents * ROW_BYTES
+def pair_bytes() -> int:
+    """Return what a step shows to an agent on pairs: numbers, targets of candidates, and the mask."""
+    numbers = len(OWN) + NUM_CANDIDATES * (len(PAIRS) + 1)
+    return FLOAT * numbers + 1 + NUM_CANDIDATES * NUM_FRACTIONS
+
+
+def _new_stack(setup: Setup, pair_agents: int) -> list[Item]:
+    """Return what a league takes of whose agents so many are on pairs."""
+    observes = pair_agents < setup.agents
+    game, frame = game_bytes(setup, observes=observes), frame_bytes(setup) if observes else 0
+    step = frame + setup.agents * ROW_BYTES + pair_agents * pair_bytes()
+    why = _why_step(setup, frame, pair_agents)
     learner: Place = "learner" if setup.learners else "driver"
     sent = setup.steps * step if setup.env_runners else 0
     players: tuple[Place, ...] = ("runner", "driver") if setup.driver_plays else ("runner",)
@@ -179,7 +192,7 @@ def _packed(setup: Setup) -> list[Item]:
             setup.snapshots * setup.parameters * setup.parameter_bytes,
             f"{setup.snapshots:,} x {setup.parameters:,} x {setup.parameter_bytes} bytes, mapped files",
         ),
-        _experience(setup, step, f"{frame:,} bytes of a frame, {setup.agents} agents x {ROW_BYTES:,} bytes"),
+        _experience(setup, step, why),
         Item(
             "experience, sent",
             ("node",),
@@ -188,11 +201,35 @@ def _packed(setup: Setup) -> list[Item]:
             f"{setup.steps:,} steps, as above, in Ray's store",
         ),
         Item(
-            "frames, stacked", (learner,), "training", setup.steps * step, f"{setup.steps:,} steps, as above"
+            "frames, stacked" if observes else "rows, joined",
+            (learner,),
+            "training",
+            setup.steps * step,
+            f"{setup.steps:,} steps, as above",
         ),
-        *_learning(setup, learner, setup.frames * setup.height * setup.width),
+        *_learning(setup, learner, _row_bytes(setup, pair_agents)),
     ]
 
 
-FORMS: Mapping[str, Callable[[Setup], list[Item]]] = {"one-hot": _onehot, "packed": _packed}
+def _row_bytes(setup: Setup, pair_agents: int) -> int:
+    """Return what a row of a minibatch shows, on average: decoded boards, or pairs."""
+    boards = (setup.agents - pair_agents) * setup.frames * setup.height * setup.width
+    return (boards + pair_agents * pair_bytes()) // setup.agents
+
+
+def _why_step(setup: Setup, frame: int, pair_agents: int) -> str:
+    """Return the arithmetic of a step's bytes."""
+    parts = [f"{frame:,} bytes of a frame"] if frame else []
+    parts.append(f"{setup.agents} agents x {ROW_BYTES:,} bytes")
+    if pair_agents:
+        parts.append(f"{pair_agents} on pairs x {pair_bytes():,} bytes")
+    return ", ".join(parts)
+
+
+FORMS: Mapping[str, Callable[[Setup], list[Item]]] = {
+    "one-hot": _onehot,
+    "packed": lambda setup: _new_stack(setup, 0),
+    "pairs": lambda setup: _new_stack(setup, setup.agents),
+    "mixed": lambda setup: _new_stack(setup, setup.pair_agents),
+}
 """What each form takes on top of idle processes."""

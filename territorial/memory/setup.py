@@ -35,6 +35,9 @@ class Setup:
     num_players: int = _field(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
     frames: int = _field(4, 1, MAX_FRAMES, "boards in the stack of an observation")
     agents: int = _field(8, 1, MAX_PLAYERS, "seats of a game that learning agents control")
+    pair_agents: int = _field(
+        1, 0, MAX_PLAYERS, "those of them that observe pairs in the form mixed; the others observe boards"
+    )
     bots: int = _field(32, 0, 10_000, "bots of the league")
     snapshots: int = _field(32, 0, 100_000, "snapshots that the league keeps")
     parameters: int = _field(5_000_000, 1, 10**12, "parameters of each network")
@@ -65,6 +68,8 @@ class Setup:
             object.__setattr__(self, spec.name, number)
         if self.agents > self.num_players:
             raise ValueError(f"agents is {self.agents}; there are num_players = {self.num_players} seats")
+        if self.pair_agents > self.agents:
+            raise ValueError(f"pair_agents is {self.pair_agents}; it must be at most agents = {self.agents}")
 
     @classmethod
     def describe(cls) -> dict[str, str]:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 import territorial
 from territorial import cli
 from territorial.memory.plan import MB, BudgetError, in_mb
-from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes, predict
+from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes, pair_bytes, predict
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
@@ -53,6 +53,39 @@ def test_a_game_has_the_bytes_of_state_and_observation():
     game = territorial.VecGame(config, 1, frames=2, autoreset="disabled")
     held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._arrays.buffers)
     assert game_bytes(SMALL) == held
+
+
+def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
+    config = territorial.GameConfig(height=32, width=48, num_players=6)
+    env = territorial.parallel_env(config=config, obs="pairs", action_format="pairs")
+    seen, _ = env.reset(seed=1)
+    (row, *_) = seen.values()
+    assert row["own"].dtype == row["pairs"].dtype == np.float32
+    parts = [row["own"], row["pairs"], row["targets"].astype(np.int32)]
+    assert pair_bytes() == sum(part.nbytes for part in parts) + np.hstack(row["action_mask"]).size
+
+
+def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
+    pairs, packed = (predict(of(env_runners=1), form) for form in ("pairs", "packed"))
+    rows = 64 * (3 * 3_000 + 3 * pair_bytes())
+    assert item(pairs, "experience").nbytes == rows
+    assert item(packed, "experience").nbytes == 64 * (frame_bytes(SMALL) + 3 * 3_000)
+    names = {part.name for part in pairs.items}
+    assert "frames, stacked" not in names
+    assert item(pairs, "rows, joined").nbytes == rows
+    config = territorial.GameConfig(height=32, width=48, num_players=6)
+    blind = territorial.VecGame(config, 1, observe=False, autoreset="disabled")
+    assert item(pairs, "games").nbytes == sum(block.nbytes for block in blind.blocks)
+    assert item(pairs, "minibatch").nbytes == 16 * (pair_bytes() + 2 * 500_000 * 4)
+
+
+def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
+    mixed = [predict(of(pair_agents=n), "mixed") for n in range(4)]
+    assert item(mixed[0], "experience") == item(predict(SMALL, "packed"), "experience")
+    assert item(mixed[3], "experience") == item(predict(SMALL, "pairs"), "experience")
+    steps = [item(plan, "experience").nbytes for plan in mixed[:3]]
+    assert steps[1] - steps[0] == steps[2] - steps[1] == 32 * pair_bytes()
+    assert item(mixed[1], "games") == item(mixed[0], "games") != item(mixed[3], "games")
 
 
 def test_the_league_that_does_not_fit_on_the_old_stack_fits_here():
@@ -109,7 +142,7 @@ def test_sums_are_those_of_the_items(form, env_runners, learners):
 
 
 def test_another_form_is_an_error():
-    with pytest.raises(ValueError, match="form is 'dense'; it must be one of one-hot, packed"):
+    with pytest.raises(ValueError, match="form is 'dense'; it must be one of one-hot, packed, pairs, mixed"):
         predict(SMALL, "dense")
 
 
@@ -146,6 +179,7 @@ def test_a_budget_is_kept():
         ({"steps": 1.5}, "steps is 1.5"),
         ({"bots": True}, "bots is True"),
         ({"agents": 33}, "agents is 33; there are num_players = 32 seats"),
+        ({"pair_agents": 9}, "pair_agents is 9; it must be at most agents = 8"),
     ],
 )
 def test_setups_are_checked(fields, message):
@@ -194,16 +228,16 @@ def run(capsys, *arguments):
     return code, out, err
 
 
-def test_the_command_shows_both_forms_side_by_side(capsys):
+def test_the_command_shows_all_forms_side_by_side(capsys):
     code, out, err = run(capsys)
     assert (code, err) == (0, "")
-    both = [predict(Setup(), form) for form in FORMS]
-    for plan in both:
+    plans = [predict(Setup(), form) for form in FORMS]
+    for plan in plans:
         for part in plan.items:
             assert part.name in out
             assert plan.of_item(part) == 0 or part.why in out
     (line,) = [line for line in out.splitlines() if "worst moment" in line]
-    assert line.split()[-4:] == " ".join(in_mb(plan.peak) for plan in both).split()
+    assert line.split()[-8:] == " ".join(in_mb(plan.peak) for plan in plans).split()
 
 
 def test_options_take_the_place_of_what_the_file_says(capsys, tmp_path):
@@ -227,6 +261,11 @@ def test_the_budget_decides_the_exit_code(capsys):
     assert "the budget is 1,536 MB" in err
     assert "worst moment" in out
     assert run(capsys, "--budget", "6GB", "--form", "one-hot")[0] == 1
+    pairs = predict(Setup(), "pairs").peak
+    assert run(capsys, "--budget", f"{pairs}B", "--form", "pairs")[0] == 0
+    code, _, err = run(capsys, "--budget", f"{pairs - 1}B", "--form", "pairs")
+    assert code == 1
+    assert "(pairs)" in err
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,14 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 import ray
+import torch
 from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.cli import main
-from rllib_adapters.train.options import DEFAULT, PRESETS, Training
+from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
 from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
@@ -278,6 +279,30 @@ def test_presets_are_runs():
         config = training.league_config()
         assert config.num_players == training.num_players == training.game().num_players
         assert training.setup(1000).num_players == training.num_players
+
+
+def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path):
+    forms = {name: training.memory_form for name, training in PRESETS.items()}
+    assert forms == {"quick": "packed", "pairs": "pairs", "features": "packed", "boards": "packed"}
+    training = dataclasses.replace(PRESETS["pairs"], memory_mb=100)
+    with pytest.raises(BudgetError, match=r"the league needs .* \(pairs\); the budget is 100 MB"):
+        run.Run(tmp_path / "run", training)
+
+
+def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_predicted():
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    module, settings = run.NETWORKS["pairs"]
+    policy = module.make_policy(settings)
+    weights = {parameter.data_ptr() for parameter in policy.parameters()}
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        policy(torch.zeros(1, 34), torch.zeros(1, 8, 26), torch.ones(1, 81))
+    found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
+    assert found == pytest.approx(ACTIVATIONS["pairs"], rel=0.1)
 
 
 def test_exploiters_sit_in_the_games_of_main():
