@@ -2,10 +2,15 @@
 """Measures what the league takes that did not fit, and compares it with RLlib's own ways of doing it.
 
 The league has 32 players on 256 x 256 cells: a policy of 4.9 million parameters that learns, 32 bots and 32
-frozen copies, with 2 runners.
+frozen copies, with 2 runners. It is measured as well with the networks of the presets "features" and "pairs",
+with both of them in one league, and in the sizes of the preset "pairs".
 
-    python benchmarks/memory/league_memory.py            half an hour, 12 GB of memory, 6 GB of disk
+    python benchmarks/memory/league_memory.py            forty minutes, 12 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only packed "packed, small"
+
+Memory is PSS of all processes together, Ray's own among them: what they share counts once, mapped files too.
+The peak is the worst moment of an iteration, at full size of the first five; all runners have read all
+snapshots before.
 
 It needs Ray with RLlib and torch (the extra ``rllib``) on Linux. Every case has a process of its own. What
 fits is measured, all in this one run; what does not fit is extrapolated from it and marked so. The result is
@@ -23,14 +28,12 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import harness
 from benchmarks.memory.where_memory_goes import LeagueCase, configuration
@@ -43,32 +46,68 @@ RESULT = harness.RESULTS / "league_memory.json"
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
-SETUPS = {
-    "packed": LEAGUE,
-    "packed, middle": dataclasses.replace(
-        LEAGUE,
-        height=128,
-        width=128,
-        num_players=16,
-        agents=4,
-        snapshots=100,
-        env_runners=1,
-        games=4,
-        steps=256,
-        minibatch=64,
-    ),
-    "packed, small": dataclasses.replace(
-        LEAGUE,
-        height=64,
-        width=64,
-        num_players=8,
-        frames=1,
-        agents=2,
-        snapshots=8,
-        env_runners=0,
-        steps=512,
-        minibatch=128,
-    ),
+TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=2_000)
+"""The same with networks on tables, or on pairs."""
+MIDDLE = dataclasses.replace(
+    LEAGUE,
+    height=128,
+    width=128,
+    num_players=16,
+    agents=4,
+    snapshots=100,
+    env_runners=1,
+    games=4,
+    steps=256,
+    minibatch=64,
+)
+SMALL = dataclasses.replace(
+    LEAGUE,
+    height=64,
+    width=64,
+    num_players=8,
+    frames=1,
+    agents=2,
+    snapshots=8,
+    env_runners=0,
+    steps=512,
+    minibatch=128,
+)
+PRESET = dataclasses.replace(
+    TABLES,
+    height=96,
+    width=96,
+    num_players=12,
+    agents=4,
+    bots=4,
+    snapshots=40,
+    games=64,
+    steps=8192,
+    minibatch=4096,
+)
+"""That of ``territorial train``, which has pairs."""
+
+
+class PackedCase(NamedTuple):
+    """A league of this project to measure."""
+
+    setup: Setup
+    network: str = "reference"
+    """Of ``league_seats.NETWORKS``; in the form "mixed", that of the agents on boards."""
+    form: str = "packed"
+    """Of the prediction."""
+    runner: str = "stock"
+    iterations: int = 5
+    epochs: int = 1
+
+
+PACKED = {
+    "packed": PackedCase(LEAGUE),
+    "features": PackedCase(TABLES, "tables", runner="batched"),
+    "pairs": PackedCase(TABLES, "pairs", "pairs", "batched"),
+    "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed", "batched"),
+    "pairs, preset": PackedCase(PRESET, "pairs", "pairs", "batched", epochs=2),
+    "packed, middle": PackedCase(MIDDLE, iterations=1),
+    "packed, small": PackedCase(SMALL, iterations=1),
 }
 ONE_HOT = dataclasses.replace(LEAGUE, agents=32, parameters=1, env_runners=0, snapshots=0, bots=0)
 STOCK = {
@@ -127,6 +166,7 @@ def quiet_ray(cpus: int) -> Any:
     import ray
 
     ray.init(
+        address="local",  # whatever other clusters there may be
         num_cpus=cpus,
         include_dashboard=False,
         log_to_driver=False,
@@ -180,158 +220,58 @@ class _Idle:
 # ---- with this project -------------------------------------------------------------------------------
 
 
-def packed(setup: Setup) -> dict[str, Any]:
-    """Build the league of ``setup``, open all of its snapshots, train an iteration, and measure each."""
-    ray = quiet_ray(setup.env_runners + 1)
-    found: dict[str, Any] = {"setup": asdict(setup), "idle": idle(ray, setup.env_runners)}
-    with filled_store(setup, setup.snapshots) as (store, names, settings):
-        found["activations"] = activations_of(settings, setup.frames)
+def packed(case: PackedCase) -> dict[str, Any]:
+    """Build a league, open all of its snapshots, train some iterations, and measure each."""
+    ray = quiet_ray(case.setup.env_runners + 1)
+    found: dict[str, Any] = {"setup": asdict(case.setup), "form": case.form, "network": case.network}
+    found["idle"] = idle(ray, case.setup.env_runners)
+    from benchmarks.memory import packed_league
+
+    league = packed_league.MeasuredLeague(case.setup, case.network, case.form)
+    with packed_league.filled_store(league) as store:
+        found["activations"] = packed_league.activations_of(league)
         with Peak() as peak:
-            algorithm = league_config(setup, store, names, settings).build_algo()
+            algorithm = packed_league.config_of(league, store, case.runner, case.epochs).build_algo()
             found["built"] = settled().total
         found["building_peak"] = peak.total
-        open_all(algorithm, names)
+        packed_league.open_all(algorithm, league.names)
         found["opened"] = settled().total
-        start = time.perf_counter()
-        with Peak() as peak:
-            algorithm.train()
-        found |= {"iteration_s": time.perf_counter() - start, "peak": peak.total, "after": settled().total}
-        found["parameters"] = parameters_of(algorithm)
+        found |= trained(algorithm, case.iterations)
+        found["parameters"] = packed_league.parameters_of(algorithm, league)
         algorithm.stop()
     ray.shutdown()
     return found
+
+
+def trained(algorithm: Any, iterations: int) -> dict[str, Any]:
+    """Train, and return the worst moment of each iteration and of all, the seconds of one, what is left."""
+    peaks, seconds = [], []
+    for _ in range(iterations):
+        start = time.perf_counter()
+        with Peak() as peak:
+            algorithm.train()
+        peaks.append(peak.total)
+        seconds.append(time.perf_counter() - start)
+    after = settled().total
+    return {"iteration_s": statistics.median(seconds), "peaks": peaks, "peak": max(peaks), "after": after}
 
 
 def three_hundred(snapshots: int) -> dict[str, Any]:
     """Return what four runners take that play with so many snapshots, and how long weights take to them."""
-    setup = dataclasses.replace(
-        LEAGUE, height=64, width=64, snapshots=max(1, snapshots), env_runners=MANY_RUNNERS
-    )
+    from benchmarks.memory import packed_league
+
+    setup = dataclasses.replace(LEAGUE, height=64, width=64, snapshots=snapshots, env_runners=MANY_RUNNERS)
     ray = quiet_ray(MANY_RUNNERS + 1)
-    with filled_store(setup, snapshots) as (store, names, settings):
-        config = league_config(setup, store, names, settings, with_snapshots=bool(snapshots))
-        algorithm = config.build_algo()
+    league = packed_league.MeasuredLeague(setup, "reference", "packed")
+    with packed_league.filled_store(league) as store:
+        algorithm = packed_league.config_of(league, store).build_algo()
         algorithm.train()
         if snapshots:
-            open_all(algorithm, names)
+            packed_league.open_all(algorithm, league.names)
         found = {"snapshots": snapshots, **runners_of(algorithm), **synced(algorithm)}
         algorithm.stop()
     ray.shutdown()
     return found
-
-
-@contextmanager
-def filled_store(setup: Setup, count: int) -> Iterator[tuple[Any, list[str], dict[str, Any]]]:
-    """Give a store of ``count`` different snapshots, their names, and the settings of their module."""
-    import torch
-
-    from rllib_adapters.modules.board import ReferenceModule, settings_of
-    from territorial.league import SnapshotStore
-
-    settings = settings_of({"config": game_of(setup), "frames": setup.frames})
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TERRITORIAL_STORE_DIR")) as folder:
-        store = SnapshotStore(folder)
-        weights = ReferenceModule.make_policy(settings).state_dict()
-        names = [f"frozen-{i:03}" for i in range(count)]
-        for name in names:
-            weights["value_head.bias"] += 1  # no two files are the same
-            arrays = {key: part.numpy() for key, part in weights.items()}
-            store.add(name, arrays, ReferenceModule.manifest(settings))
-        del weights
-        torch.manual_seed(0)
-        yield store, names, settings
-
-
-def game_of(setup: Setup) -> Any:
-    from territorial import GameConfig
-
-    return GameConfig(height=setup.height, width=setup.width, num_players=setup.num_players)
-
-
-def league_config(
-    setup: Setup, store: Any, names: list[str], settings: dict[str, Any], *, with_snapshots: bool = True
-) -> Any:
-    """Return the configuration of PPO for the league of ``setup``."""
-    from ray.rllib.algorithms.ppo import PPOConfig
-
-    from rllib_adapters.configure import configure
-    from rllib_adapters.modules.board import ReferenceModule
-    from territorial import bots
-    from territorial.league import Group, LeagueTable
-
-    rest = setup.num_players - setup.agents
-    frozen = rest // 2 if with_snapshots else 0
-    groups = [
-        Group(setup.agents, {"trainable:main": 1}),
-        Group(rest - frozen, {f"bot:{name}": 1 for name in bots.NAMES}),
-        *([Group(frozen, {f"snapshot:{name}": 1 for name in names})] if frozen else []),
-    ]
-    env_config = {"config": game_of(setup), "league": LeagueTable(groups), "frames": setup.frames}
-    config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
-    config.env_runners(
-        num_env_runners=setup.env_runners,
-        num_envs_per_env_runner=setup.games,
-        create_local_env_runner=bool(setup.driver_plays) or not setup.env_runners,
-    )
-    config.training(
-        train_batch_size_per_learner=setup.steps, minibatch_size=setup.minibatch, num_epochs=1, lr=1e-4
-    )
-    config.debugging(seed=0, log_level="ERROR")
-    return config
-
-
-def open_all(algorithm: Any, names: list[str]) -> None:
-    """Have every runner read all snapshots, down to the last byte."""
-
-    def read(runner: Any) -> int:
-        from rllib_adapters.envs.agent_names import POOL
-
-        opponents = runner.module[POOL].opponents
-        opponents.keep(names)
-        weights = [part for entry in opponents._open.values() for part in entry.weights.values()]
-        # Every 1024th number: one of each page.
-        return sum(int(part.view(-1)[::1024].count_nonzero()) for part in weights)
-
-    group, has_runners = algorithm.env_runner_group, bool(algorithm.config.num_env_runners)
-    assert min(group.foreach_env_runner(read, local_env_runner=not has_runners)) > 0
-
-
-def activations_of(settings: dict[str, Any], frames: int) -> int:
-    """Return how many float32 numbers the module keeps per board until its gradients are computed."""
-    import numpy as np
-    import torch
-
-    from rllib_adapters.modules.board import ReferenceModule
-    from territorial import VecGame
-
-    policy = ReferenceModule.make_policy(settings)
-    own = {parameter.data_ptr() for parameter in policy.parameters()}
-    game = VecGame(settings["config"], 1, frames=frames)
-    seen = game.reset()
-    arrays = {
-        "observations": seen.planes,
-        **{key: getattr(seen, key) for key in ("players", "borders", "globals")},
-    }
-    rows = {key: torch.from_numpy(np.array(part)) for key, part in arrays.items()}
-    rows |= {
-        "seat": torch.ones((1, 1), dtype=torch.int32),
-        "action_mask": torch.ones((1, policy.policy_head.out_features)),
-    }
-    kept: dict[int, int] = {}
-
-    def pack(tensor: Any) -> Any:
-        if tensor.data_ptr() not in own:
-            kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        policy(rows)
-    return sum(kept.values()) // 4
-
-
-def parameters_of(algorithm: Any) -> int:
-    weights = algorithm.learner_group.get_weights(["main"])["main"]
-    return sum(int(array.size) for array in weights.values())
 
 
 # ---- RLlib's own ways --------------------------------------------------------------------------------
@@ -362,14 +302,16 @@ def frozen_modules(count: int) -> dict[str, Any]:
     from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+    from benchmarks.memory import packed_league
     from rllib_adapters.modules.board import ReferenceModule
 
     ray = quiet_ray(2)
-    setup = dataclasses.replace(LEAGUE, height=64, width=64, env_runners=1)
-    with filled_store(setup, 1) as (store, names, settings):
-        config = league_config(setup, store, names, settings, with_snapshots=False)
+    setup = dataclasses.replace(LEAGUE, height=64, width=64, env_runners=1, snapshots=0)
+    league = packed_league.MeasuredLeague(setup, "reference", "packed")
+    with packed_league.filled_store(league) as store:
+        config = packed_league.config_of(league, store)
         ids = ["main", *(f"frozen_{i}" for i in range(count))]
-        spec = RLModuleSpec(module_class=ReferenceModule, model_config=settings)
+        spec = RLModuleSpec(module_class=ReferenceModule, model_config=league.settings("main"))
         config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(ids, spec)))
         config.multi_agent(policies=set(ids))
         algorithm = config.build_algo()
@@ -412,7 +354,7 @@ def synced(algorithm: Any) -> dict[str, Any]:
 # ---- all of it ---------------------------------------------------------------------------------------
 
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
-    **{name: (lambda setup=setup: packed(setup)) for name, setup in SETUPS.items()},
+    **{name: (lambda case=case: packed(case)) for name, case in PACKED.items()},
     **{f"one-hot, {name}": (lambda case=case: one_hot(case)) for name, case in STOCK.items()},
     **{f"pool, {n} snapshots": (lambda n=n: three_hundred(n)) for n in (0, MANY)},
     **{f"stock, {n} modules": (lambda n=n: frozen_modules(n)) for n in STOCK_MODULES},
@@ -479,7 +421,7 @@ def predicted(case: dict[str, Any]) -> Plan:
         "process_mb": round(process / MB),
         "services_mb": round(idle_case["services"] / MB),
     }
-    return predict(Setup.from_dict(case["setup"] | known), "packed")
+    return predict(Setup.from_dict(case["setup"] | known), case.get("form", "packed"))
 
 
 def one_hot_league(cases: dict[str, Any]) -> dict[str, float]:

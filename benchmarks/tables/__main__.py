@@ -506,9 +506,18 @@ def league_figures() -> str:
             "",
         ),
         (
-            "the first iteration at its worst moment",
+            f"{trained(here)} at the worst moment",
             in_mb(league_memory.over_idle(here, "peak")),
             f"{in_mb(worst.peak - worst.built + stock['built'])}, worked out by `territorial memory`",
+        ),
+        *(
+            (
+                f"the same with the network of the preset `{name}`",
+                in_mb(league_memory.over_idle(cases[name], "peak")),
+                "",
+            )
+            for name in ("features", "pairs")
+            if name in cases
         ),
         (
             "time: what 12 frozen seats of 32 snapshots add to a step (`training_speed.py`)",
@@ -528,6 +537,12 @@ def league_figures() -> str:
             "processes, Ray's own among them. " + setting_of_league(found),
         ]
     )
+
+
+def trained(case: dict[str, Any]) -> str:
+    """Return which iterations of a league were measured."""
+    count = len(case.get("peaks", [0]))
+    return "the first iteration" if count == 1 else f"the first {count} iterations"
 
 
 def opponents() -> str:
@@ -693,13 +708,15 @@ def packed_predictions() -> str:
     """Return the table of packed leagues: what was predicted, and what they took."""
     found = must_load("league_memory")
     rows = []
-    for name in league_memory.SETUPS:
+    for name in league_memory.PACKED:
+        if name not in found["cases"]:
+            continue
         case = found["cases"][name]
         plan, setup = league_memory.predicted(case), case["setup"]
         rows.append(
             (
-                f"{setup['height']} x {setup['width']}, {setup['num_players']} players, "
-                f"{setup['agents']} learn, {setup['snapshots']} snapshots, "
+                f"{name.partition(',')[0]}: {setup['height']} x {setup['width']}, "
+                f"{setup['num_players']} players, {setup['agents']} learn, {setup['snapshots']} snapshots, "
                 f"{counted(setup['env_runners'], 'runner')} of {counted(setup['games'], 'game')}, "
                 f"{setup['steps']} steps",
                 *(in_mb(case["opened"]), in_mb(plan.built), in_mb(case["peak"]), in_mb(plan.peak)),

@@ -151,8 +151,7 @@ def _check_pool(config: Any) -> None:
         names = ", ".join(sorted(table.names("snapshot")))
         raise ValueError(
             f"the league of evaluation_config draws the snapshots {names}, but that of the env_config "
-            "draws none, so that no module plays them; let it draw one as well, with a small weight, and pass "
-            "configure(..., store=...)"
+            "draws none, so that no module plays them; let it draw one as well, with a small weight"
         )
 
 

@@ -26,9 +26,11 @@ def league_memory():
     return league_memory
 
 
-@pytest.mark.parametrize("name", ["packed", "packed, middle", "packed, small"])
-def test_predictions_are_within_a_fifth_of_what_was_measured(cases, league_memory, name):
-    case = cases[name]
-    plan = league_memory.predicted(case)
-    assert plan.built == pytest.approx(case["opened"], rel=0.2)
-    assert plan.peak == pytest.approx(case["peak"], rel=0.2)
+def test_predictions_are_within_a_fifth_of_what_was_measured(cases, league_memory):
+    measured = [name for name in league_memory.PACKED if name in cases]
+    assert {"packed", "packed, middle", "packed, small"} <= set(measured)
+    for name in measured:
+        case = cases[name]
+        plan = league_memory.predicted(case)
+        assert plan.built == pytest.approx(case["opened"], rel=0.2), name
+        assert plan.peak == pytest.approx(case["peak"], rel=0.2), name
