@@ -72,7 +72,7 @@ def env_vars():
     return {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
 
 
-def start_ray(num_cpus=4):
+def start_ray(num_cpus=6):
     """Ray in as little memory as it does with."""
     os.environ.setdefault("RAY_DEDUP_LOGS", "1")
     ray.init(

@@ -22,7 +22,7 @@ from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.target import TARGET  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, env_config, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, env_config  # noqa: E402
 from tests.rllib.test_league import small_league  # noqa: E402
 
 ENVS = {
@@ -30,13 +30,6 @@ ENVS = {
     "pairs": ({"obs": "pairs", "action_format": "pairs_multi_discrete"}, {"size": "small"}),
 }
 """Entries of the environment, and options of ``configure_league``."""
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def build(store, runner, kind, **training):

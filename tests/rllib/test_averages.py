@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
 from rllib_adapters.league.control import freeze, policy_of, set_weights, weights_of  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.support import start_ray  # noqa: E402
 from tests.rllib.test_optimizers import gradients, learner_of  # noqa: E402
 from tests.rllib.test_sampled_values import small_config  # noqa: E402
 
@@ -72,8 +71,7 @@ def test_none_are_kept_unless_asked_for():
 
 
 @pytest.fixture(scope="module")
-def algorithm():
-    start_ray()
+def algorithm(running_ray):
     config = averaging()
     config.training(lr=0.02)
     config.evaluation(evaluation_interval=10, evaluation_num_env_runners=0, evaluation_duration=1)
@@ -81,7 +79,6 @@ def algorithm():
     algorithm.train()
     yield algorithm
     algorithm.stop()
-    ray.shutdown()
 
 
 def test_what_is_frozen_and_exported_has_the_averages(algorithm, tmp_path):

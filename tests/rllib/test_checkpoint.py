@@ -16,7 +16,9 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402 - only whe
 
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
-from tests.rllib.support import LEAGUE, Patient, fill, league, small_config, start_ray  # noqa: E402
+from tests.rllib.support import LEAGUE, Patient, fill, league, small_config  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 GOES_ON = """
 import json, sys
@@ -56,13 +58,6 @@ def tables_of(runner):
 
 def bots_of(table):
     return [player.bot for group in table.groups for player in group.players if player.bot is not None]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def test_a_new_process_goes_on_with_weights_and_league(tmp_path):

@@ -26,9 +26,9 @@ ROOM = {"num_cpus": 4, "resources": EACH, "object_store_memory": 80_000_000}
 PATIENCE = 20
 
 
-@pytest.fixture
-def cluster():
-    """Two machines: that of this process, and ``away``."""
+@pytest.fixture(scope="module")
+def cluster(no_ray):
+    """Two machines: that of this process, and ``away``, which a test may replace."""
     cluster = Cluster()
     cluster.add_node(**ROOM, include_dashboard=False)
     cluster.away = cluster.add_node(**ROOM)
@@ -65,6 +65,7 @@ def learners_of(algorithm):
     return [result.get() for result in results]
 
 
+@pytest.mark.verify  # with one machine: test_restarted_runner.py
 def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, cluster):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
@@ -186,7 +187,8 @@ def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(tmp_path, 
         steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
         games = league.num_games
         cluster.remove_node(cluster.away, allow_graceful=False)
-        new = cluster.add_node(**ROOM).node_id
+        cluster.away = cluster.add_node(**ROOM)
+        new = cluster.away.node_id
         for _ in range(PATIENCE):
             iterate()
             now = runners_of(algorithm)

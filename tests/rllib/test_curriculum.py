@@ -1,9 +1,6 @@
 """Settings of the games changed while training goes on."""
 
-import json
 import os
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -12,7 +9,8 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
@@ -23,7 +21,9 @@ from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa
 from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill, league, small_config, start_ray  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill, league, small_config  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 FIRST = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
 SEATS = ["agent", "agent", "metronome", "metronome"]
@@ -38,38 +38,6 @@ LARGER = {
 }
 FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
 OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
-
-GOES_ON = """
-import json, os, sys
-from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.league.curriculum import env_of
-from tests.rllib.support import start_ray
-
-start_ray()
-algorithm = Algorithm.from_checkpoint(sys.argv[1])
-configs = algorithm.env_runner_group.foreach_env_runner(
-    lambda runner: runner.env.game.config, local_env_runner=False
-)
-found = {"players": configs[0].num_players, "height": configs[0].height, "seats": env_of(algorithm).seats}
-pids = algorithm.env_runner_group.foreach_env_runner(lambda runner: os.getpid(), local_env_runner=False)
-weights = algorithm.learner_group.get_weights(["main"])["main"]
-found["sum"] = sum(float(array.sum()) for array in weights.values())
-result = algorithm.train()
-found["steps"] = result["env_runners"]["num_env_steps_sampled"]
-found["has_died"] = pids != algorithm.env_runner_group.foreach_env_runner(
-    lambda runner: os.getpid(), local_env_runner=False
-)
-found["iteration"] = algorithm.training_iteration
-algorithm.stop()
-print(json.dumps(found))
-"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def ppo(module=EncodeOnceModule, runner="batched", **callbacks):
@@ -148,16 +116,19 @@ def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learne
         path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
     finally:
         algorithm.stop()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
-    environment.pop("RAY_ADDRESS", None)
-    ended = subprocess.run(
-        [sys.executable, "-c", GOES_ON, path], stdout=subprocess.PIPE, text=True, env=environment, check=True
-    )
-    found = json.loads(ended.stdout.splitlines()[-1])
-    assert (found["players"], found["height"], found["seats"]) == (9, 40, LARGER["seats"])
-    assert found["sum"] == sum(float(array.sum()) for array in after.values())
-    assert (found["iteration"], found["has_died"]) == (3, False)
-    assert found["steps"] > 0
+    resumed = Algorithm.from_checkpoint(path)
+    try:
+        runners = resumed.env_runner_group
+        assert env_of(resumed).seats == LARGER["seats"]
+        assert games_of(resumed)[0][0] == LARGER["config"]
+        for name, array in resumed.learner_group.get_weights([MAIN])[MAIN].items():
+            np.testing.assert_array_equal(array, after[name])
+        pids = runners.foreach_env_runner(_pid, local_env_runner=False)
+        assert resumed.train()["env_runners"]["num_env_steps_sampled"] > 0
+        assert runners.foreach_env_runner(_pid, local_env_runner=False) == pids
+        assert resumed.training_iteration == 3
+    finally:
+        resumed.stop()
 
 
 def _pid(runner):
@@ -228,6 +199,22 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
         algorithm.stop()
 
 
+@pytest.fixture(scope="module")
+def built(running_ray):
+    """Algorithms of ``ppo``, each built once: nothing changes in them."""
+    algorithms = {}
+
+    def algorithm(**made_with):
+        key = str(made_with)
+        if key not in algorithms:
+            algorithms[key] = ppo(**made_with).build_algo()
+        return algorithms[key]
+
+    yield algorithm
+    for one in algorithms.values():
+        one.stop()
+
+
 @pytest.mark.parametrize(
     ("made_with", "changes", "message"),
     [
@@ -245,16 +232,13 @@ def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
     ],
     ids=["stock", "sizes", "frames", "seats", "snapshots", "others", "unknown"],
 )
-def test_what_cannot_be_is_refused_and_nothing_has_changed(made_with, changes, message):
-    algorithm = ppo(**made_with).build_algo()
-    try:
-        with pytest.raises((ValueError, TypeError), match=message):
-            set_env(algorithm, **changes)
-        assert env_of(algorithm).config == FIRST
-        assert env_of(algorithm).seats == SEATS
-        algorithm.train()
-    finally:
-        algorithm.stop()
+def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, changes, message):
+    algorithm = built(**made_with)
+    with pytest.raises((ValueError, TypeError), match=message):
+        set_env(algorithm, **changes)
+    assert env_of(algorithm).config == FIRST
+    assert env_of(algorithm).seats == SEATS
+    algorithm.train()
 
 
 def test_changes_replace_entries_of_an_older_name():

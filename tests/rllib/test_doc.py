@@ -8,17 +8,9 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from tests.rllib.support import start_ray  # noqa: E402 - only where ray is there
 
 PAGE = Path(__file__).parents[2] / "docs/rllib.md"
 SMALLER = "GameConfig()", "GameConfig(height=48, width=48, num_players=32, max_ticks=300)"
-
-
-@pytest.fixture
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")

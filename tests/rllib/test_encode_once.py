@@ -26,18 +26,12 @@ from tests.rllib.support import (  # noqa: E402
     env_config,
     fill,
     league,
-    start_ray,
 )
+
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 SEATS = ["agent"] * 4 + ["metronome"] * 2
 GAMES = 3
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def small_ppo(env=None, **settings):

@@ -13,7 +13,6 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters.learning.equal_batches import keep_batches_equal
-from tests.rllib.support import start_ray
 
 
 class Learner(FaultAwareApply):
@@ -27,12 +26,10 @@ class Learner(FaultAwareApply):
 
 
 @pytest.fixture(scope="module")
-def learners():
+def learners(running_ray):
     """Two actors of a running Ray."""
-    start_ray(num_cpus=1)
     actor = ray.remote(num_cpus=0)(Learner)
-    yield [actor.remote() for _ in range(2)]
-    ray.shutdown()
+    return [actor.remote() for _ in range(2)]
 
 
 def algorithm_with(learners, *waiting, config):

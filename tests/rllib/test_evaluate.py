@@ -13,18 +13,13 @@ from territorial import GameConfig, Setting, evaluate  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
 from territorial.evaluation.pool import PlayingError  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from tests.rllib.support import CONFIG, fill, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, fill  # noqa: E402
 from tests.torch.support import MeanTrunk  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
 SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "banker", "novice", "random"])}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 class Fragile(PythonBot):

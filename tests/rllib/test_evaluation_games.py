@@ -12,18 +12,10 @@ from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
 from rllib_adapters.league.control import set_league  # noqa: E402
 from rllib_adapters.league.curriculum import set_env  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.support import start_ray  # noqa: E402
 from tests.rllib.test_engine_seats import CONFIG, add, entries, in_engine, network_called, table  # noqa: E402
 
 SEATS = ["agent", "agent", "banker", "novice", "banker", "novice"]
 FIELD = LeagueTable([Group(2, {"trainable:main": 1}), Group(4, {"bot:turtle": 1})])
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray(num_cpus=1)
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
 from territorial.actions.encoding import num_targets  # noqa: E402
 from territorial.league import PayoffMatrix  # noqa: E402
-from tests.rllib.support import fill, small_config, start_ray  # noqa: E402
+from tests.rllib.support import fill, small_config  # noqa: E402
 from tests.rllib.test_runner import (  # noqa: E402
     PLAYERS,
     SEED,
@@ -122,13 +122,6 @@ def greedy(own):
     actions, split = np.array(own.get_actions()), num_targets(6)
     best = np.stack([logits[:, :split].argmax(1), logits[:, split:].argmax(1)], 1)
     return (actions == best).all(1)
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.parametrize("explore", [False, True])

@@ -1,9 +1,5 @@
 """A league wired to RLlib: its table is in force in the very next game, and it is part of checkpoints."""
 
-import json
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -18,6 +14,7 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.tune.result import TRIAL_INFO  # noqa: E402
 
 from rllib_adapters.configure import configure_league  # noqa: E402
+from rllib_adapters.envs.agent_names import POOL  # noqa: E402
 from rllib_adapters.envs.outcomes import outcomes_of, taken_from  # noqa: E402
 from rllib_adapters.league.callback import (  # noqa: E402
     LeagueKeeper,
@@ -38,35 +35,11 @@ from territorial.league import (  # noqa: E402
     StoreInUseError,
     UnknownSnapshotError,
 )
-from tests.rllib.support import CONFIG, Patient, SmallModule, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, Patient, SmallModule  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 RATED = find_spec("openskill") is not None
-
-GOES_ON = """
-import json, sys
-from ray.rllib.algorithms.algorithm import Algorithm
-from rllib_adapters.league.control import league_of
-from rllib_adapters.league.callback import league_in
-from tests.rllib.support import start_ray
-
-start_ray()
-algorithm = Algorithm.from_checkpoint(sys.argv[1], store=sys.argv[2])
-league = league_in(algorithm)
-found = {"hex": league.to_bytes().hex(), "table": league_of(algorithm).to_dict()}
-algorithm.train()
-found["games"], found["steps"] = league.num_games, league.steps
-opponents = algorithm.env_runner.module["pool"].opponents
-found["played"] = opponents.store.path.name == "moved" and sorted(name for name, _ in opponents._open)
-algorithm.stop()
-print(json.dumps(found))
-"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def small_league(max_steps=1, own=()):
@@ -193,21 +166,18 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
         Algorithm.from_checkpoint(path)
     with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is missing in .*; if it was moved"):
         Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
-    environment.pop("RAY_ADDRESS", None)
-    ended = subprocess.run(
-        [sys.executable, "-c", GOES_ON, path, str(tmp_path / "moved")],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-        check=True,
-    )
-    found = json.loads(ended.stdout.splitlines()[-1])
-    assert found["hex"] == kept
-    assert found["table"] == table
-    assert found["games"] > games
-    assert found["steps"] == {"main": 3}
-    assert found["played"], "snapshots of the store where it is now"
+    algorithm = Algorithm.from_checkpoint(path, store=str(tmp_path / "moved"))
+    try:
+        league = league_in(algorithm)
+        assert (league.to_bytes().hex(), league_of(algorithm).to_dict()) == (kept, table)
+        algorithm.train()
+        assert league.num_games > games
+        assert league.steps == {"main": 3}
+        opponents = algorithm.env_runner.module[POOL].opponents
+        assert opponents.store.path == tmp_path / "moved"
+        assert opponents.names, "snapshots of the store where it is now"
+    finally:
+        algorithm.stop()
 
 
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(

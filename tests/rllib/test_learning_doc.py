@@ -8,20 +8,12 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from tests.rllib.support import start_ray  # noqa: E402 - only where ray is there
 
 PAGE = Path(__file__).parents[2] / "docs/learning.md"
 SMALLER = (
     "train_batch_size_per_learner=2048, minibatch_size=512",
     "train_batch_size_per_learner=32, minibatch_size=16",
 )
-
-
-@pytest.fixture
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")

@@ -21,7 +21,7 @@ from rllib_adapters.legacy.record import ByteRecord  # noqa: E402
 from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill  # noqa: E402
 
 ENV = {"config": CONFIG, "frames": 2}
 SETTINGS = settings_of(ENV)
@@ -32,13 +32,6 @@ class Holder(BotPolicy):
 
     def choose(self, rows):
         return np.zeros((len(rows), 2), np.int64)
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def league(store, capacity=100):

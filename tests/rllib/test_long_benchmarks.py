@@ -76,7 +76,7 @@ def test_each_node_has_room_for_its_part_of_the_runners():
 
 
 @pytest.mark.verify
-def test_the_league_outlives_runners_and_nodes(tmp_path):
+def test_the_league_outlives_runners_and_nodes(no_ray, tmp_path):
     assert whole_nodes.main(["--size", "small", "--json", str(tmp_path / "result.json")]) == 0
 
 
@@ -111,6 +111,6 @@ def test_losses_are_compared_with_those_of_as_many_learners_on_the_processor():
 
 
 @pytest.mark.verify
-def test_all_but_the_gpu_runs_on_the_processor(tmp_path):
+def test_all_but_the_gpu_runs_on_the_processor(no_ray, tmp_path):
     options = ["--stand-in", "--size", "small", "--rounds", "1", "--presets", "features", "pairs"]
     assert learner_gpu.main([*options, "--json", str(tmp_path / "result.json")]) == 0

@@ -9,14 +9,9 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib`
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory  # noqa: E402
-from tests.rllib.support import fill, small_config, start_ray  # noqa: E402 - only where ray is there
+from tests.rllib.support import fill, small_config  # noqa: E402 - only where ray is there
 
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 
 def test_every_second_iteration_is_written_and_reported(tmp_path):

@@ -32,7 +32,7 @@ from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, MismatchError, SnapshotStore  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
-from tests.rllib.support import SmallModule, start_ray  # noqa: E402
+from tests.rllib.support import SmallModule  # noqa: E402
 from tests.rllib.test_pairs import with_opinions  # noqa: E402
 from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
 
@@ -323,13 +323,6 @@ def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
             assert all(columns.keys() == keys for columns in own)
             rows[name] -= sum(len(columns["action_mask"]) for columns in own)
     assert rows == dict.fromkeys(FORMS, 0)
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def trained(algorithm):

@@ -23,7 +23,7 @@ from tests.torch.support import MeanTrunk  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
-def two_machines():
+def two_machines(no_ray):
     cluster = Cluster()
     cluster.add_node(
         num_cpus=1, resources={"home": 1}, object_store_memory=80_000_000, include_dashboard=False

@@ -23,23 +23,21 @@ CHECKPOINT = Path(__file__).parents[1] / "older" / "before_rooms" / f"ray-{ray._
 
 
 @pytest.mark.skipif(not CHECKPOINT.exists(), reason=f"there is no older checkpoint of Ray {ray.__version__}")
-def test_an_older_checkpoint_trains_on(tmp_path):
+def test_an_older_checkpoint_trains_on(running_ray, tmp_path):
     from ray.rllib.algorithms.algorithm import Algorithm
 
     shutil.unpack_archive(CHECKPOINT, tmp_path)
     add_entries(tmp_path / "checkpoint", max_steps=30)
-    start_ray()
+    algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"), store=str(tmp_path / "store"))
     try:
-        algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"), store=str(tmp_path / "store"))
         assert algorithm.iteration == 1
         games = algorithm.env_runner.env.envs
         assert {game.unwrapped.options.end_when for game in games} == {"no_agents"}, "the default of then"
         assert {game.unwrapped.options.max_cycles for game in games} == {30}
         algorithm.train()
         assert algorithm.iteration == 2
-        algorithm.stop()
     finally:
-        ray.shutdown()
+        algorithm.stop()
 
 
 def add_entries(checkpoint, **entries):

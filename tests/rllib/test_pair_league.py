@@ -19,16 +19,9 @@ from territorial.league import Gate, League, LeagueConfig, Learner, Opponents  #
 from territorial.nets.pair_calibration import rows_of_config  # noqa: E402
 from territorial.nets.pair_rows import PairRows  # noqa: E402
 from tests.bots.networks import random_file  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, start_ray  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule  # noqa: E402
 from tests.torch.test_pair_policy import inputs  # noqa: E402
 from tests.torch.test_pair_policy import policy_of as network_of  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def written(policy, config, folder):

@@ -22,7 +22,6 @@ from territorial.actions.formats import FORMATS  # noqa: E402
 from territorial.bots import Network  # noqa: E402
 from territorial.nets import PairPolicy  # noqa: E402
 from tests.bots.networks import random_rows  # noqa: E402
-from tests.rllib.support import start_ray  # noqa: E402
 from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
@@ -185,13 +184,6 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
     greedy = dist.to_deterministic()
     assert (greedy.sample().numpy() == unflatten(PairPolicy.greedy(logits).numpy())).all()
     assert greedy.logp(greedy.sample()).tolist() == [0.0] * 50
-
-
-@pytest.fixture
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.usefixtures("running_ray")

@@ -16,18 +16,10 @@ from rllib_adapters import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.support import start_ray  # noqa: E402
 from tests.rllib.test_engine_seats import add, entries, in_engine, network_called, table  # noqa: E402
 
 PATIENCE = 60
 """Seconds within which the runner must be back."""
-
-
-@pytest.fixture
-def running_ray():
-    start_ray(num_cpus=2)
-    yield
-    ray.shutdown()
 
 
 def told(runner):

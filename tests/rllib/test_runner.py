@@ -16,7 +16,7 @@ from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402
+from tests.rllib.support import fill, league, small_config  # noqa: E402
 
 GAMES = 3
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
@@ -203,13 +203,6 @@ LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
 def ordered(rows):
     """The rows in an order that does not depend on the one that agents come in."""
     return rows[np.lexsort(np.round(rows, 2).T)]
-
-
-@pytest.fixture
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def test_an_algorithm_learns_from_it_and_hears_of_the_games(tmp_path, running_ray):

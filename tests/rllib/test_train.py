@@ -405,7 +405,7 @@ def test_the_engine_is_compiled_in_a_process_of_its_own_before_ray_is_started(tm
 
 
 @pytest.fixture(scope="module")
-def begun(tmp_path_factory):
+def begun(no_ray, tmp_path_factory):
     """A run with a runner of its own, in games that do not end, and its folder."""
     folder = tmp_path_factory.mktemp("league") / "run"
     changes = {"runners": 1, "games": 1, "steps": 6, "minibatch": 6, "max_ticks": 100_000, "iterations": 1}

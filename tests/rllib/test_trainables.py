@@ -17,7 +17,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402
 from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill, start_ray  # noqa: E402
+from tests.rllib.support import SmallModule, env_config, fill  # noqa: E402
 from tests.rllib.test_runner import (  # noqa: E402
     CONFIG,
     GAMES,
@@ -122,13 +122,6 @@ def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
     batched.sample()
     assert calls == acted
     assert max(calls.values()) == steps > 0
-
-
-@pytest.fixture
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
 
 
 def rows_by_module(samples):

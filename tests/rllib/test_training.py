@@ -15,14 +15,9 @@ from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.envs.spaces import SHARED  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402
 from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
-from tests.rllib.support import BigModule, env_config, fill, league, small_config, start_ray  # noqa: E402
+from tests.rllib.support import BigModule, env_config, fill, league, small_config  # noqa: E402
 
-
-@pytest.fixture(scope="module", autouse=True)
-def running_ray():
-    start_ray()
-    yield
-    ray.shutdown()
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 
 @pytest.fixture
@@ -51,7 +46,7 @@ def test_it_learns_in_this_process_and_only_what_is_to_learn(store):
         algorithm.stop()
 
 
-@pytest.mark.parametrize(("learners", "runners"), [(1, 1), (2, 2)])
+@pytest.mark.parametrize(("learners", "runners"), [pytest.param(1, 1, marks=pytest.mark.verify), (2, 2)])
 def test_it_learns_on_learners_and_runners_of_their_own(store, learners, runners):
     config = small_config(store)
     config.learners(num_learners=learners)

@@ -1,0 +1,31 @@
+"""One Ray for all modules of tests that have no machines of their own: it takes seconds to start."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def ends_with_the_session():
+    """Ray is not left to the end of the process."""
+    yield
+    import ray
+
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def running_ray(ends_with_the_session):
+    """Ray runs, perhaps since an earlier module."""
+    import ray
+
+    from tests.rllib.support import start_ray
+
+    if not ray.is_initialized():
+        start_ray()
+
+
+@pytest.fixture(scope="module")
+def no_ray():
+    """Ray does not run: the tests start one of their own, and end it."""
+    import ray
+
+    ray.shutdown()
