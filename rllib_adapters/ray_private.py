@@ -248,6 +248,12 @@ UNDOCUMENTED = (
         "the texts that results have",
     ),
     RayNames(
+        "ray.rllib.utils.torch_utils",
+        ("explained_variance",),
+        "Results would have another measure of how good values are than RLlib's.",
+        "its formula, written again",
+    ),
+    RayNames(
         "ray.rllib.utils.postprocessing.value_predictions",
         ("compute_value_targets",),
         "Value targets could not be computed of values that runners sent.",

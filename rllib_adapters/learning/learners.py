@@ -11,6 +11,7 @@ import torch
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
+from ray.rllib.core.columns import Columns
 from torch import distributed
 
 from rllib_adapters import ray_private
@@ -20,7 +21,9 @@ from rllib_adapters.learning.bf16_learning import learn_in_bf16
 from rllib_adapters.learning.bootstrap_rows import BootstrapRows
 from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
 from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.learning.likelihoods import heads_of
 from rllib_adapters.learning.optimizers import FusedAdam
+from rllib_adapters.learning.unfilled import unfilled
 from rllib_adapters.learning.weighted_loss import weighted_loss
 from rllib_adapters.learning.whole_states import WholeStates
 from rllib_adapters.observations.connector import ModuleFrames
@@ -88,14 +91,16 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
         count = math.ceil(num_total_minibatches * self._share)
-        return super().update(*args, num_total_minibatches=count, **kwargs)
+        with unfilled():
+            return super().update(*args, num_total_minibatches=count, **kwargs)
 
     def compute_loss_for_module(self, *, batch: Any, **kwargs: Any) -> Any:
         """Return the loss of a module's minibatch; called by RLlib."""
-        if ROW_WEIGHTS not in batch:
-            return super().compute_loss_for_module(batch=batch, **kwargs)
-        module_id, config, outputs = kwargs["module_id"], kwargs["config"], kwargs["fwd_out"]
-        return weighted_loss(self, module_id, config, batch, outputs)
+        module_id, outputs = kwargs["module_id"], kwargs["fwd_out"]
+        heads = heads_of(self.module[module_id].unwrapped(), outputs[Columns.ACTION_DIST_INPUTS])
+        if ROW_WEIGHTS in batch or heads is not None:
+            return weighted_loss(self, module_id, kwargs["config"], batch, outputs)
+        return super().compute_loss_for_module(batch=batch, **kwargs)
 
     def _uncompiled_update(self, batch: Any, **kwargs: Any) -> Any:
         """Return what an update of a minibatch gave; overrides ``TorchLearner._uncompiled_update``."""

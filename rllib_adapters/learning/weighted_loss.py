@@ -1,8 +1,8 @@
-"""The loss of PPO where each row counts by a weight of its own."""
+"""The loss of PPO where each row counts by a weight of its own, and likelihoods are computed in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -14,9 +14,11 @@ from ray.rllib.algorithms.ppo.ppo import (
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import ENTROPY_KEY, POLICY_LOSS_KEY, VF_LOSS_KEY
 from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.torch_utils import explained_variance
 from torch import Tensor
 
 from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS
+from rllib_adapters.learning.likelihoods import heads_of, likelihoods
 
 NO_VARIANCE = 1e-6
 """RLlib's, against division by 0."""
@@ -25,17 +27,11 @@ NO_VARIANCE = 1e-6
 def weighted_loss(
     learner: Any, module_id: str, config: Any, batch: Mapping[str, Any], outputs: Mapping[str, Tensor]
 ) -> Tensor:
-    """Return the loss of a minibatch, and log its parts; with weights of 1 it is RLlib's."""
-    weights = batch[ROW_WEIGHTS]
-
-    def mean(rows: Tensor) -> Tensor:
-        return (rows * weights).mean()
-
+    """Return the loss of a minibatch, and log its parts; without weights it is RLlib's."""
+    mean = _mean(batch)
     module = learner.module[module_id].unwrapped()
-    now = module.get_train_action_dist_cls().from_logits(outputs[Columns.ACTION_DIST_INPUTS])
-    then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
-    ratio = torch.exp(now.logp(batch[Columns.ACTIONS]) - batch[Columns.ACTION_LOGP])
-    entropy = now.entropy()
+    logp, entropy = _likelihoods(module, outputs[Columns.ACTION_DIST_INPUTS], batch[Columns.ACTIONS])
+    ratio = torch.exp(logp - batch[Columns.ACTION_LOGP])
     surrogate = _surrogate(batch[Postprocessing.ADVANTAGES], ratio, config.clip_param)
     targets = batch[Postprocessing.VALUE_TARGETS]
     values, errors = torch.zeros_like(targets), torch.zeros_like(targets)
@@ -47,26 +43,58 @@ def weighted_loss(
     loss = mean(-surrogate + config.vf_loss_coeff * clipped - entropy_coeff * entropy)
     divergence = torch.zeros((), device=loss.device)
     if config.use_kl_loss:
-        divergence = mean(then.kl(now))
+        divergence = mean(_divergences(module, batch, outputs))
         loss = loss + learner.curr_kl_coeffs_per_module[module_id] * divergence
-    logged = {
-        POLICY_LOSS_KEY: -mean(surrogate),
-        VF_LOSS_KEY: mean(clipped),
-        LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: mean(errors),
-        LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: _explained(targets, values.detach(), weights),
-        ENTROPY_KEY: mean(entropy),
-        LEARNER_RESULTS_KL_KEY: divergence,
-    }
+    with torch.no_grad():
+        logged = {
+            POLICY_LOSS_KEY: -mean(surrogate),
+            VF_LOSS_KEY: mean(clipped),
+            LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: mean(errors),
+            LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: _explained(targets, values, batch.get(ROW_WEIGHTS)),
+            ENTROPY_KEY: mean(entropy),
+            LEARNER_RESULTS_KL_KEY: divergence.detach(),
+        }
     learner.metrics.log_dict(logged, key=module_id, window=1)
     return loss
+
+
+def _mean(batch: Mapping[str, Any]) -> Callable[[Tensor], Tensor]:
+    """Return the mean over the rows that count, each by its weight if rows have any."""
+    if ROW_WEIGHTS in batch:
+        return lambda rows: (rows * batch[ROW_WEIGHTS]).mean()
+    if Columns.LOSS_MASK not in batch:
+        return torch.mean
+    mask = batch[Columns.LOSS_MASK]
+    count = mask.sum()
+    return lambda rows: rows[mask].sum() / count  # what is masked need not be finite
+
+
+def _likelihoods(module: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the logarithms of how likely actions are, and the entropies of their distribution."""
+    heads = heads_of(module, logits)
+    if heads is not None:
+        return likelihoods(logits, actions, heads)
+    now = module.get_train_action_dist_cls().from_logits(logits)
+    return now.logp(actions), now.entropy()
+
+
+def _divergences(module: Any, batch: Mapping[str, Any], outputs: Mapping[str, Tensor]) -> Tensor:
+    """Return how far the policy has moved from what acted, row by row."""
+    now = module.get_train_action_dist_cls().from_logits(outputs[Columns.ACTION_DIST_INPUTS])
+    then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
+    moved: Tensor = then.kl(now)
+    return moved
 
 
 def _surrogate(advantages: Tensor, ratio: Tensor, clip: float) -> Tensor:
     return torch.min(advantages * ratio, advantages * ratio.clamp(1 - clip, 1 + clip))
 
 
-def _explained(targets: Tensor, values: Tensor, weights: Tensor) -> Tensor:
+def _explained(targets: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:
     """Return which part of the variance of the targets the values explain, -1 at least."""
+    if weights is None:
+        rllibs: Tensor = explained_variance(targets, values)
+        return rllibs
     left, whole = _variance(targets - values, weights), _variance(targets, weights)
     return (1 - left / (whole + NO_VARIANCE)).clamp(min=-1)
 

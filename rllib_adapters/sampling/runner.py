@@ -35,6 +35,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
+from rllib_adapters.learning.unfilled import unfilled
 from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
@@ -145,7 +146,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
         rollout = self._rollout
-        with _no_collection():
+        with _no_collection(), unfilled():
             while not self._has_enough(num_timesteps, num_episodes):
                 self._play(explore, random_actions)
             if num_episodes is not None:

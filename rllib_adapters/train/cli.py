@@ -62,13 +62,7 @@ def add_parser(verbs: Any) -> None:
     )
     group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):
-        group.add_argument(
-            option_of(spec.name),
-            dest=spec.name,
-            type={"int": int, "float": float, "str": str}[str(spec.type)],
-            metavar="N" if spec.type == "int" else "X" if spec.type == "float" else "TEXT",
-            help=_explained(spec),
-        )
+        group.add_argument(option_of(spec.name), dest=spec.name, help=_explained(spec), **_taken(spec))
     parser.set_defaults(run=run)
 
 
@@ -77,14 +71,26 @@ def option_of(field: str) -> str:
     return OPTION_OF.get(field, "--" + field.replace("_", "-"))
 
 
+def _taken(spec: dataclasses.Field[Any]) -> dict[str, Any]:
+    """Return what the parser takes for an option; one that is not given is None."""
+    if spec.type == "bool":
+        return {"action": "store_const", "const": True}
+    kind, metavar = {"int": (int, "N"), "float": (float, "X"), "str": (str, "TEXT")}[str(spec.type)]
+    return {"type": kind, "metavar": metavar}
+
+
 def _explained(spec: dataclasses.Field[Any]) -> str:
     """Return the help of an option: its meaning, its range and its default."""
+    if spec.type == "bool":
+        return str(spec.metadata["help"])
     return f"{spec.metadata['help']}{_range(spec)} (default {getattr(PRESETS[DEFAULT], spec.name)})"
 
 
 def _range(spec: dataclasses.Field[Any]) -> str:
     if spec.type == "str":
         return ""
+    if spec.metadata["limits"]:
+        return f"; {spec.metadata['limits']}"
     rule = GameConfig.__dataclass_fields__.get(spec.name)
     return f"; {lowest(spec)} or more" if rule is None else "; {low} to {high}".format_map(rule.metadata)
 

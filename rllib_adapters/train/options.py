@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from rllib_adapters.learning.options import LearningOptions
 from territorial.config import GameConfig
 from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
@@ -28,8 +29,8 @@ BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
-def _option(default: Any, meaning: str) -> Any:
-    return dataclasses.field(default=default, metadata={"help": meaning})
+def _option(default: Any, meaning: str, limits: str = "") -> Any:
+    return dataclasses.field(default=default, metadata={"help": meaning, "limits": limits})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,16 @@ class Training:
     learning_rate: float = _option(5e-4, "learning rate of Adam")
     gamma: float = _option(0.99, "discount per decision")
     entropy: float = _option(0.003, "weight of the entropy in the loss")
+    share: float = _option(
+        1.0, "part of the rows that is learned from, drawn by what there is to learn", "above 0 to 1"
+    )
+    averaged_weights: float = _option(
+        0.0,
+        "part of themselves that averages of the weights keep in an update, such as 0.999; they are what is "
+        "frozen; 0: no averages",
+        "0 to below 1",
+    )
+    bf16: bool = _option(False, "compute the network in bfloat16 as it learns")
     seed: int = _option(0, "random seed; of the league and of the algorithm")
     checkpoint_every: int = _option(10, "iterations from one checkpoint to the next")
     keep: int = _option(2, "newest checkpoints that are kept")
@@ -82,16 +93,18 @@ class Training:
                 object.__setattr__(self, spec.name, whole_number(spec.name, value, lowest(spec)))
             elif spec.type == "float":
                 object.__setattr__(self, spec.name, finite_number(spec.name, value, lowest(spec)))
-            elif not isinstance(value, str):
+            elif spec.type == "str" and not isinstance(value, str):
                 raise TypeError(f"{spec.name} is {shown(value)}; it must be a string")
         for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
             if getattr(self, name) not in kinds:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
-        if self.minibatch > self.steps * self.agents:
-            rows = self.steps * self.agents
+        self.learning()
+        rows = round(self.steps * self.agents * self.share)
+        if self.minibatch > rows:
+            part = f"a share of {self.share:g} of " if self.share < 1 else ""
             raise ValueError(
                 f"minibatch is {self.minibatch}; it must be at most {rows}, the rows of main "
-                f"in an iteration ({self.steps} steps of {self.agents} seats)"
+                f"in an iteration ({part}{self.steps} steps of {self.agents} seats)"
             )
         self.league_config()
 
@@ -115,6 +128,10 @@ class Training:
             max_ticks=self.max_ticks,
             num_maps=self.maps,
         )
+
+    def learning(self) -> LearningOptions:
+        """Return what ``TerritorialConfig.learning`` is told."""
+        return LearningOptions(share=self.share, averaged_weights=self.averaged_weights, bf16=self.bf16)
 
     def league_config(self) -> LeagueConfig:
         """Return the rules of the league."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import gc
 import json
 import math
@@ -138,6 +139,7 @@ class Run:
             use_kl_loss=False,
             grad_clip=0.5,
         )
+        config.learning(**dataclasses.asdict(training.learning()))
         config.debugging(seed=training.seed, log_level="ERROR")
         if issubclass(NETWORKS[training.network][0], EncodeOnceModule):
             rows_by_frame(config)

@@ -78,3 +78,65 @@ def write_masked(raw: Any, legal: Any, raised: Any, num_targets: int, masked: fl
             out[n, i] = raw[n, i] if legal[n, i] > 0 else masked
         if legal[n, 0] > 0:
             out[n, 0] = raw[n, 0] + raised[launches]
+
+
+@kernel
+def weigh_choices(logits: Any, heads: Any, choices: Any, chances: Any, logps: Any, entropies: Any) -> None:
+    """Write how likely actions are, and the entropies of what they were chosen from.
+
+    Args:
+        logits: float32 (N, K), those of the parts one after the other.
+        heads: int64 (H,), how many each part has; K together.
+        choices: int64 (N, H), the actions.
+        chances: float32 (N, K), written: the softmax of the logits of each part.
+        logps: float32 (N,), written: the logarithm of how likely the whole action is.
+        entropies: float32 (N,), written: those of the parts, added up.
+
+    """
+    for n in range(len(logits)):
+        logp, entropy, first = 0.0, 0.0, 0
+        for h in range(len(heads)):
+            end = first + heads[h]
+            highest = logits[n, first]
+            for i in range(first + 1, end):
+                highest = max(highest, logits[n, i])
+            total, mean = 0.0, 0.0
+            for i in range(first, end):
+                above = logits[n, i] - highest
+                weight = math.exp(above) if above > LEAST_EXPONENT else 0.0
+                chances[n, i] = weight
+                total += weight
+                mean += weight * above
+            for i in range(first, end):
+                chances[n, i] /= total
+            logp += logits[n, first + choices[n, h]] - highest - math.log(total)
+            entropy += math.log(total) - mean / total
+            first = end
+        logps[n], entropies[n] = logp, entropy
+
+
+@kernel
+def write_slopes(heads: Any, choices: Any, chances: Any, of_logps: Any, of_entropies: Any, out: Any) -> None:
+    """Write the gradients of logits, by those of what ``weigh_choices`` wrote.
+
+    Args:
+        heads: of ``weigh_choices``.
+        choices: of ``weigh_choices``.
+        chances: of ``weigh_choices``.
+        of_logps: float32 (N,), the gradients of the logarithms.
+        of_entropies: float32 (N,), those of the entropies.
+        out: float32 (N, K), written.
+
+    """
+    for n in range(len(chances)):
+        first = 0
+        for h in range(len(heads)):
+            end, entropy = first + heads[h], 0.0
+            for i in range(first, end):
+                chance = chances[n, i]
+                out[n, i] = math.log(chance) if chance > 0 else 0.0
+                entropy -= chance * out[n, i]
+            for i in range(first, end):
+                out[n, i] = -chances[n, i] * (of_logps[n] + of_entropies[n] * (out[n, i] + entropy))
+            out[n, first + choices[n, h]] += of_logps[n]
+            first = end

@@ -15,6 +15,7 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.nets.painting_kernels import count_cells, paint
 from territorial.nets.policy import GAMES, Policy
+from territorial.nets.seat_rows import Launches, SeatRows, can_be_rows, heard_of, launches_of, seat_rows
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
@@ -57,6 +58,16 @@ class Encoded(NamedTuple):
     """float32 (G, P, width)"""
     between: Tensor
     """float32 (E, P, P + 1, 2 * K): the borders from every seat to every owner, then in return."""
+
+
+class RowsRead(NamedTuple):
+    """What a network has made of what rows see, on the processor."""
+
+    seats: Tensor
+    """float32 (A, width): seats of games, those alone from which anything follows."""
+    own: Tensor
+    """float32 (N, width): the seat of each row."""
+    launches: Launches
 
 
 class GameViews(NamedTuple):
@@ -167,14 +178,20 @@ class EncodeOncePolicy(Policy):
 
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, width): the seat of every row, as its game was understood."""
+        if self._reads_rows(seen):
+            return self._rows_read(seen).own
         encoded, views, seats = self._encode_rows(seen)
         return encoded.seats[views.of_row, seats - 1]
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the logits, (N, P + 12), and the embedding of every row."""
-        encoded, views, seats = self._encode_rows(seen)
-        own = encoded.seats[views.of_row, seats - 1]
-        targets = self._targets(encoded, own, views, seats)
+        if self._reads_rows(seen):
+            read = self._rows_read(seen)
+            own, targets = read.own, self._legal_targets(read)
+        else:
+            encoded, views, seats = self._encode_rows(seen)
+            own = encoded.seats[views.of_row, seats - 1]
+            targets = self._targets(encoded, own, views, seats)
         rest = self.seat_head(own)
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
         return self.masked(raw, seen["action_mask"]), own
@@ -190,10 +207,45 @@ class EncodeOncePolicy(Policy):
         seen = dict(_of_used_games(seen))
         borders = seen["borders"] * self._scale("borders", seen["borders"].device)[:, None, None]
         seen["between"] = _pairs(borders).contiguous()
+        return self._with_board(seen)
+
+    def _with_board(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return ``seen`` with what the board shows, if it is looked at."""
+        if not self.size.grid:
+            return seen
+        shares = self.shares(seen["observations"])
+        return {**seen, "shares": shares, "territory": self._territory(shares)}
+
+    def _reads_rows(self, seen: Mapping[str, Tensor]) -> bool:
+        """Return whether seats are rows, of which those are left out from which nothing follows."""
+        return can_be_rows(seen, self.size.width, self.size.heads)
+
+    def _rows_read(self, seen: Mapping[str, Tensor]) -> RowsRead:
+        """Return what rows see, every game encoded once; as :meth:`_encode_rows`, in fewer steps."""
+        seen = self._with_board(_of_used_games(seen))
+        count, device = len(seen["seat"]), seen["seat"].device
+        of_row = seen["frame"].flatten() if "frame" in seen else torch.arange(count)
+        scales = {name: self._scale(name, device) for name in TABLES}
+        known = seat_rows(seen, scales, of_row, every=self.size.grid > 0)
+        seats = self.read_seat(known.tables)
         if self.size.grid:
-            seen["shares"] = self.shares(seen["observations"])
-            seen["territory"] = self._territory(seen["shares"])
-        return seen
+            views = GameViews(torch.arange(len(seen["players"])), None)
+            of_games = seats.unflatten(0, known.numbers.shape)
+            seats = (of_games + self._look(seen["shares"], seen["territory"], of_games, views)).flatten(0, 1)
+        for attend in self.attention:
+            seats = attend.rows(seats, known)
+        seats = self.last_norm(seats)
+        own = functional.embedding(known.numbers[of_row, seen["seat"].flatten().long() - 1], seats)
+        return RowsRead(seats, own, launches_of(seen, scales, of_row, known.numbers))
+
+    def _legal_targets(self, read: RowsRead) -> Tensor:
+        """Return :meth:`_targets` where launches are legal, and zeros elsewhere."""
+        rows, targets, whom, pairs = read.launches
+        there = torch.cat([self.to_seat(read.seats), self.to_neutral[None]])
+        mine = functional.embedding(rows, self.from_seat(read.own))
+        hidden = mine + functional.embedding(whom, there) + self.between(pairs)
+        scores = self.target_head(functional.relu(hidden)).squeeze(-1)
+        return scores.new_zeros(len(read.own), self.layout.num_players + 1).index_put((rows, targets), scores)
 
     def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, GameViews, Tensor]:
         """Return the games that rows are of, each encoded once, and by row its view and its seat."""
@@ -311,6 +363,11 @@ class SeatAttention(nn.Module):
         bias = self.bias(pairs).movedim(-1, 1).masked_fill(~seen[:, None], -torch.inf)
         heard = functional.scaled_dot_product_attention(asks[0], asks[1], asks[2], attn_mask=bias)
         seats = seats + self.joins(heard.transpose(1, 2).flatten(2))
+        return seats + self.thinks(self.second_norm(seats))
+
+    def rows(self, seats: Tensor, known: SeatRows) -> Tensor:
+        """Return (A, width): what :meth:`forward` does, of seats that are rows."""
+        seats = seats + self.joins(heard_of(self.asks(self.norm(seats)), self.bias(known.pairs), known))
         return seats + self.thinks(self.second_norm(seats))
 
 

@@ -12,6 +12,7 @@ from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where 
 
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
+from rllib_adapters.learning import learners  # noqa: E402
 from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw  # noqa: E402
 from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
 from tests.rllib.test_optimizers import learner_of  # noqa: E402
@@ -71,9 +72,10 @@ def gradient(learner, batch):
     return torch.cat([one.flatten() for one in found]).double().numpy()
 
 
+@pytest.mark.parametrize("kind", ["pairs", "tables"])
 @pytest.mark.parametrize("with_all", [True, False])
-def test_with_weights_of_one_the_loss_is_rllibs(with_all):
-    pair = pair_of(use_kl_loss=with_all, use_critic=with_all, entropy_coeff=0.01)
+def test_with_weights_of_one_and_with_none_the_loss_is_rllibs(with_all, kind, monkeypatch):
+    pair = pair_of(kind=kind, use_kl_loss=with_all, use_critic=with_all, entropy_coeff=0.01)
     learner = pair.learner
     batch, _ = pair.batch(pair.runner.sample())
     with torch.no_grad():
@@ -84,19 +86,26 @@ def test_with_weights_of_one_the_loss_is_rllibs(with_all):
     own = whole._drawn(batch, np.random.default_rng(0))
     assert len(own[ROW_WEIGHTS]) == round(0.5 * len(rows))
     ones = {**own, ROW_WEIGHTS: torch.ones_like(own[ROW_WEIGHTS])}
-    rllibs = {name: part for name, part in own.items() if name != ROW_WEIGHTS}
-    mine, theirs = (gradient(learner, one) for one in (ones, rllibs))
-    np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-7)
+    plain = {name: part for name, part in own.items() if name != ROW_WEIGHTS}
+    mine = [learned(learner, one) for one in (ones, plain, batch)]
+    monkeypatch.setattr(learners, "heads_of", lambda module, logits: None)  # from here on it is RLlib's loss
+    theirs = [learned(learner, one) for one in (plain, plain, batch)]
+    for (steps, logged, explained), (rllibs, their_logged, their_explained) in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(steps, rllibs, rtol=1e-4, atol=1e-6)
+        assert logged == pytest.approx(their_logged, rel=1e-4, abs=1e-6)
+        assert explained == pytest.approx(their_explained, abs=1e-3)  # RLlib divides by one row less
+    assert np.abs(theirs[0][0] - theirs[2][0]).max() > 1e-3
+
+
+def learned(learner, batch):
+    """The gradient of the loss of a batch, what is logged of it, and how much of the targets is explained."""
     names = ("policy_loss", "vf_loss", "vf_loss_unclipped", "entropy", "mean_kl_loss", "vf_explained_var")
-    logged = []
-    for one in (ones, rllibs):
-        outputs = learner.module.forward_train({MAIN: one})
-        total = learner.compute_losses(fwd_out=outputs, batch={MAIN: one})[MAIN]
-        seen = [total, *(learner.metrics.peek((MAIN, name)) for name in names)]
-        logged.append([float(torch.as_tensor(one).detach()) for one in seen])
-    (*mine, explained), (*theirs, their_explained) = logged
-    assert mine == pytest.approx(theirs, rel=1e-4, abs=1e-6)
-    assert explained == pytest.approx(their_explained, abs=1e-3)  # RLlib divides by one row less
+    steps = gradient(learner, batch)
+    outputs = learner.module.forward_train({MAIN: batch})
+    total = learner.compute_losses(fwd_out=outputs, batch={MAIN: batch})[MAIN]
+    seen = [total, *(learner.metrics.peek((MAIN, name)) for name in names)]
+    *logged, explained = [float(torch.as_tensor(one).detach()) for one in seen]
+    return steps, logged, explained
 
 
 def test_the_expected_gradient_is_that_of_all_rows():

@@ -22,6 +22,7 @@ import torch
 from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
+from rllib_adapters.learning.options import LearningOptions
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.cli import main
@@ -313,8 +314,22 @@ def test_exploiters_sit_in_the_games_of_main():
     assert training.num_players == 14
 
 
+def test_options_of_learners_have_those_of_the_command(monkeypatch, tmp_path):
+    kept = []
+    monkeypatch.setattr(train_command, "_compile", lambda game: None)
+    monkeypatch.setattr(run, "start_ray", lambda runners: None)
+    monkeypatch.setattr(train_command, "_train", lambda runs, folder, training, _: kept.append(training) or 0)
+    given = ["--share", "0.35", "--averaged-weights", "0.999", "--bf16"]
+    for options in ([], given):
+        assert main([str(tmp_path / "run"), "--preset", "features", *options]) == 0
+    assert [one.learning() for one in kept] == [
+        LearningOptions(),
+        LearningOptions(share=0.35, averaged_weights=0.999, bf16=True),
+    ]
+
+
 def test_options_can_be_kept(tmp_path):
-    training = dataclasses.replace(PRESETS["quick"], seed=7)
+    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, averaged_weights=0.9, bf16=True)
     training.write(tmp_path / "run.json")
     assert Training.read(tmp_path / "run.json") == training
     (tmp_path / "run.json").write_text('{"hight": 3}')
@@ -330,6 +345,8 @@ def test_options_can_be_kept(tmp_path):
         ('{"minutes": "x"}', "minutes is 'x'; it must be a finite number from 0"),
         ('{"bot_names": 5}', "bot_names is 5; it must be a string"),
         ('{"agents": 1.5}', "agents is 1.5; it must be a whole number"),
+        ('{"bf16": "yes"}', "bf16 is 'yes'; it must be True or False"),
+        ('{"share": NaN}', "the number NaN"),
         ("[" * 10**5, "bytes; it must have at most|more than 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
     ],
@@ -367,6 +384,12 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     [
         (["--network", "words"], "network is 'words'"),
         (["--minibatch", "99999"], "minibatch is 99999; it must be at most 32768, the rows of main"),
+        (
+            ["--share", "0.1"],
+            "minibatch is 4096; it must be at most 3277, the rows of main in an iteration (a ",
+        ),
+        (["--share", "0"], "argument --share: share is 0.0; it must be above 0 and at most 1"),
+        (["--averaged-weights", "1"], "argument --averaged-weights: averaged_weights is 1.0; it must be"),
         (["--agent-seats", "0"], "agents is 0"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
@@ -421,8 +444,10 @@ def begun(no_ray, tmp_path_factory):
 def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):  # "begun" has started Ray
     small = {"height": 24, "width": 24, "maps": 1, "max_ticks": 300, "runners": 0, "games": 2, "steps": 24}
     more = {"minibatch": 24, "freeze_every": 1, "iterations": 2, "seed": 1}
-    current = run.Run(tmp_path / "run", dataclasses.replace(PRESETS["pairs"], **small, **more))
+    learning = {"share": 0.5, "averaged_weights": 0.9, "bf16": True}
+    current = run.Run(tmp_path / "run", dataclasses.replace(PRESETS["pairs"], **small, **more, **learning))
     try:
+        assert current.algorithm.config.learning_options == LearningOptions(**learning)
         current.train(lambda row, seconds: None)
         env = current.algorithm.env_runner.env
         assert not env.frozen.any()

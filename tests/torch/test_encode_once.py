@@ -12,9 +12,12 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where 
 from territorial.actions.encoding import ego_owners  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
+from territorial.nets import encode_once  # noqa: E402
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: E402
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
 from territorial.nets.policy import MASKED  # noqa: E402
+from territorial.nets.rows import rows_of  # noqa: E402
+from territorial.nets.seat_rows import can_be_rows  # noqa: E402
 from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
 
 PLAYERS = SMALL.num_players
@@ -78,6 +81,64 @@ def test_relabelling_seats_relabels_the_outputs(new):
     torch.testing.assert_close(values_after, values, rtol=1e-5, atol=1e-5)
     assert there.std() > 100 * 1e-5  # and there was something to be told apart
     assert values.std() > 100 * 1e-5
+
+
+def played(agents, steps=120):
+    """What some seats of several games see in which others have been eliminated."""
+    config = GameConfig(height=32, width=32, num_players=8, num_maps=3)
+    game = VecGame(config, 5, frames=1, seats=["random", "metronome"] * 4)
+    game.reset(1)
+    for _ in range(steps):
+        game.step()
+    seen, random = game.observations, np.random.default_rng(0)
+    games, seats = np.nonzero(random.random((5, 8)) < agents)
+    return config, rows_of(seen, Decoder(game.layout), games, seats + 1), game.layout
+
+
+def learned(policy, seen, weights):
+    """Logits, values, and the gradients of all weights by both."""
+    policy.zero_grad()
+    logits, own = policy(seen)
+    values = policy.values(own)
+    (logits.clamp(min=-100) * weights).sum().backward(retain_graph=True)
+    values.pow(2).sum().backward()
+    return logits.detach(), values.detach(), [one.grad.clone() for one in policy.parameters()]
+
+
+@pytest.mark.parametrize("size", ["tables", "small"])
+def test_seats_that_nothing_follows_from_are_left_out_and_nothing_changes(size, monkeypatch):
+    config, seen, layout = played(agents=0.5)
+    dead = int((seen["players"][..., 0] == 0).sum())
+    assert dead > 5
+    policy = policy_with_opinions(layout, config, size=size)
+    torch.nn.init.normal_(policy.to_neutral)
+    weights = torch.randn(seen["action_mask"].shape, generator=torch.Generator().manual_seed(1))
+    counts = []
+    policy.last_norm.register_forward_hook(lambda _, inputs, __: counts.append(inputs[0][..., 0].numel()))
+    found = []
+    for is_plain in (True, False):
+        monkeypatch.setattr(encode_once, "can_be_rows", can_be_rows if is_plain else lambda *_: False)
+        found.append(learned(policy, seen, weights))
+    mine, theirs = found
+    every = seen["players"][..., 0].numel()
+    assert counts[1] == every
+    assert counts[0] == every if size == "small" else every - dead <= counts[0] < every
+    for one, other in ((mine[0], theirs[0]), (mine[1], theirs[1])):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+    for one, other in zip(mine[2], theirs[2], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    largest = max(float(one.abs().max()) for one in theirs[2])
+    assert largest > 1
+
+
+def test_seats_told_apart_by_a_mask_are_kept_however_they_are():
+    config, seen, layout = played(agents=1)
+    policy = policy_with_opinions(layout, config, size="tables")
+    free = seen | {"action_mask": torch.ones_like(seen["action_mask"])}  # targets that are eliminated, too
+    mine = outputs(policy, free)
+    theirs = outputs(policy, policy.prepare(free))  # what is prepared is read as tensors of all seats
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
 
 
 def test_seats_are_told_apart_by_what_the_board_shows():

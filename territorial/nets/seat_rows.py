@@ -1,0 +1,164 @@
+"""The seats of games that anything follows from, end to end, for networks that encode games once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from territorial.nets.seat_kernels import (
+    LANES,
+    attend,
+    attend_back,
+    mark_seats,
+    write_launches,
+    write_meetings,
+    write_seats,
+)
+from territorial.observation.layout import PLAYERS, index
+
+ALIVE = index(PLAYERS, "alive")
+TABLES = "players", "globals", "borders"
+
+
+class SeatRows(NamedTuple):
+    """Seats of games, one a row, those of a game together: A of G games with P seats."""
+
+    tables: Tensor
+    """float32 (A, C): what the tables say of each."""
+    numbers: Tensor
+    """int64 (G, P): the row of each seat, -1 for those that nothing follows from."""
+    starts: Tensor
+    """int64 (G + 1,): where the rows of each game begin."""
+    is_alive: Tensor
+    """bool (A,)"""
+    which: Tensor
+    """int32 (A, P): for a row and the others of its game, in order, the row of ``pairs``."""
+    pairs: Tensor
+    """float32 (rows, 2 * K): the borders between two seats; the first row is of all those without any."""
+
+
+class Launches(NamedTuple):
+    """The legal launches of rows, L of them, in order."""
+
+    rows: Tensor
+    """int64 (L,): whose each is."""
+    targets: Tensor
+    """int64 (L,): 0 for neutral land, and from 1 on seats in ego order."""
+    whom: Tensor
+    """int64 (L,): the row of the seat that is the target, A for neutral land."""
+    pairs: Tensor
+    """float32 (L, 2 * K): the borders that each crosses."""
+
+
+def can_be_rows(seen: Mapping[str, Tensor], width: int, heads: int) -> bool:
+    """Return whether kernels can read what rows see of games, for networks of these sizes."""
+    tables = [seen[name] for name in TABLES]
+    is_plain = all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tables)
+    is_prepared = "between" in seen or "snapshot" in seen
+    needs_torch = torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
+    fits = width // heads % LANES == 0 and seen["action_mask"].dtype == torch.int8
+    return is_plain and fits and not is_prepared and not needs_torch
+
+
+def seat_rows(
+    seen: Mapping[str, Tensor], scales: Mapping[str, Tensor], of_row: Tensor, *, every: bool
+) -> SeatRows:
+    """Return the seats of all games of ``seen`` that anything follows from: where ``every``, all of them.
+
+    Args:
+        seen: what rows see, as ``Policy`` says.
+        scales: the factors of the columns of each table.
+        of_row: int64 (N,), the game of each row.
+        every: whether to return those that are eliminated, and that no row is of, too.
+
+    """
+    players, everybody, borders = (_array(seen[name]) for name in TABLES)
+    factors = tuple(_array(scales[name]) for name in TABLES)
+    wanted = np.ones(players.shape[:2], np.bool_)
+    if not every:
+        seats, mask = _array(seen["seat"]).reshape(-1).astype(np.int64), _array(seen["action_mask"])
+        mark_seats(players[..., ALIVE], _array(of_row), seats, mask, wanted)
+    starts = np.concatenate([[0], wanted.sum(1).cumsum()])
+    numbers = np.where(wanted, (wanted.cumsum() - 1).reshape(wanted.shape), -1)
+    count, columns = int(starts[-1]), 2 * len(factors[2])
+    of_seat, is_alive = np.empty(count, np.int64), np.empty(count, np.bool_)
+    tables = torch.empty(count, sum(map(len, factors)) + len(factors[2]))
+    write_seats((players, everybody, borders), factors, numbers, ALIVE, of_seat, is_alive, tables.numpy())
+    which = torch.empty((count, wanted.shape[1]), dtype=torch.int32)
+    pairs = torch.empty(int((np.diff(starts) ** 2).sum()) + 1, columns)
+    found = write_meetings(borders, factors[2], starts, of_seat, which.numpy(), pairs.numpy())
+    plain = (torch.from_numpy(one) for one in (numbers, starts, is_alive))
+    return SeatRows(tables, *plain, which, pairs[:found])
+
+
+def launches_of(
+    seen: Mapping[str, Tensor], scales: Mapping[str, Tensor], of_row: Tensor, numbers: Tensor
+) -> Launches:
+    """Return the legal launches of rows; arguments are those of ``seat_rows``, and its ``numbers``."""
+    mask, borders = _array(seen["action_mask"]), _array(seen["borders"])
+    count, scale = int((mask[:, 1 : numbers.shape[1] + 2] > 0).sum()), _array(scales["borders"])
+    rows, targets, whom = np.empty((3, count), np.int64)
+    pairs = torch.empty(count, 2 * len(scale))
+    about = (
+        _array(of_row),
+        _array(seen["seat"]).reshape(-1).astype(np.int64),
+        _array(numbers),
+        int(numbers.max()) + 1,
+    )
+    write_launches(mask, borders, scale, *about, rows, targets, whom, pairs.numpy())
+    return Launches(*map(torch.from_numpy, (rows, targets, whom)), pairs)
+
+
+def heard_of(asks: Tensor, biases: Tensor, rows: SeatRows) -> Tensor:
+    """Return float32 (A, W): what seats hear of those of their game to whom they attend.
+
+    Args:
+        asks: float32 (A, 3 * W), what each asks, what it answers to, and what it says, head by head.
+        biases: float32 (rows, H), how much more those attend to each other between whom these ``pairs`` lie.
+        rows: the seats.
+
+    """
+    heard: Tensor = _Attention.apply(asks, biases, rows)
+    return heard
+
+
+class _Attention(torch.autograd.Function):
+    """``heard_of``; what is kept for the gradients is how much each attends to whom."""
+
+    @staticmethod
+    def forward(ctx: Any, asks: Tensor, biases: Tensor, rows: SeatRows) -> Tensor:
+        """Return what is heard."""
+        (count, width), heads = asks.shape, biases.shape[1]
+        width, players = width // 3, rows.which.shape[1]
+        heard, chances = torch.empty(count, width), torch.empty(count, heads, players)
+        ctx.about = rows.which.numpy(), rows.starts.numpy()
+        ctx.scale, ctx.shape = np.float32(1 / math.sqrt(width // heads)), biases.shape
+        turned = np.empty((width, players), np.float32)
+        about = *ctx.about, rows.is_alive.numpy(), ctx.scale, turned
+        attend(_array(asks), _array(biases), *about, chances.numpy(), heard.numpy())
+        ctx.save_for_backward(asks, chances)
+        return heard
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, of_heard: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Return the gradients of both."""
+        asks, chances = ctx.saved_tensors
+        of_asks, of_biases = torch.zeros_like(asks), torch.zeros(ctx.shape)
+        scratch = (
+            np.empty((of_heard.shape[1], chances.shape[2]), np.float32),
+            np.empty(chances.shape[2], np.float32),
+        )
+        about = *ctx.about, ctx.scale, chances.numpy(), _array(of_heard), *scratch
+        attend_back(_array(asks), *about, of_asks.numpy(), of_biases.numpy())
+        return of_asks, of_biases, None
+
+
+def _array(tensor: Tensor) -> Any:
+    """Return the numbers of a tensor on the processor, end to end."""
+    return tensor.detach().contiguous().numpy()
