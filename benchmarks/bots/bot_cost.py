@@ -21,9 +21,10 @@ import numpy as np
 import territorial
 from benchmarks import goals, harness
 from territorial import bots
+from territorial.bots.network_turns import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
-from territorial.engine.step import Batch, decide_launches, play
+from territorial.engine.step import Batch, ask_game, decide_launches, play
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.scratch import make_work
@@ -49,14 +50,16 @@ def run(batch: Batch, work: Any, launches: Any, counts: Any, steps: Any, mode: i
     for k in range(len(steps)):
         steps[k] = 0
     for i in range(len(launches)):
+        if mode == ASK and len(batch.networks.waiting.last) > 0:
+            for k in range(len(steps)):
+                ask_game(batch, k)
+            decide_all(batch.custom.networks, batch.networks, batch.actions)
         for k in range(len(steps)):
             game = game_of(batch.state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
                     seating, actions = seating_of(batch.state, k), batch.actions[k]
-                    decided = decide_launches(
-                        game, batch.params, work, seating, actions, batch.custom, batch.networks
-                    )
+                    decided = decide_launches(game, batch.params, work, seating, actions, batch.custom)
                     counts[i, k] = decided.end
                     for row in range(decided.end):
                         for column in range(NUM_LAUNCH_COLUMNS):

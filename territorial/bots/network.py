@@ -25,10 +25,6 @@ from territorial.bots.network_file import (
     even,
     places_of,
 )
-from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
-from territorial.config import Params
-from territorial.constants import FRACTIONS
-from territorial.game.state import Game
 from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.products import (
@@ -43,7 +39,6 @@ from territorial.jit.products import (
     with_products,
 )
 from territorial.observation.pair_columns import OWN, PAIRS, column
-from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
 
 CANDIDATE, HIDDEN, CONTEXT, SUMMARY, JOINT, SCORE, HOLD = range(len(LAYERS))
 
@@ -85,7 +80,6 @@ def powers_table() -> npt.NDArray[np.int64]:
 
 LEGAL = column(PAIRS, "legal")
 POWERS = powers_table()
-FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 
 
 class NetworkScratch(NamedTuple):
@@ -117,36 +111,6 @@ def make_network_scratch() -> NetworkScratch:
         logits=aligned_zeros((1 + MOST_CANDIDATES,), np.int64),
         fractions=aligned_zeros((MOST_CANDIDATES, FRACTION_OUTPUTS), np.int64),
     )
-
-
-class NetworkWork(NamedTuple):
-    """What networks on seats need of a game, and what they are shown; every thread needs its own."""
-
-    scratch: NetworkScratch
-    totals: PairTotals
-    own: npt.NDArray[np.int16]  # (N,)
-    pairs: npt.NDArray[np.int16]  # (MOST_CANDIDATES, K)
-    owners: npt.NDArray[np.int64]  # (MOST_CANDIDATES,) codes of the candidates
-
-
-def make_network_work(num_players: int, has_networks: bool) -> NetworkWork:
-    """Return room for the decisions of networks in games of ``num_players``, or next to none without any."""
-    if not has_networks:
-        return NetworkWork(*(_emptied(part) for part in make_network_work(2, True)))
-    return NetworkWork(
-        scratch=make_network_scratch(),
-        totals=allocate_totals(num_players),
-        own=np.zeros(len(OWN), np.int16),
-        pairs=np.zeros((MOST_CANDIDATES, len(PAIRS)), np.int16),
-        owners=np.zeros(MOST_CANDIDATES, np.int64),
-    )
-
-
-def _emptied(part: Any) -> Any:
-    """Return arrays of the same types without an entry."""
-    if isinstance(part, np.ndarray):
-        return aligned_zeros(tuple(0 for _ in part.shape), part.dtype.type)
-    return type(part)(*map(_emptied, part))
 
 
 # ---- a table of networks ---------------------------------------------------------------------------
@@ -207,29 +171,6 @@ def row_of(network: Placed, temperature: int | None = None) -> npt.NDArray[np.in
 
 
 # ---- a decision ------------------------------------------------------------------------------------
-
-
-@njit
-def show_game(game: Game, params: Params, work: NetworkWork) -> None:
-    """Find what all networks of ``game`` need, as it stands; ``decide_network`` may then be asked."""
-    sum_up(game, params, work.totals)
-
-
-@njit
-def decide_network(
-    game: Game, params: Params, interest_rates: Any, net: Any, work: NetworkWork, p: int
-) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the network on seat ``p``, whose turn to decide it is.
-
-    ``net``: its row of the table of networks.
-    """
-    owners = work.owners[: net[NUM_CANDIDATES]]
-    count = see_pairs(game, params, interest_rates, work.totals, p, work.own, work.pairs, owners)
-    first, second = bot_draw(game, p, FREE_DRAWS), bot_draw(game, p, FREE_DRAWS + 1)
-    chosen, fraction = choose_launch(net, work.scratch, work.own, work.pairs, count, first, second)
-    if chosen == 0:
-        return HOLD_ALL, 0
-    return owners[chosen - 1], FRACTION_TABLE[fraction]
 
 
 @njit

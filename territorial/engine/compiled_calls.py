@@ -32,6 +32,8 @@ class CompiledCalls:
     def __init__(self, batches: Sequence[Batch], specialize: bool | None, crew: Crew) -> None:
         self._batches, self._specialize, self._crew = batches, specialize, crew
         self.custom, self.launch_log = batches[0].custom, batches[0].tape
+        self._asks, self._has_networks = batches[0].call.asks, len(batches[0].networks.waiting.last) > 0
+        self._asks[0] = False  # a call for another table may have been interrupted
 
     @property
     def is_specialized(self) -> bool:
@@ -56,7 +58,11 @@ class CompiledCalls:
         return self._type(step.UNKNOWN_LENGTHS if self.is_specialized else None)
 
     def step_games(self) -> None:
-        """Play one step of all games."""
+        """Play one step of all games; first all networks decide, if there are any."""
+        if self._has_networks:
+            self._asks[0] = True
+            self._crew.share_again(*self._step)
+            self._asks[0] = False
         self._crew.share_again(*self._step)
 
     def reset_games(self, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]) -> None:

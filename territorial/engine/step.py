@@ -15,7 +15,8 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
-from territorial.bots.network import CANDIDATE_WIDTH, NetworkWork, decide_network, show_game
+from territorial.bots.network import CANDIDATE_WIDTH
+from territorial.bots.network_turns import NetworkWork, decide_all, has_room, put_down, show_game
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -61,7 +62,7 @@ from territorial.game.state import (
     write_position,
 )
 from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
+from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit, routine
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
 from territorial.observation.tables import (
@@ -78,6 +79,8 @@ FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
 AUTORESETS = ("same_step", "next_step", "disabled")
 """When the next game takes the place of one whose episode is over; the kernels know them by their numbers."""
 SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
+EVERY = -1
+"""To ``ask_networks``: in the games of the queues, not in one."""
 NO_LIMIT = 2**62
 """``Slots.max_cycles`` of episodes that are never cut off."""
 DECISIONS, SHOWS = range(2)
@@ -125,6 +128,7 @@ class StepCall(NamedTuple):
     """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
 
     numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
+    asks: npt.NDArray[np.bool_]  # (1,) nothing is played yet: networks decide, each for its seats in all games
     waits: npt.NDArray[np.bool_]  # (E,) nothing more happens to the game in this call
 
 
@@ -216,7 +220,9 @@ def allocate_slots(num_games: int) -> Slots:
 
 def allocate_call(num_games: int) -> StepCall:
     """Return a call of one decision for ``num_games`` games."""
-    return StepCall(numbers=np.array([1, WHOLE]), waits=np.zeros(num_games, np.bool_))
+    return StepCall(
+        numbers=np.array([1, WHOLE]), asks=np.zeros(1, np.bool_), waits=np.zeros(num_games, np.bool_)
+    )
 
 
 # ---- calls from Python ----------------------------------------------------------------------------
@@ -233,28 +239,80 @@ def step_games(held: Held[Batch]) -> None:
     """Play the decisions of a call in all games, or in those that other threads leave."""
     batch = arguments_of(held)
     while begins(batch.post):
+        if batch.call.asks[0]:
+            ask_networks(held, EVERY)
+            continue
         k = take(batch.queues, batch.thread)
         while k >= 0:
-            step_game(batch, k)
+            step_game(held, batch, k)
             k = take(batch.queues, batch.thread)
 
 
+@routine
+def ask_networks(held: Held[Batch], only: int) -> None:
+    """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
+
+    Their launches are written into the actions, as those of bots in Python are.
+    """
+    batch = arguments_of(held)
+    k = take(batch.queues, batch.thread) if only == EVERY else only
+    while k >= 0:
+        ask_game(batch, k)
+        k = take(batch.queues, batch.thread) if only == EVERY else -1
+    decide_all(batch.custom.networks, batch.networks, batch.actions)
+
+
 @njit
-def step_game(batch: Batch, k: int) -> None:
+def ask_game(batch: Batch, k: int) -> None:
+    """Let the seats of game ``k`` wait for their networks, where it is their turn to decide."""
+    game, seating, is_shown = game_of(batch.state, k), seating_of(batch.state, k), False
+    if not takes_step(batch, game, k) or game.clock[TICK] % batch.params.decision_every != 0:
+        return
+    for word in range(game.active.shape[1]):
+        seats = seats_that_decide(game, seating, word)
+        while seats != ZERO:
+            p = 64 * word + lowest_bit(seats)
+            seats &= seats - ONE
+            if is_network(batch.custom, seating.seats[p]):
+                if not is_shown:
+                    show_game(game, batch.params, batch.networks)
+                    is_shown = True
+                ask_seat(batch, game, seating, k, p)
+
+
+@njit
+def ask_seat(batch: Batch, game: Game, seating: Seating, k: int, p: int) -> None:
+    """Let seat ``p`` of game ``k`` wait for its network; where there is no room, the others decide first."""
+    nets, work, number = batch.custom.networks, batch.networks, seating.seats[p] - FIRST_CUSTOM_CODE
+    if not has_room(work.waiting):
+        decide_all(nets, work, batch.actions)
+    put_down(game, batch.params, batch.work.interest_rate, nets, work, number, k, p)
+
+
+@njit
+def takes_step(batch: Batch, game: Game, k: int) -> bool:
+    """Return whether a call plays game ``k``: it goes on, and its episode is not over."""
+    return not (batch.call.waits[k] or game.clock[OVER] != 0 or batch.slots.stands[k])
+
+
+@njit
+def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
     """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
 
-    Agents act in the first decision, and hold in the others.
+    Agents act in the first decision, and hold in the others. Networks have been asked for the first.
     """
     game, seating = game_of(batch.state, k), seating_of(batch.state, k)
     results, numbers = batch.results, batch.call.numbers
     clear_launches(batch.launched, k)
-    if batch.call.waits[k] or game.clock[OVER] != 0 or batch.slots.stands[k]:
+    if not takes_step(batch, game, k):
         pass_over(batch, game, seating, k)
         return
     results.was_reset[k] = False
     for i in range(numbers[DECISIONS]):
         if i == 1:
             fill(batch.actions[k], 0)
+        if i > 0 and len(batch.networks.waiting.last) > 0:
+            ask_networks(held, k)
         play_decision(batch, game, seating, k, i == 0)
         if results.is_over[k]:
             break
@@ -292,7 +350,7 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: 
     params, work, results = batch.params, batch.work, batch.results
     remember(game, work)
     actions = batch.actions[k]
-    launches = decide_launches(game, params, work, seating, actions, batch.custom, batch.networks)
+    launches = decide_launches(game, params, work, seating, actions, batch.custom)
     log_launches(batch.tape, k, launches)
     note_launches(batch.launched, k, game, params, launches)
     play(game, params, work, launches)
@@ -465,19 +523,14 @@ def place_position(held: Held[Batch], owner: Any, k: int) -> None:
 
 @njit
 def decide_launches(
-    game: Game,
-    params: Params,
-    work: Work,
-    seating: Seating,
-    actions: Any,
-    custom: CustomTable,
-    networks: NetworkWork,
+    game: Game, params: Params, work: Work, seating: Seating, actions: Any, custom: CustomTable
 ) -> LaunchList:
     """Return the launches of all seats, all decided on the same board; none between two decision points.
 
-    ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them.
+    ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them, of others see
+    ``decide_bot``.
     """
-    count, now, is_shown = 0, game.clock[TICK], False
+    count, now = 0, game.clock[TICK]
     if now % params.decision_every != 0:
         return LaunchList(work.launches, 0, 0)
     for word in range(game.active.shape[1]):
@@ -489,14 +542,7 @@ def decide_launches(
                 target = owner_of_target(actions[p - 1, WHAT], p, params.num_players)
                 fraction = FRACTION_TABLE[actions[p - 1, HOW_MUCH]]
             else:
-                if is_network(custom, seating.seats[p]):
-                    if not is_shown:
-                        show_game(game, params, networks)
-                        is_shown = True
-                    net = custom.networks[seating.seats[p] - FIRST_CUSTOM_CODE]
-                    target, fraction = decide_network(game, params, work.interest_rate, net, networks, p)
-                else:
-                    target, fraction = decide_bot(game, params, seating, actions, p)
+                target, fraction = decide_bot(game, params, seating, actions, custom, p)
                 seating.wake[p] = max(seating.wake[p] + seating.memory[p, bots.INTERVAL], now + 1)
             if target != NO_TARGET:
                 write_launch(work.launches, count, now, p, target, fraction)
@@ -519,12 +565,15 @@ def seats_that_decide(game: Game, seating: Seating, word: int) -> Any:
 
 
 @njit
-def decide_bot(game: Game, params: Params, seating: Seating, actions: Any, p: int) -> tuple[int, int]:
+def decide_bot(
+    game: Game, params: Params, seating: Seating, actions: Any, custom: CustomTable, p: int
+) -> tuple[int, int]:
     """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
 
-    A bot in Python was asked before the step: ``actions`` have the owner code and 1024ths for it.
+    Bots in Python and networks were asked before: ``actions`` have the owner code and 1024ths for them.
     """
-    if is_compiled_bot(seating.seats[p]):
+    code = seating.seats[p]
+    if is_compiled_bot(code) and not is_network(custom, code):
         return bots.decide(game, params, p, seating.memory[p])
     return actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from territorial.bots.network import NetworkWork, make_network_work
+from territorial.bots.network_turns import NetworkWork, make_network_work
 from territorial.config import GameConfig, make_params
 from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.compiled_calls import CompiledCalls
@@ -101,8 +101,8 @@ class Workers:
         )
 
     def _make_network_works(self) -> list[NetworkWork]:
-        has_networks = self._custom.has_networks
-        return [make_network_work(self._config.num_players, has_networks) for _ in self.works]
+        networks = len(self._custom.table.networks) if self._custom.has_networks else 0
+        return [make_network_work(self._config.num_players, networks) for _ in self.works]
 
     def _log_of(self, recorded: Bools) -> Tape:
         config = self._config

@@ -1,0 +1,144 @@
+"""The turns of networks: seats of many games are collected, then each network decides for all of its own.
+
+Hundreds of networks do not fit into the cache next to the core. The weights of one are loaded once for all
+seats that it has in the games of a thread, instead of once a decision.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import HOW_MUCH, WHAT
+from territorial.bots.network import NUM_CANDIDATES, NetworkScratch, choose_launch, make_network_scratch
+from territorial.bots.network_file import MOST_CANDIDATES
+from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
+from territorial.config import Params
+from territorial.constants import FRACTIONS
+from territorial.game.state import Game
+from territorial.jit.alignment import aligned_zeros
+from territorial.jit.decorators import njit, routine
+from territorial.observation.pair_columns import OWN, PAIRS
+from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
+
+FRACTION_TABLE = np.array(FRACTIONS, np.int64)
+MOST_SEATS, MOST_ROWS = 512, 2048
+"""Seats that wait at most, and the candidates of all of them: more do not fit into the cache with a network."""
+SEATS, ROWS = range(2)
+"""``Waiting.lengths``: how many seats wait, and how many candidates they have."""
+GAME, SEAT, FIRST_ROW, NUM_ROWS, NEXT = range(5)
+"""What a row of ``Waiting.seats`` says; NEXT is another seat of the same network, or NOBODY."""
+NOBODY = -1
+
+
+class Waiting(NamedTuple):
+    """Seats whose networks are to decide, and what they see."""
+
+    lengths: npt.NDArray[np.int64]  # (2,) SEATS, ROWS
+    seats: npt.NDArray[np.int64]  # (S, 5) GAME, SEAT ...
+    draws: npt.NDArray[np.uint64]  # (S, 2) their random numbers
+    own: npt.NDArray[np.int16]  # (S, N)
+    pairs: npt.NDArray[np.int16]  # (R, K) of the candidates of all of them
+    owners: npt.NDArray[np.int64]  # (R,) codes of the candidates
+    last: npt.NDArray[np.int64]  # (networks,) the seat of each network that came last, or NOBODY
+
+
+class NetworkWork(NamedTuple):
+    """What networks on seats need of a game, and what they are shown; every thread needs its own."""
+
+    scratch: NetworkScratch
+    totals: PairTotals
+    waiting: Waiting
+
+
+def make_network_work(num_players: int, num_networks: int) -> NetworkWork:
+    """Return room for decisions in games of ``num_players``, with a table of so many networks or with none."""
+    if num_networks == 0:
+        return NetworkWork(*(_emptied(part) for part in make_network_work(2, 1)))
+    return NetworkWork(
+        scratch=make_network_scratch(),
+        totals=allocate_totals(num_players),
+        waiting=Waiting(
+            lengths=np.zeros(2, np.int64),
+            seats=np.zeros((MOST_SEATS, 5), np.int64),
+            draws=np.zeros((MOST_SEATS, 2), np.uint64),
+            own=np.zeros((MOST_SEATS, len(OWN)), np.int16),
+            pairs=np.zeros((MOST_ROWS, len(PAIRS)), np.int16),
+            owners=np.zeros(MOST_ROWS, np.int64),
+            last=np.full(num_networks, NOBODY, np.int64),
+        ),
+    )
+
+
+def _emptied(part: Any) -> Any:
+    """Return arrays of the same types without an entry."""
+    if isinstance(part, np.ndarray):
+        return aligned_zeros(tuple(0 for _ in part.shape), part.dtype.type)
+    return type(part)(*map(_emptied, part))
+
+
+@njit
+def show_game(game: Game, params: Params, work: NetworkWork) -> None:
+    """Find what all networks of ``game`` need, as it stands; its seats may then be put down."""
+    sum_up(game, params, work.totals)
+
+
+@njit
+def put_down(
+    game: Game, params: Params, interest_rates: Any, nets: Any, work: NetworkWork, number: int, k: int, p: int
+) -> None:
+    """Let seat ``p`` of game ``k`` wait for network ``number`` of ``nets``, the table of networks.
+
+    There must be room for it.
+    """
+    waiting = work.waiting
+    i, first = waiting.lengths[SEATS], waiting.lengths[ROWS]
+    end = first + nets[number, NUM_CANDIDATES]
+    pairs, owners = waiting.pairs[first:end], waiting.owners[first:end]
+    count = see_pairs(game, params, interest_rates, work.totals, p, waiting.own[i], pairs, owners)
+    for draw in range(2):
+        waiting.draws[i, draw] = bot_draw(game, p, FREE_DRAWS + draw)
+    about = waiting.seats[i]
+    about[GAME], about[SEAT], about[FIRST_ROW], about[NUM_ROWS] = k, p, first, count
+    about[NEXT], waiting.last[number] = waiting.last[number], i
+    waiting.lengths[SEATS], waiting.lengths[ROWS] = i + 1, first + count
+
+
+@njit
+def has_room(waiting: Waiting) -> bool:
+    """Return whether another seat may wait, of any network."""
+    return waiting.lengths[SEATS] < MOST_SEATS and waiting.lengths[ROWS] <= MOST_ROWS - MOST_CANDIDATES
+
+
+@routine
+def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
+    """Let all seats that wait decide, network by network.
+
+    ``actions``: int64 (E, P, 2), written: owner codes, or HOLD_ALL, and 1024ths.
+    """
+    waiting = work.waiting
+    for number in range(len(waiting.last)):
+        i = waiting.last[number]
+        while i != NOBODY:
+            decide_one(nets[number], work, i, actions)
+            i = waiting.seats[i, NEXT]
+        waiting.last[number] = NOBODY
+    waiting.lengths[SEATS] = waiting.lengths[ROWS] = 0
+
+
+@njit
+def decide_one(net: Any, work: NetworkWork, i: int, actions: Any) -> None:
+    """Write the launch of the seat in row ``i``; ``net``: the row of its network in the table."""
+    waiting = work.waiting
+    about, draws = waiting.seats[i], waiting.draws[i]
+    first = about[FIRST_ROW]
+    pairs = waiting.pairs[first : first + about[NUM_ROWS]]
+    chosen, fraction = choose_launch(
+        net, work.scratch, waiting.own[i], pairs, about[NUM_ROWS], draws[0], draws[1]
+    )
+    action = actions[about[GAME], about[SEAT] - 1]
+    action[WHAT], action[HOW_MUCH] = HOLD_ALL, 0
+    if chosen > 0:
+        action[WHAT], action[HOW_MUCH] = waiting.owners[first + chosen - 1], FRACTION_TABLE[fraction]
