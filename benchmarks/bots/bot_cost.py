@@ -24,12 +24,13 @@ from territorial import bots
 from territorial.bots.network_turns import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
-from territorial.engine.step import Batch, ask_game, decide_launches, play
+from territorial.engine.step import Batch, decide_launches, play
+from territorial.engine.turns import ask_game
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
 from territorial.game.scratch import make_work
 from territorial.game.state import OVER, game_of, seating_of
-from territorial.jit.decorators import kernel
+from territorial.jit.decorators import kernel, njit
 
 RESULT = harness.RESULTS / "bot_cost.json"
 GOAL_US = goals.bound("bot_cost", "fields/*/bots_us")
@@ -38,6 +39,16 @@ SIZES = {
     "full": territorial.GameConfig(),
     "small": territorial.GameConfig(height=64, width=64, max_ticks=1000),
 }
+
+
+@njit
+def ask_networks(batch: Batch, work: Any) -> None:
+    """Let the networks of all games decide."""
+    for k in range(len(batch.actions)):
+        game, seating = game_of(batch.state, k), seating_of(batch.state, k)
+        if game.clock[OVER] == 0:
+            ask_game(game, batch.params, work, seating, batch.custom, batch.networks, batch.actions, k)
+    decide_all(batch.custom.networks, batch.networks, batch.actions)
 
 
 @kernel
@@ -51,9 +62,7 @@ def run(batch: Batch, work: Any, launches: Any, counts: Any, steps: Any, mode: i
         steps[k] = 0
     for i in range(len(launches)):
         if mode == ASK and len(batch.networks.waiting.last) > 0:
-            for k in range(len(steps)):
-                ask_game(batch, k)
-            decide_all(batch.custom.networks, batch.networks, batch.actions)
+            ask_networks(batch, work)
         for k in range(len(steps)):
             game = game_of(batch.state, k)
             if game.clock[OVER] == 0:

@@ -26,8 +26,9 @@ import territorial
 from benchmarks import goals, harness
 from benchmarks.bots import bot_cost
 from territorial.bots import Network
-from territorial.bots.network import Rows, choose_for_rows, make_network_scratch
+from territorial.bots.network import Rows, choose_for_rows
 from territorial.bots.network_file import LAYERS, Description, NetworkLayer, assembled, write
+from territorial.bots.network_layers import make_network_scratch
 from territorial.cli import options
 from territorial.observation.pair_columns import OWN, PAIRS
 

@@ -29,7 +29,8 @@ from benchmarks import goals, harness
 from territorial.actions.encoding import unflatten
 from territorial.actions.formats import PairsFormat
 from territorial.bots import Network
-from territorial.bots.network import TEMPERATURE, Rows, choose_for_rows, make_network_scratch
+from territorial.bots.network import Rows, choose_for_rows
+from territorial.bots.network_layers import TEMPERATURE, make_network_scratch
 from territorial.constants import NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.evaluation.statistics import Z

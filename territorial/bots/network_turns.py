@@ -12,8 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT
-from territorial.bots.network import NUM_CANDIDATES, NetworkScratch, choose_launch, make_network_scratch
+from territorial.bots.network import choose_launch
 from territorial.bots.network_file import MOST_CANDIDATES
+from territorial.bots.network_layers import (
+    NUM_CANDIDATES,
+    NetworkScratch,
+    begin_group,
+    evaluate,
+    join,
+    make_network_scratch,
+    may_join,
+)
 from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
 from territorial.config import Params
 from territorial.constants import FRACTIONS
@@ -25,7 +34,7 @@ from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 MOST_SEATS, MOST_ROWS = 512, 2048
-"""Seats that wait at most, and the candidates of all of them: more do not fit into the cache with a network."""
+"""Seats that wait at most, and candidates of all of them: more do not fit into the cache beside a network."""
 SEATS, ROWS = range(2)
 """``Waiting.lengths``: how many seats wait, and how many candidates they have."""
 GAME, SEAT, FIRST_ROW, NUM_ROWS, NEXT = range(5)
@@ -54,7 +63,7 @@ class NetworkWork(NamedTuple):
 
 
 def make_network_work(num_players: int, num_networks: int) -> NetworkWork:
-    """Return room for decisions in games of ``num_players``, with a table of so many networks or with none."""
+    """Return room for decisions in games of ``num_players``, with so many networks in the table, or none."""
     if num_networks == 0:
         return NetworkWork(*(_emptied(part) for part in make_network_work(2, 1)))
     return NetworkWork(
@@ -122,23 +131,32 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
     for number in range(len(waiting.last)):
         i = waiting.last[number]
         while i != NOBODY:
-            decide_one(nets[number], work, i, actions)
-            i = waiting.seats[i, NEXT]
+            i = decide_group(nets[number], work, i, actions)
         waiting.last[number] = NOBODY
     waiting.lengths[SEATS] = waiting.lengths[ROWS] = 0
 
 
 @njit
-def decide_one(net: Any, work: NetworkWork, i: int, actions: Any) -> None:
-    """Write the launch of the seat in row ``i``; ``net``: the row of its network in the table."""
-    waiting = work.waiting
-    about, draws = waiting.seats[i], waiting.draws[i]
-    first = about[FIRST_ROW]
-    pairs = waiting.pairs[first : first + about[NUM_ROWS]]
-    chosen, fraction = choose_launch(
-        net, work.scratch, waiting.own[i], pairs, about[NUM_ROWS], draws[0], draws[1]
-    )
-    action = actions[about[GAME], about[SEAT] - 1]
-    action[WHAT], action[HOW_MUCH] = HOLD_ALL, 0
-    if chosen > 0:
-        action[WHAT], action[HOW_MUCH] = waiting.owners[first + chosen - 1], FRACTION_TABLE[fraction]
+def decide_group(net: Any, work: NetworkWork, first: int, actions: Any) -> int:
+    """Write the launches of as many seats as can decide at once, and return the next one, or NOBODY.
+
+    ``net``: the row of their network in the table; ``first``: that of the first seat among those that wait.
+    """
+    waiting, scratch, i = work.waiting, work.scratch, first
+    begin_group(scratch)
+    while i != NOBODY and may_join(scratch, waiting.seats[i, NUM_ROWS]):
+        row, count = waiting.seats[i, FIRST_ROW], waiting.seats[i, NUM_ROWS]
+        join(net, scratch, waiting.own[i], waiting.pairs[row : row + count], count)
+        i = waiting.seats[i, NEXT]
+    evaluate(net, scratch)
+    i = first
+    for seat in range(scratch.num_seats[0]):
+        about, draws = waiting.seats[i], waiting.draws[i]
+        chosen, fraction = choose_launch(net, scratch, seat, draws[0], draws[1])
+        action = actions[about[GAME], about[SEAT] - 1]
+        action[WHAT], action[HOW_MUCH] = HOLD_ALL, 0
+        if chosen > 0:
+            owner = waiting.owners[about[FIRST_ROW] + chosen - 1]
+            action[WHAT], action[HOW_MUCH] = owner, FRACTION_TABLE[fraction]
+        i = about[NEXT]
+    return i

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.bots.network import NUM_NUMBERS
 from territorial.bots.network_bot import Network
+from territorial.bots.network_layers import NUM_NUMBERS
 from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.engine.seats import (

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
-from territorial.bots.network import CANDIDATE_WIDTH
-from territorial.bots.network_turns import NetworkWork, decide_all, has_room, put_down, show_game
+from territorial.bots.network_turns import NetworkWork, decide_all
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -30,6 +29,7 @@ from territorial.engine.custom_bots import CustomTable
 from territorial.engine.last_launches import LastLaunches, clear_launches, note_launches
 from territorial.engine.launch_log import Tape, keep_position, log_launches
 from territorial.engine.seats import FIRST_CUSTOM_CODE
+from territorial.engine.turns import ask_game, is_network, seats_that_decide
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import count_fronts
@@ -128,7 +128,9 @@ class StepCall(NamedTuple):
     """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
 
     numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
-    asks: npt.NDArray[np.bool_]  # (1,) nothing is played yet: networks decide, each for its seats in all games
+    asks: npt.NDArray[
+        np.bool_
+    ]  # (1,) nothing is played yet: networks decide, each for its seats in all games
     waits: npt.NDArray[np.bool_]  # (E,) nothing more happens to the game in this call
 
 
@@ -257,36 +259,11 @@ def ask_networks(held: Held[Batch], only: int) -> None:
     batch = arguments_of(held)
     k = take(batch.queues, batch.thread) if only == EVERY else only
     while k >= 0:
-        ask_game(batch, k)
+        game, seating = game_of(batch.state, k), seating_of(batch.state, k)
+        if takes_step(batch, game, k):
+            ask_game(game, batch.params, batch.work, seating, batch.custom, batch.networks, batch.actions, k)
         k = take(batch.queues, batch.thread) if only == EVERY else -1
     decide_all(batch.custom.networks, batch.networks, batch.actions)
-
-
-@njit
-def ask_game(batch: Batch, k: int) -> None:
-    """Let the seats of game ``k`` wait for their networks, where it is their turn to decide."""
-    game, seating, is_shown = game_of(batch.state, k), seating_of(batch.state, k), False
-    if not takes_step(batch, game, k) or game.clock[TICK] % batch.params.decision_every != 0:
-        return
-    for word in range(game.active.shape[1]):
-        seats = seats_that_decide(game, seating, word)
-        while seats != ZERO:
-            p = 64 * word + lowest_bit(seats)
-            seats &= seats - ONE
-            if is_network(batch.custom, seating.seats[p]):
-                if not is_shown:
-                    show_game(game, batch.params, batch.networks)
-                    is_shown = True
-                ask_seat(batch, game, seating, k, p)
-
-
-@njit
-def ask_seat(batch: Batch, game: Game, seating: Seating, k: int, p: int) -> None:
-    """Let seat ``p`` of game ``k`` wait for its network; where there is no room, the others decide first."""
-    nets, work, number = batch.custom.networks, batch.networks, seating.seats[p] - FIRST_CUSTOM_CODE
-    if not has_room(work.waiting):
-        decide_all(nets, work, batch.actions)
-    put_down(game, batch.params, batch.work.interest_rate, nets, work, number, k, p)
 
 
 @njit
@@ -551,20 +528,6 @@ def decide_launches(
 
 
 @njit
-def seats_that_decide(game: Game, seating: Seating, word: int) -> Any:
-    """Return which seats in a word of a set decide in this tick: all agents, and living bots at their turn.
-
-    Without a branch, as most bots wait at most decision points.
-    """
-    seats, first, end = ZERO, max(1, 64 * word), min(64 * word + 64, len(game.alive))
-    for p in range(np.uint64(first), np.uint64(end)):
-        is_agent = seating.seats[p] < FIRST_BOT_CODE
-        is_turn = (game.alive[p] != 0) & (game.clock[TICK] >= seating.wake[p])
-        seats |= np.uint64(is_agent | is_turn) << (p & np.uint64(63))
-    return seats
-
-
-@njit
 def decide_bot(
     game: Game, params: Params, seating: Seating, actions: Any, custom: CustomTable, p: int
 ) -> tuple[int, int]:
@@ -576,12 +539,6 @@ def decide_bot(
     if is_compiled_bot(code) and not is_network(custom, code):
         return bots.decide(game, params, p, seating.memory[p])
     return actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
-
-
-@njit
-def is_network(custom: CustomTable, code: int) -> bool:
-    """Return whether the bot with this seat code is a network."""
-    return code >= FIRST_CUSTOM_CODE and custom.networks[code - FIRST_CUSTOM_CODE, CANDIDATE_WIDTH] > 0
 
 
 @njit

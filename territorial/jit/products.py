@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from territorial.jit.decorators import JIT_ENABLED
@@ -59,6 +60,16 @@ if JIT_ENABLED:
     def _loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
         return builder.load(builder.inttoptr(address, kind.as_pointer()), align=align)
 
+    def _int(number: int) -> Any:
+        return ir.Constant(ir.IntType(64), number)
+
+    def _moved(builder: Any, address: Any, nbytes: Any, vector: int) -> Any:
+        """Return the address of a vector of 64 bytes, ``nbytes`` further."""
+        return builder.add(builder.add(address, nbytes), _int(vector * SIXTEEN * 4))
+
+    def _widened(builder: Any, halves: Any) -> Any:
+        return builder.sext(halves, PRODUCTS)
+
     def _every_other(builder: Any, products: Any, first: int) -> Any:
         places = [ir.Constant(NUMBER, i) for i in range(first, 2 * SIXTEEN, 2)]
         return builder.shuffle_vector(products, products, ir.Constant(SUMS, places))
@@ -93,13 +104,73 @@ if JIT_ENABLED:
         return numba.types.void(numba.types.int64, SIXTEEN_SUMS), generate
 
     @intrinsic
-    def pair_at(_context: Any, address: Any) -> Any:
-        """Return the two int16 from ``address`` on, as one int32 that means nothing as a number."""
+    def halves_at(_context: Any, address: Any) -> Any:
+        """Return the sixteen int16 from ``address`` on."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return _loaded(builder, args[0], NUMBER, 2)
+            return builder.sext(_loaded(builder, args[0], ir.VectorType(HALF, SIXTEEN), 2), SUMS)
 
-        return numba.types.int32(numba.types.int64), generate
+        return SIXTEEN_SUMS(numba.types.int64), generate
+
+    @intrinsic
+    def zeros(_context: Any) -> Any:
+        """Return sixteen zeros."""
+
+        def generate(_context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+            return _same(0)
+
+        return SIXTEEN_SUMS(), generate
+
+    @intrinsic
+    def added(_context: Any, sums: Any, others: Any) -> Any:
+        """Return ``sums + others``."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.add(*args)
+
+        return SIXTEEN_SUMS(SIXTEEN_SUMS, SIXTEEN_SUMS), generate
+
+    @intrinsic
+    def larger(_context: Any, sums: Any, others: Any) -> Any:
+        """Return the larger ones of ``sums`` and ``others``."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.select(builder.icmp_signed(">", *args), *args)
+
+        return SIXTEEN_SUMS(SIXTEEN_SUMS, SIXTEEN_SUMS), generate
+
+    @intrinsic(prefer_literal=True)
+    def parts_of(_context: Any, sums: Any, number: Any, bits: Any) -> Any:
+        """Return ``(sums * number) >> bits``, where products may have 64 bits; ``bits``: a literal."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            wide = ir.VectorType(ir.IntType(64), SIXTEEN)
+            number = builder.sext(_spread(builder, builder.trunc(args[1], NUMBER)), wide)
+            products = builder.mul(builder.sext(args[0], wide), number)
+            shift = ir.Constant(wide, [_int(bits.literal_value)] * SIXTEEN)
+            return builder.trunc(builder.ashr(products, shift), SUMS)
+
+        return SIXTEEN_SUMS(SIXTEEN_SUMS, numba.types.int64, bits), generate
+
+    @intrinsic
+    def half_at(_context: Any, address: Any) -> Any:
+        """Return the int16 at ``address``, as int64."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.sext(_loaded(builder, args[0], HALF, 2), ir.IntType(64))
+
+        return numba.types.int64(numba.types.int64), generate
+
+    @intrinsic
+    def put_half(_context: Any, address: Any, number: Any) -> Any:
+        """Write ``number`` to ``address``, as int16."""
+
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            half = builder.trunc(args[1], HALF)
+            builder.store(half, builder.inttoptr(args[0], HALF.as_pointer()), align=2)
+            return context.get_dummy_value()
+
+        return numba.types.void(numba.types.int64, numba.types.int64), generate
 
     @intrinsic
     def number_at(_context: Any, address: Any) -> Any:
@@ -110,18 +181,62 @@ if JIT_ENABLED:
 
         return numba.types.int64(numba.types.int64), generate
 
-    @intrinsic
-    def with_products(_context: Any, sums: Any, address: Any, pair: Any) -> Any:
-        """Return ``sums`` with the products of a pair and sixteen pairs of weights at ``address`` added."""
+    def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
+        products = builder.mul(weights, inputs)
+        both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
+        return builder.add(sums, both)
+
+    @intrinsic(prefer_literal=True)
+    def add_products(
+        _context: Any,
+        rows: Any,
+        vectors: Any,
+        sums: Any,
+        sums_step: Any,
+        weights: Any,
+        weights_step: Any,
+        inputs: Any,
+        inputs_step: Any,
+        num_pairs: Any,
+    ) -> Any:
+        """Add the products of inputs and weights to a block of sums, ``rows`` times ``vectors`` of sixteen.
+
+        These two are literals, and their product is at most 16: so the sums stay in registers. The others are
+        addresses, and bytes from one row to the next; of weights, from one pair of inputs to the next.
+        """
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            weights = builder.sext(_loaded(builder, args[1], HALVES, 2), PRODUCTS)
-            inputs = builder.sext(builder.bitcast(_spread(builder, args[2]), HALVES), PRODUCTS)
-            products = builder.mul(weights, inputs)
-            both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
-            return builder.add(args[0], both)
+            _, _, sums, sums_step, weights, weights_step, inputs, inputs_step, num_pairs = args
+            places = [
+                [
+                    _moved(builder, sums, builder.mul(sums_step, _int(r)), v)
+                    for v in range(vectors.literal_value)
+                ]
+                for r in range(rows.literal_value)
+            ]
+            block = [
+                [cgutils.alloca_once_value(builder, _loaded(builder, at, SUMS, 4)) for at in row]
+                for row in places
+            ]
+            with cgutils.for_range(builder, num_pairs) as loop:
+                place = builder.mul(loop.index, weights_step)
+                read = [
+                    _widened(builder, _loaded(builder, _moved(builder, weights, place, v), HALVES, 2))
+                    for v in range(vectors.literal_value)
+                ]
+                for r, row in enumerate(block):
+                    place = builder.add(builder.mul(inputs_step, _int(r)), builder.mul(loop.index, _int(4)))
+                    pair = _loaded(builder, builder.add(inputs, place), NUMBER, 2)
+                    both = _widened(builder, builder.bitcast(_spread(builder, pair), HALVES))
+                    for one, of in zip(row, read, strict=True):
+                        builder.store(_with_products(builder, builder.load(one), of, both), one)
+            for row, stored in zip(block, places, strict=True):
+                for one, at in zip(row, stored, strict=True):
+                    builder.store(builder.load(one), builder.inttoptr(at, SUMS.as_pointer()), align=4)
+            return _context.get_dummy_value()
 
-        return SIXTEEN_SUMS(SIXTEEN_SUMS, numba.types.int64, numba.types.int32), generate
+        numbers = [rows, vectors] + [numba.types.int64] * 7
+        return numba.types.void(*numbers), generate
 
     @intrinsic
     def rounded(_context: Any, sums: Any, shift: Any) -> Any:
@@ -136,19 +251,20 @@ if JIT_ENABLED:
         return SIXTEEN_SUMS(SIXTEEN_SUMS, numba.types.int64), generate
 
     @intrinsic
-    def put_between(_context: Any, address: Any, sums: Any, most: Any) -> Any:
-        """Write sixteen sums to ``address`` as int16: those below 0 as 0, those above ``most`` as that."""
+    def put_between(_context: Any, address: Any, sums: Any, least: Any, most: Any) -> Any:
+        """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            most = _spread(builder, builder.trunc(args[2], NUMBER))
-            is_above = builder.icmp_signed(">", args[1], _same(0))
-            rectified = builder.select(is_above, args[1], _same(0))
-            is_within = builder.icmp_signed("<", rectified, most)
-            halves = builder.trunc(builder.select(is_within, rectified, most), ir.VectorType(HALF, SIXTEEN))
+            least, most = (_spread(builder, builder.trunc(bound, NUMBER)) for bound in args[2:])
+            raised = builder.select(builder.icmp_signed(">", args[1], least), args[1], least)
+            lowered = builder.select(builder.icmp_signed("<", raised, most), raised, most)
+            halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
             builder.store(halves, builder.inttoptr(args[0], halves.type.as_pointer()), align=2)
             return context.get_dummy_value()
 
-        return numba.types.void(numba.types.int64, SIXTEEN_SUMS, numba.types.int64), generate
+        return numba.types.void(
+            numba.types.int64, SIXTEEN_SUMS, numba.types.int64, numba.types.int64
+        ), generate
 
 else:
 
@@ -168,23 +284,61 @@ else:
         """Write sixteen sums to ``address``, as int32."""
         _memory(address, np.int32, SIXTEEN)[:] = sums
 
-    def pair_at(address: int) -> Any:
-        """Return the two int16 from ``address`` on."""
-        return _memory(address, np.int16, 2).astype(np.int32)
+    def halves_at(address: int) -> Any:
+        """Return the sixteen int16 from ``address`` on."""
+        return _memory(address, np.int16, SIXTEEN).astype(np.int32)
+
+    def zeros() -> Any:
+        """Return sixteen zeros."""
+        return np.zeros(SIXTEEN, np.int32)
+
+    def added(sums: Any, others: Any) -> Any:
+        """Return ``sums + others``."""
+        return sums + others
+
+    def larger(sums: Any, others: Any) -> Any:
+        """Return the larger ones of ``sums`` and ``others``."""
+        return np.maximum(sums, others)
+
+    def parts_of(sums: Any, number: int, bits: int) -> Any:
+        """Return ``(sums * number) >> bits``, where products may have 64 bits."""
+        return (sums.astype(np.int64) * number) >> bits
+
+    def half_at(address: int) -> int:
+        """Return the int16 at ``address``."""
+        return int(_memory(address, np.int16, 1)[0])
+
+    def put_half(address: int, number: int) -> None:
+        """Write ``number`` to ``address``, as int16."""
+        _memory(address, np.int16, 1)[0] = number
 
     def number_at(address: int) -> int:
         """Return the int64 at ``address``."""
         return int(_memory(address, np.int64, 1)[0])
 
-    def with_products(sums: Any, address: int, pair: Any) -> Any:
-        """Return ``sums`` with the products of a pair and sixteen pairs of weights at ``address`` added."""
-        weights = _memory(address, np.int16, 2 * SIXTEEN).reshape(SIXTEEN, 2).astype(np.int32)
-        return sums + weights @ pair
+    def add_products(
+        rows: int,
+        vectors: int,
+        sums: int,
+        sums_step: int,
+        weights: int,
+        weights_step: int,
+        inputs: int,
+        inputs_step: int,
+        num_pairs: int,
+    ) -> None:
+        """Add the products of inputs and weights to a block of sums, ``rows`` times ``vectors``."""
+        outputs = vectors * SIXTEEN
+        table = [_memory(weights + i * weights_step, np.int16, 2 * outputs) for i in range(num_pairs)]
+        paired = np.array(table, np.int32).reshape(num_pairs, outputs, 2)
+        for r in range(rows):
+            given = _memory(inputs + r * inputs_step, np.int16, 2 * num_pairs).reshape(num_pairs, 1, 2)
+            _memory(sums + r * sums_step, np.int32, outputs)[:] += (paired * given).sum((0, 2), np.int32)
 
     def rounded(sums: Any, shift: int) -> Any:
         """Return ``(sums + 2 ** (shift - 1)) >> shift``; ``shift`` is 1 to 31."""
         return (sums + np.int32(1 << (shift - 1))) >> np.int32(shift)
 
-    def put_between(address: int, sums: Any, most: int) -> None:
-        """Write sixteen sums to ``address`` as int16: those below 0 as 0, those above ``most`` as that."""
-        _memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, 0, most)
+    def put_between(address: int, sums: Any, least: int, most: int) -> None:
+        """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
+        _memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)

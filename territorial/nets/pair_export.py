@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from territorial.bots.network import Rows, choose_for_rows, make_network_scratch, placed, row_of
+from territorial.bots.network import Rows, choose_for_rows, placed, row_of
 from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
     LANES,
@@ -30,6 +30,7 @@ from territorial.bots.network_file import (
     worst_sums,
     write,
 )
+from territorial.bots.network_layers import make_network_scratch
 from territorial.config.validation import finite_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.pair_calibration import calibration_rows

@@ -11,7 +11,6 @@ import numpy as np
 from territorial.bots.network import (
     Rows,
     choose_for_rows,
-    make_network_scratch,
     placed,
     row_of,
 )
@@ -25,6 +24,7 @@ from territorial.bots.network_file import (
     worst_sums,
     write,
 )
+from territorial.bots.network_layers import make_network_scratch
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.observation.pair_columns import OWN, PAIRS

@@ -15,6 +15,7 @@ import pytest
 import territorial
 from territorial.bots import Network, Style
 from territorial.bots.network_file import NetworkError
+from territorial.bots.network_turns import MOST_SEATS
 from territorial.cli import main
 from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM
@@ -69,6 +70,47 @@ def test_the_same_bits_on_any_number_of_threads_and_in_any_batch(path, other):
         among_others.set_seats(k, seats)
     among_others.reset(seeds=[int(seed) for seed in alone.state.seed.reshape(8, -1)[:, 0]])
     assert digests(alone, 0) == digests(among_others)
+
+
+def test_a_network_decides_once_for_its_seats_in_all_games(path, other):
+    every_step = [Network(path, interval=10), Network(other, interval=10)]
+    for games, networks, seats in ((1, 1, 4), (2, 1, 8), (3, 2, 6), (3, 1, 4), (9, 2, 2)):
+        game = batch([*every_step[:networks] * 4][:4], num_games=games)
+        digests(game, 2)  # all have had their first turn by now
+        assert game._workers.network_works[0].scratch.num_seats[0] == seats  # of the last that decided
+
+
+def test_more_seats_than_wait_at_once_decide_as_in_smaller_batches(path, other):
+    seats = [Network(path, interval=10), Network(other, interval=10), "banker", Network(path, interval=20)]
+    games = MOST_SEATS // 2
+    whole = batch(seats, num_games=games)
+    whole.reset(seeds=range(games))
+    found = digests(whole, 6)
+    for first in range(0, games, games // 2):
+        part = batch(seats, num_games=games // 2)
+        part.reset(seeds=range(first, first + games // 2))
+        assert digests(part, 6) == found[first : first + games // 2]
+
+
+def test_networks_decide_in_every_decision_of_a_call(path, other):
+    seats = [Network(path, interval=10), f"net:{other}", "turtle", f"net:{path}"]
+    for threads in (1, 2):
+        game = batch(seats, num_threads=threads, autoreset="disabled")
+        for _ in range(12):
+            game.step(repeat=5)
+        assert digests(game, 0) == digests(batch(seats, autoreset="disabled"))
+
+
+def test_a_call_that_was_interrupted_while_networks_decided_leaves_nothing_behind(path):
+    game = batch([f"net:{path}", "banker", "novice", "banker"])
+    digests(game, 5)
+    game._arrays.call.asks[0] = True
+    wanted = batch([f"net:{path}", "banker", "novice", "banker"])
+    assert digests(game, 10) == digests(wanted, 15)
+    without = batch(["novice", "banker", "novice", "banker"])
+    without._arrays.call.asks[0] = True
+    without._workers.record(np.ones(3, np.bool_))  # makes other compiled calls
+    assert digests(without, 10) == digests(batch(["novice", "banker", "novice", "banker"]), 10)
 
 
 def test_decisions_in_games_are_those_of_the_reference_implementation(path):

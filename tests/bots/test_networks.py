@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from territorial.bots import ALIASES, network, network_file
+from territorial.bots.network import Rows
 from territorial.bots.network_file import (
     LAYERS,
     METADATA,
@@ -95,6 +96,26 @@ def test_all_logits_are_those_of_the_reference_implementation(tmp_path):
         assert found[b, 1 : 1 + count, 1:].tolist() == wanted.fractions
         legal = rows.pairs[b, :count, network.LEGAL] > 0
         assert found[b, 1 : 1 + count, 0][legal].tolist() == np.array(wanted.candidates)[legal].tolist()
+
+
+@pytest.mark.parametrize(("candidate", "context"), [(16, 256), (80, 144), (208, 48)])
+def test_seats_that_decide_at_once_decide_as_alone(tmp_path, candidate, context):
+    """Alone, in twos and threes: products are computed for four rows, for two or for one."""
+    sizes = {"candidate_width": candidate, "context_width": context, "num_candidates": 64}
+    file, rows = random_file(tmp_path / "net", 8, **sizes), random_rows(23, 8, 64)
+    rows.counts[:] = np.minimum(rows.counts, np.tile([3, 0, 9, 1, 2, 64, 5], 4)[:23])
+    numbers = numbers_of(23, 0)
+    wanted = choices(file, rows, numbers)
+    for size in (1, 2, 3):
+        parts = [slice(first, first + size) for first in range(0, 23, size)]
+        found = [choices(file, Rows(*(array[part] for array in rows)), numbers[part]) for part in parts]
+        for whole, pieces in zip(wanted, zip(*found, strict=True), strict=True):
+            np.testing.assert_array_equal(whole, np.concatenate(pieces))
+    of_twin = twin.parse(file.path.read_bytes())
+    for b in (0, 2, 5):
+        logits = twin.logits(of_twin, *named(rows, b))
+        assert wanted[1][b, 0, 0] == logits.hold
+        assert wanted[1][b, 1 : 1 + rows.counts[b], 1:].tolist() == logits.fractions
 
 
 def test_extreme_inputs_and_weights_stay_within_int32(tmp_path):

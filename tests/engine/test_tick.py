@@ -10,7 +10,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.config import make_params
 from territorial.constants import AGENT_CODE, FIRST_BOT_CODE
-from territorial.engine.step import seats_that_decide
+from territorial.engine.turns import seats_that_decide
 from territorial.game.launches import LaunchList, write_launch
 from territorial.game.rules import find_due, tick
 from territorial.game.scratch import make_work
