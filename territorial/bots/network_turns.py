@@ -38,8 +38,8 @@ MOST_SEATS, MOST_ROWS = 512, 2048
 SEATS, ROWS = range(2)
 """``Waiting.lengths``: how many seats wait, and how many candidates they have."""
 GAME, SEAT, FIRST_ROW, NUM_ROWS, NEXT = range(5)
-"""What a row of ``Waiting.seats`` says; NEXT is another seat of the same network, or NOBODY."""
-NOBODY = -1
+"""What a row of ``Waiting.seats`` says; NEXT is another seat of the same network, or NO_SEAT."""
+NO_SEAT = -1
 
 
 class Waiting(NamedTuple):
@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
     own: npt.NDArray[np.int16]  # (S, N)
     pairs: npt.NDArray[np.int16]  # (R, K) of the candidates of all of them
     owners: npt.NDArray[np.int64]  # (R,) codes of the candidates
-    last: npt.NDArray[np.int64]  # (networks,) the seat of each network that came last, or NOBODY
+    last: npt.NDArray[np.int64]  # (networks,) the seat of each network that came last, or NO_SEAT
 
 
 class NetworkWork(NamedTuple):
@@ -76,7 +76,7 @@ def make_network_work(num_players: int, num_networks: int) -> NetworkWork:
             own=np.zeros((MOST_SEATS, len(OWN)), np.int16),
             pairs=np.zeros((MOST_ROWS, len(PAIRS)), np.int16),
             owners=np.zeros(MOST_ROWS, np.int64),
-            last=np.full(num_networks, NOBODY, np.int64),
+            last=np.full(num_networks, NO_SEAT, np.int64),
         ),
     )
 
@@ -130,21 +130,21 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
     waiting = work.waiting
     for number in range(len(waiting.last)):
         i = waiting.last[number]
-        while i != NOBODY:
+        while i != NO_SEAT:
             i = decide_group(nets[number], work, i, actions)
-        waiting.last[number] = NOBODY
+        waiting.last[number] = NO_SEAT
     waiting.lengths[SEATS] = waiting.lengths[ROWS] = 0
 
 
 @njit
 def decide_group(net: Any, work: NetworkWork, first: int, actions: Any) -> int:
-    """Write the launches of as many seats as can decide at once, and return the next one, or NOBODY.
+    """Write the launches of as many seats as can decide at once, and return the next one, or NO_SEAT.
 
     ``net``: the row of their network in the table; ``first``: that of the first seat among those that wait.
     """
     waiting, scratch, i = work.waiting, work.scratch, first
     begin_group(scratch)
-    while i != NOBODY and may_join(scratch, waiting.seats[i, NUM_ROWS]):
+    while i != NO_SEAT and may_join(scratch, waiting.seats[i, NUM_ROWS]):
         row, count = waiting.seats[i, FIRST_ROW], waiting.seats[i, NUM_ROWS]
         join(net, scratch, waiting.own[i], waiting.pairs[row : row + count], count)
         i = waiting.seats[i, NEXT]

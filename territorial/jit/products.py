@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from territorial.jit.decorators import JIT_ENABLED
@@ -58,14 +57,24 @@ if JIT_ENABLED:
         return builder.shuffle_vector(first, none, _same(0))
 
     def _loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
-        return builder.load(builder.inttoptr(address, kind.as_pointer()), align=align)
+        return builder.load(_pointer(builder, address, kind), align=align)
+
+    def _pointer(builder: Any, address: Any, kind: Any) -> Any:
+        """Return a pointer to ``kind`` at ``address``, of which the compiler must not know how it was found.
+
+        Of ``address + offset`` it may make an offset from the pointer ``offset``. Where that is 0 once a
+        function is inlined, it takes the access for one through a null pointer, and drops it.
+        """
+        number = ir.IntType(64)
+        hidden = builder.asm(ir.FunctionType(number, [number]), "", "=r,0", [address], False)
+        return builder.inttoptr(hidden, kind.as_pointer())
 
     def _int(number: int) -> Any:
         return ir.Constant(ir.IntType(64), number)
 
-    def _moved(builder: Any, address: Any, nbytes: Any, vector: int) -> Any:
-        """Return the address of a vector of 64 bytes, ``nbytes`` further."""
-        return builder.add(builder.add(address, nbytes), _int(vector * SIXTEEN * 4))
+    def _moved(builder: Any, pointer: Any, vector: int, kind: Any) -> Any:
+        """Return a pointer to vector number ``vector`` of ``kind``, each of which has 64 bytes."""
+        return builder.bitcast(builder.gep(pointer, [_int(vector * SIXTEEN * 4)]), kind.as_pointer())
 
     def _widened(builder: Any, halves: Any) -> Any:
         return builder.sext(halves, PRODUCTS)
@@ -98,7 +107,7 @@ if JIT_ENABLED:
         """Write sixteen sums to ``address``, as int32."""
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            builder.store(args[1], builder.inttoptr(args[0], SUMS.as_pointer()), align=4)
+            builder.store(args[1], _pointer(builder, args[0], SUMS), align=4)
             return context.get_dummy_value()
 
         return numba.types.void(numba.types.int64, SIXTEEN_SUMS), generate
@@ -167,7 +176,7 @@ if JIT_ENABLED:
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             half = builder.trunc(args[1], HALF)
-            builder.store(half, builder.inttoptr(args[0], HALF.as_pointer()), align=2)
+            builder.store(half, _pointer(builder, args[0], HALF), align=2)
             return context.get_dummy_value()
 
         return numba.types.void(numba.types.int64, numba.types.int64), generate
@@ -207,32 +216,41 @@ if JIT_ENABLED:
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             _, _, sums, sums_step, weights, weights_step, inputs, inputs_step, num_pairs = args
-            places = [
-                [
-                    _moved(builder, sums, builder.mul(sums_step, _int(r)), v)
-                    for v in range(vectors.literal_value)
-                ]
-                for r in range(rows.literal_value)
+            wide, high = range(vectors.literal_value), range(rows.literal_value)
+            before, byte = builder.block, ir.IntType(8)
+            sums, weights, inputs = (_pointer(builder, address, byte) for address in (sums, weights, inputs))
+            row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in high]
+            places = [_moved(builder, place, v, SUMS) for place in row_places for v in wide]
+            begun = [builder.load(place, align=4) for place in places]
+            body, after = (builder.append_basic_block(name) for name in ("products", "products.done"))
+            builder.cbranch(builder.icmp_signed(">", num_pairs, _int(0)), body, after)
+            builder.position_at_end(body)
+            left, weight, pair = (builder.phi(one.type) for one in (num_pairs, weights, inputs))
+            block = [builder.phi(SUMS) for _ in places]
+            read = [
+                _widened(builder, builder.load(_moved(builder, weight, v, HALVES), align=2)) for v in wide
             ]
-            block = [
-                [cgutils.alloca_once_value(builder, _loaded(builder, at, SUMS, 4)) for at in row]
-                for row in places
-            ]
-            with cgutils.for_range(builder, num_pairs) as loop:
-                place = builder.mul(loop.index, weights_step)
-                read = [
-                    _widened(builder, _loaded(builder, _moved(builder, weights, place, v), HALVES, 2))
-                    for v in range(vectors.literal_value)
-                ]
-                for r, row in enumerate(block):
-                    place = builder.add(builder.mul(inputs_step, _int(r)), builder.mul(loop.index, _int(4)))
-                    pair = _loaded(builder, builder.add(inputs, place), NUMBER, 2)
-                    both = _widened(builder, builder.bitcast(_spread(builder, pair), HALVES))
-                    for one, of in zip(row, read, strict=True):
-                        builder.store(_with_products(builder, builder.load(one), of, both), one)
-            for row, stored in zip(block, places, strict=True):
-                for one, at in zip(row, stored, strict=True):
-                    builder.store(builder.load(one), builder.inttoptr(at, SUMS.as_pointer()), align=4)
+            found = []
+            for r in high:
+                place = builder.gep(pair, [builder.mul(inputs_step, _int(r))])
+                number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
+                both = _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
+                row = block[r * len(wide) : (r + 1) * len(wide)]
+                found += [_with_products(builder, one, of, both) for one, of in zip(row, read, strict=True)]
+            fewer = builder.sub(left, _int(1))
+            later = fewer, builder.gep(weight, [weights_step]), builder.gep(pair, [_int(4)]), *found
+            first = num_pairs, weights, inputs, *begun
+            for phi, at_first, then in zip((left, weight, pair, *block), first, later, strict=True):
+                phi.add_incoming(at_first, before)
+                phi.add_incoming(then, body)
+            builder.cbranch(builder.icmp_signed(">", fewer, _int(0)), body, after)
+            builder.position_at_end(after)
+            ended = [builder.phi(SUMS) for _ in places]
+            for phi, at_first, then in zip(ended, begun, found, strict=True):
+                phi.add_incoming(at_first, before)
+                phi.add_incoming(then, body)
+            for place, value in zip(places, ended, strict=True):
+                builder.store(value, place, align=4)
             return _context.get_dummy_value()
 
         numbers = [rows, vectors] + [numba.types.int64] * 7
@@ -259,7 +277,7 @@ if JIT_ENABLED:
             raised = builder.select(builder.icmp_signed(">", args[1], least), args[1], least)
             lowered = builder.select(builder.icmp_signed("<", raised, most), raised, most)
             halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
-            builder.store(halves, builder.inttoptr(args[0], halves.type.as_pointer()), align=2)
+            builder.store(halves, _pointer(builder, args[0], halves.type), align=2)
             return context.get_dummy_value()
 
         return numba.types.void(
