@@ -130,7 +130,7 @@ class Training:
         )
 
     def learning(self) -> LearningOptions:
-        """Return what ``TerritorialConfig.learning`` is told."""
+        """Return the options of learners."""
         return LearningOptions(share=self.share, averaged_weights=self.averaged_weights, bf16=self.bf16)
 
     def league_config(self) -> LeagueConfig:

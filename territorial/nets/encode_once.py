@@ -15,7 +15,7 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.nets.painting_kernels import count_cells, paint
 from territorial.nets.policy import GAMES, Policy
-from territorial.nets.seat_rows import Launches, SeatRows, can_be_rows, heard_of, launches_of, seat_rows
+from territorial.nets.seat_rows import LegalLaunches, SeatRows, can_be_rows, heard_of, launches_of, seat_rows
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
@@ -67,7 +67,7 @@ class RowsRead(NamedTuple):
     """float32 (A, width): seats of games, those alone from which anything follows."""
     own: Tensor
     """float32 (N, width): the seat of each row."""
-    launches: Launches
+    launches: LegalLaunches
 
 
 class GameViews(NamedTuple):

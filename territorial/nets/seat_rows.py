@@ -42,7 +42,7 @@ class SeatRows(NamedTuple):
     """float32 (rows, 2 * K): the borders between two seats; the first row is of all those without any."""
 
 
-class Launches(NamedTuple):
+class LegalLaunches(NamedTuple):
     """The legal launches of rows, L of them, in order."""
 
     rows: Tensor
@@ -92,13 +92,19 @@ def seat_rows(
     which = torch.empty((count, wanted.shape[1]), dtype=torch.int32)
     pairs = torch.empty(int((np.diff(starts) ** 2).sum()) + 1, columns)
     found = write_meetings(borders, factors[2], starts, of_seat, which.numpy(), pairs.numpy())
-    plain = (torch.from_numpy(one) for one in (numbers, starts, is_alive))
-    return SeatRows(tables, *plain, which, pairs[:found])
+    return SeatRows(
+        tables,
+        torch.from_numpy(numbers),
+        torch.from_numpy(starts),
+        torch.from_numpy(is_alive),
+        which,
+        pairs[:found],
+    )
 
 
 def launches_of(
     seen: Mapping[str, Tensor], scales: Mapping[str, Tensor], of_row: Tensor, numbers: Tensor
-) -> Launches:
+) -> LegalLaunches:
     """Return the legal launches of rows; arguments are those of ``seat_rows``, and its ``numbers``."""
     mask, borders = _array(seen["action_mask"]), _array(seen["borders"])
     count, scale = int((mask[:, 1 : numbers.shape[1] + 2] > 0).sum()), _array(scales["borders"])
@@ -111,7 +117,7 @@ def launches_of(
         int(numbers.max()) + 1,
     )
     write_launches(mask, borders, scale, *about, rows, targets, whom, pairs.numpy())
-    return Launches(*map(torch.from_numpy, (rows, targets, whom)), pairs)
+    return LegalLaunches(torch.from_numpy(rows), torch.from_numpy(targets), torch.from_numpy(whom), pairs)
 
 
 def heard_of(asks: Tensor, biases: Tensor, rows: SeatRows) -> Tensor:
@@ -136,11 +142,20 @@ class _Attention(torch.autograd.Function):
         (count, width), heads = asks.shape, biases.shape[1]
         width, players = width // 3, rows.which.shape[1]
         heard, chances = torch.empty(count, width), torch.empty(count, heads, players)
-        ctx.about = rows.which.numpy(), rows.starts.numpy()
+        ctx.which, ctx.starts = rows.which.numpy(), rows.starts.numpy()
         ctx.scale, ctx.shape = np.float32(1 / math.sqrt(width // heads)), biases.shape
         turned = np.empty((width, players), np.float32)
-        about = *ctx.about, rows.is_alive.numpy(), ctx.scale, turned
-        attend(_array(asks), _array(biases), *about, chances.numpy(), heard.numpy())
+        attend(
+            _array(asks),
+            _array(biases),
+            ctx.which,
+            ctx.starts,
+            rows.is_alive.numpy(),
+            ctx.scale,
+            turned,
+            chances.numpy(),
+            heard.numpy(),
+        )
         ctx.save_for_backward(asks, chances)
         return heard
 
@@ -150,12 +165,18 @@ class _Attention(torch.autograd.Function):
         """Return the gradients of both."""
         asks, chances = ctx.saved_tensors
         of_asks, of_biases = torch.zeros_like(asks), torch.zeros(ctx.shape)
-        scratch = (
+        attend_back(
+            _array(asks),
+            ctx.which,
+            ctx.starts,
+            ctx.scale,
+            chances.numpy(),
+            _array(of_heard),
             np.empty((of_heard.shape[1], chances.shape[2]), np.float32),
             np.empty(chances.shape[2], np.float32),
+            of_asks.numpy(),
+            of_biases.numpy(),
         )
-        about = *ctx.about, ctx.scale, chances.numpy(), _array(of_heard), *scratch
-        attend_back(_array(asks), *about, of_asks.numpy(), of_biases.numpy())
         return of_asks, of_biases, None
 
 
