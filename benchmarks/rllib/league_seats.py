@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from torch import nn
 
 from rllib_adapters.configure import configure
+from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.league.control import NETWORK, freeze
 from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule
@@ -90,13 +92,18 @@ def configured(
     network: LeagueNetwork, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
 ) -> Any:
     """Return the configuration of PPO for a league, with its snapshots in a store within ``folder``."""
-    store = SnapshotStore(folder / network.module.__name__ / str(hash_of(network)))
+    store = store_in(folder, network)
     env_config = environment(network, seats, game)
     config = configure(
         PPOConfig(), env_config, module=network.module, store=store, runner=runner, **network.settings
     )
     fill(config, store, network, env_config, seats.snapshots)
     return config
+
+
+def store_in(folder: Path, network: LeagueNetwork) -> SnapshotStore:
+    """Return the store within ``folder`` that has the snapshots of a network."""
+    return SnapshotStore(folder / network.module.__name__ / hash_of(network))
 
 
 def hash_of(network: LeagueNetwork) -> str:
@@ -130,6 +137,36 @@ def _as_trained(config: Any, policy: nn.Module) -> Any:
     weights = {f"{NETWORK}{name}": part.detach().numpy() for name, part in policy.state_dict().items()}
     group = SimpleNamespace(get_weights=lambda modules: {LEARNER: weights})
     return SimpleNamespace(config=config, learner_group=group)
+
+
+def seat_modules(runner: Any, network: LeagueNetwork, seats: Seats, folder: Path) -> None:
+    """Let RLlib's own runner play frozen seats as RLlib does by itself: every snapshot is a module.
+
+    The modules, without anything that learning needs, are added as ``Algorithm.add_module`` adds them to a
+    runner. RLlib's mapping function draws one for a seat, or for all frozen seats of a game, when they begin.
+    """
+    names = names_of(seats.snapshots)
+    store = store_in(folder, network)
+    pool = runner.module[POOL]
+    for name in names:
+        spec = RLModuleSpec(
+            module_class=network.module,
+            observation_space=pool.observation_space,
+            action_space=pool.action_space,
+            inference_only=True,
+            model_config=runner.module[LEARNER].model_config,
+        )
+        module = spec.build()
+        module.set_state({f"{NETWORK}{key}": part.copy() for key, part in store.load(name).items()})
+        runner.module.add_module(name, module)
+
+    def drawn(agent: str, episode: Any = None, **_: Any) -> str:
+        module = module_of(agent, episode)
+        if module != POOL or episode is None:
+            return module
+        return names[hash(episode.id_ if seats.together else (episode.id_, agent)) % len(names)]
+
+    runner.config = runner.config.copy(copy_frozen=False).multi_agent(policy_mapping_fn=drawn)
 
 
 def make_runner(config: Any, games: int, steps: int) -> Any:

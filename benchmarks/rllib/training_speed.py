@@ -8,10 +8,13 @@
 
 Sampling is that of 16 games in one process, on one thread: 8 seats learn, bots have 12, and 12 are frozen,
 of 32 snapshots. A step has 10 ticks, and all seats that learn or are frozen decide in each; in rows that
-say so a step has 50. Both runners reset the same games to the same seeds, play them to tick 500 by random
+say so a step has 50. All runners reset the same games to the same seeds, play them to tick 500 by random
 actions, which is not timed, and are timed in the same steps from there on: nearly all seats live, and
 fight. RLlib's own runner plays these steps a few in a round; the batched one plays all of them in each
 round. They take turns, so that a busy machine slows both. Medians of rounds count, by the processor's time.
+
+"Stock" is what RLlib does by itself: its own runner, in which every snapshot is a module, called in every
+step for its rows. "Stock with the pool" is RLlib's own runner with the ``FrozenPool`` of this library.
 
 Beside each row stands what the multiplications of its networks take at least. They are counted from the
 shapes of matrices, and divided by the speed of float32 products of these sizes, timed in the same run.
@@ -40,7 +43,7 @@ import torch
 
 from benchmarks import harness
 from benchmarks.rllib import iteration_split, multiplications
-from benchmarks.rllib.league_seats import HAS_TOGETHER, NETWORKS, Seats, configured, make_runner
+from benchmarks.rllib.league_seats import HAS_TOGETHER, NETWORKS, Seats, configured, make_runner, seat_modules
 from rllib_adapters import ray_private
 from territorial import GameConfig
 from territorial.cli import options
@@ -51,7 +54,9 @@ FIRST_STEP = 50
 """Steps that are played before what is timed."""
 ROUNDS = 5
 BASE = "features, stock"
-"""The row with RLlib's own runner that pairs are compared with."""
+"""The row of what RLlib does by itself that pairs are compared with."""
+WITH_POOL = " with the pool"
+"""What such a row is called besides if its frozen seats act through the pool."""
 SIZES = {
     "full": (GameConfig(), Seats()),
     "small": (
@@ -69,9 +74,11 @@ class LeagueRow:
     network: str
     seats: Seats
     runner: str = "batched"
+    """Who plays: "batched"; "stock", RLlib's own runner with the pool; or "modules", which is RLlib's own
+    runner with a module for each snapshot."""
     ticks: int = 10
     beside: str = ""
-    """The row with RLlib's own runner that it is compared with."""
+    """The row of what RLlib does by itself that it is compared with; there may be one ``WITH_POOL``, too."""
 
 
 @dataclass
@@ -191,11 +198,17 @@ def rows_of(network: str, seats: Seats) -> Iterable[LeagueRow]:
         yield replace(usual, name=f"{network}, every 50 ticks", ticks=50, beside="")
     if network in ("pairs", "reference"):
         return
-    yield replace(usual, name=beside, runner="stock", beside="")
+    yield from rows_of_rllib(beside, network, seats)
     if HAS_TOGETHER:
-        at_once = replace(seats, together=True)
-        yield LeagueRow(f"{network}, together", network, at_once, beside=f"{network}, together, stock")
-        yield LeagueRow(f"{network}, together, stock", network, at_once, runner="stock")
+        at_once, beside = replace(seats, together=True), f"{network}, together, stock"
+        yield LeagueRow(f"{network}, together", network, at_once, beside=beside)
+        yield from rows_of_rllib(beside, network, at_once)
+
+
+def rows_of_rllib(name: str, network: str, seats: Seats) -> Iterable[LeagueRow]:
+    """Yield the rows with RLlib's own runner: by itself, and with the pool."""
+    yield LeagueRow(name, network, seats, runner="modules")
+    yield LeagueRow(f"{name}{WITH_POOL}", network, seats, runner="stock")
 
 
 def sampled(parsed: argparse.Namespace, networks: list[str]) -> dict[str, Any]:
@@ -228,10 +241,7 @@ def take_turns(rows: list[LeagueRow], game: GameConfig, rounds: int) -> dict[str
         runners = {}
         for row in rows:
             harness.tell(f"{row.name}: snapshots and a runner")
-            played = game.replace(decision_every=row.ticks)
-            config = configured(NETWORKS[row.network], row.seats, played, Path(folder), row.runner)
-            steps = STEPS[row.network] * (1 if row.runner == "stock" else rounds)
-            runners[row.name] = make_runner(config, GAMES, steps)
+            runners[row.name] = runner_of(row, game, rounds, Path(folder))
             runners[row.name].sample(num_timesteps=GAMES)  # what is compiled, and opened
         for number in range(rounds + 1):  # the first round warms up
             for row in rows:
@@ -242,6 +252,17 @@ def take_turns(rows: list[LeagueRow], game: GameConfig, rounds: int) -> dict[str
                 note(found[row.name], runner, keep=number > 0)
     harness.tell("")
     return found
+
+
+def runner_of(row: LeagueRow, game: GameConfig, rounds: int, folder: Path) -> Any:
+    """Return what plays a row, with its snapshots in a store within ``folder``."""
+    network, is_batched = NETWORKS[row.network], row.runner == "batched"
+    played = game.replace(decision_every=row.ticks)
+    config = configured(network, row.seats, played, folder, "batched" if is_batched else "stock")
+    runner = make_runner(config, GAMES, STEPS[row.network] * (rounds if is_batched else 1))
+    if row.runner == "modules":
+        seat_modules(runner, network, row.seats, folder)
+    return runner
 
 
 def advance(runner: Any, row: LeagueRow) -> None:
@@ -279,9 +300,9 @@ def summary(speeds: Speeds, found: Mapping[str, Speeds]) -> dict[str, Any]:
         "learning_seats": round(statistics.mean(speeds.learning), 2),
         "all_rounds": [round(speed, 1) for speed in speeds.steps_per_second],
     }
-    if row.beside in found:
-        result["stock"] = row.beside
-        result["times_stock"] = round(speeds.median / found[row.beside].median, 2)
+    for figure, beside in (("times_stock", row.beside), ("times_with_pool", f"{row.beside}{WITH_POOL}")):
+        if beside in found:
+            result[figure] = round(speeds.median / found[beside].median, 2)
     bots, one = (found.get(f"{row.network}, {n} snapshots") for n in (0, 1))
     if bots is not None and row.runner == "batched" and row.ticks == 10:
         result["us_of_frozen_seats"] = round(us - 1e6 / bots.median, 1)
@@ -320,18 +341,22 @@ def misses(result: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
 
 def text_of(result: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the rows as lines."""
-    lines = [f"{'':32}{'steps/s':>9}{'us/step':>10}{'x stock':>9}{'frozen us':>11}{'products us':>13}  bars"]
+    lines = [
+        f"{'':36}{'steps/s':>9}{'us/step':>10}{'x stock':>9}{'x with pool':>13}{'frozen us':>11}"
+        f"{'products us':>13}  bars"
+    ]
     for name, found in result.items():
         bars = ", ".join(
             f"{figure} {kind.replace('_', ' ')} {limit:g}"
             for figure, asked in found.get("bars", {}).items()
             for kind, limit in asked.items()
         )
-        cells = (found.get(key) for key in ("times_stock", "us_of_frozen_seats", "us_of_multiplications"))
-        times, frozen, products = ("" if cell is None else f"{cell:,.1f}" for cell in cells)
+        keys = "times_stock", "times_with_pool", "us_of_frozen_seats", "us_of_multiplications"
+        cells = (found.get(key) for key in keys)
+        times, pool, frozen, products = ("" if cell is None else f"{cell:,.1f}" for cell in cells)
         lines.append(
-            f"{name:32}{found['env_steps_per_process_second']:9,.0f}{found['us_a_step']:10,.1f}{times:>9}"
-            f"{frozen:>11}{products:>13}  {bars}"
+            f"{name:36}{found['env_steps_per_process_second']:9,.0f}{found['us_a_step']:10,.1f}{times:>9}"
+            f"{pool:>13}{frozen:>11}{products:>13}  {bars}"
         )
     return "\n".join(lines)
 

@@ -16,6 +16,8 @@ NETWORKS = {
     "reference": "the reference network",
 }
 """By name in the result."""
+RUNNERS = {"modules": "RLlib by itself", "stock": "RLlib's own runner with the pool", "batched": "batched"}
+"""By name in the result: who plays."""
 USUAL = 32
 SNAPSHOTS = (0, 1, 4, USUAL, 300)
 Found = Mapping[str, Any]
@@ -30,33 +32,43 @@ def sampling(found: Found) -> str:
         "µs a step",
         "of that 12 frozen seats",
         "multiplications alone",
-        "times RLlib's own runner",
+        "times RLlib by itself",
+        "times RLlib's runner with the pool",
     )
     about = (
         "256 x 256 cells: 8 seats learn, bots have 12, 12 are frozen; "
         f"{found['games']} games in one process, "
         "nearly all seats alive; every seat decides in each step of 10 ticks. Seconds are those of the "
-        f"processor, on one thread, medians of {found['rounds']} rounds. Pairs are compared with RLlib's own "
-        "runner on features. Multiplications alone: their number by the speed of float32 products. "
+        f"processor, on one thread, medians of {found['rounds']} rounds. RLlib by itself: its own runner, in "
+        "which every snapshot is a module, called in each step for its rows; with the pool, the same runner "
+        "calls the `FrozenPool` of this library. Pairs are compared with RLlib by itself on features. "
+        "Multiplications alone: their number by the speed of float32 products. "
         f"{_made_with(found)}"
     )
-    return "\n".join([obs_tables.markdown(header, rows, "lrrrrr"), "", about])
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrrrr"), "", about])
 
 
 def _rows(name: str, all_: Found) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of a network: RLlib's own runner, then the batched one."""
+    """Yield the rows of a network: RLlib by itself, RLlib's own runner with the pool, and the batched one."""
     drawn = {"": "one by one", ", together": "one snapshot for a game"}
     for way, meaning in drawn.items():
-        for runner, shown in ((", stock", "RLlib's own runner"), ("", "batched")):
-            if (one := all_.get(f"{name}{way}{runner}")) is not None:
+        for row in (", stock", ", stock with the pool", ""):
+            if (one := all_.get(f"{name}{way}{row}")) is not None:
                 yield (
-                    f"{NETWORKS[name]}; 32 snapshots, {meaning}; {shown}",
+                    f"{NETWORKS[name]}; 32 snapshots, {meaning}; {RUNNERS[one['runner']]}",
                     f"{one['env_steps_per_process_second']:,.0f}",
                     f"{one['us_a_step']:,.0f}",
                     _cell(one, "us_of_frozen_seats", ",.0f"),
                     _cell(one, "us_of_multiplications", ",.0f"),
-                    _cell(one, "times_stock", ".1f"),
+                    *_times(one, all_),
                 )
+
+
+def _times(one: Found, all_: Found) -> tuple[str, str]:
+    """Return how many times as fast a row is as RLlib by itself, and as its runner with the pool."""
+    beside = all_.get(one.get("stock", ""), {}).get("runner")
+    times = {"stock": _cell(one, "times_with_pool", ".1f")} | {beside: _cell(one, "times_stock", ".1f")}
+    return times.get("modules", ""), times["stock"]
 
 
 def by_snapshots(found: Found) -> str:

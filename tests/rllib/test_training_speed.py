@@ -97,11 +97,11 @@ def test_all_functions_that_are_timed_are_there():
 def test_both_runners_are_timed_in_the_same_steps_of_the_same_games(tmp_path, monkeypatch):
     monkeypatch.setattr(training_speed, "GAMES", 2)
     monkeypatch.setattr(training_speed, "FIRST_STEP", 6)
-    network, boards = league_seats.NETWORKS["features"], {}
-    for kind in ("batched", "stock"):
+    boards = {}
+    monkeypatch.setitem(training_speed.STEPS, "features", 3)
+    for kind in ("batched", "stock", "modules"):
         row = training_speed.LeagueRow(kind, "features", SEATS, runner=kind)
-        config = league_seats.configured(network, SEATS, GAME, tmp_path, kind)
-        runner = league_seats.make_runner(config, 2, 3)
+        runner = training_speed.runner_of(row, GAME, 1, tmp_path)
         runner.sample(num_timesteps=2)
         training_speed.advance(runner, row)
         games = [env.unwrapped for env in runner.env.envs]
@@ -113,8 +113,35 @@ def test_both_runners_are_timed_in_the_same_steps_of_the_same_games(tmp_path, mo
         boards[kind] = before, int(game.state.tick[0]), frozen
         assert len(speeds.steps_per_second) == 1
         assert speeds.learning == [1.0]
-    assert boards["stock"] == boards["batched"]
+    assert boards["modules"] == boards["stock"] == boards["batched"]
     assert boards["stock"][:2] == (60, 90)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_rllib_by_itself_calls_a_module_for_the_rows_of_each_snapshot(together, tmp_path, monkeypatch):
+    monkeypatch.setattr(training_speed, "GAMES", 2)
+    monkeypatch.setitem(training_speed.STEPS, "features", 1)
+    seats = league_seats.Seats(learning=1, bots=1, frozen=2, snapshots=3, together=together)
+    row = training_speed.LeagueRow("modules", "features", seats, runner="modules")
+    runner, rows = training_speed.runner_of(row, GAME, 1, tmp_path), {}
+    store = league_seats.store_in(tmp_path, league_seats.NETWORKS["features"])
+    for name in league_seats.names_of(3):
+        module = runner.module[name]
+        saved = store.load(name)
+        assert all((part.numpy() == saved[key]).all() for key, part in module.policy.state_dict().items())
+        forward = module.forward_exploration
+        monkeypatch.setattr(
+            module,
+            "forward_exploration",
+            lambda batch, own=name, then=forward, **to: (
+                rows.setdefault(own, []).append(len(batch["obs"]["seat"])) or then(batch, **to)
+            ),
+        )
+    runner.sample(num_timesteps=2)
+    counts = [count for own in rows.values() for count in own]
+    assert sum(counts) == 4  # two frozen seats in each of two games
+    assert all(len(own) == 1 for own in rows.values())  # one call a step
+    assert not together or all(count % 2 == 0 for count in counts)
 
 
 def test_multiplications_are_those_of_the_layers():
@@ -136,7 +163,7 @@ def test_bars_are_missed_by_what_is_too_slow_and_by_what_was_not_measured():
     stock, batched, bots = (
         training_speed.Speeds(training_speed.LeagueRow(name, "features", SEATS, runner, beside=beside))
         for name, runner, beside in (
-            ("features, stock", "stock", ""),
+            ("features, stock", "modules", ""),
             ("features", "batched", "features, stock"),
             ("features, 0 snapshots", "batched", "features, stock"),
         )
