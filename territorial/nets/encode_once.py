@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,13 +16,26 @@ from torch.nn import functional
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
-from territorial.nets.painting_kernels import count_cells, paint
+from territorial.nets.attention_kernels import list_pairs, write_biases, write_targets
+from territorial.nets.painting_kernels import (
+    count_cells,
+    list_packed_shares,
+    list_shares,
+    paint,
+    spread_shares,
+)
 from territorial.nets.policy import GAMES, Policy
 from territorial.nets.seat_rows import LegalLaunches, SeatRows, can_be_rows, heard_of, launches_of, seat_rows
+from territorial.nets.side_by_side import by_network
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""
+
+SIDE_OF_WORD = 8
+"""Cells a side of squares whose cells are the bits of a word."""
+LISTED = "square_starts", "square_owners", "square_shares"
+"""The names of what ``list_shares`` writes."""
 
 TABLES: Mapping[str, Sequence[Column]] = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
 
@@ -77,11 +93,18 @@ class GameViews(NamedTuple):
     """int64 (N,): the view that a row has, 0..G-1."""
     games: Tensor | None
     """int64 (G,): the game of each view; None: one view a game, in their order."""
+    networks: Tensor | None = None
+    """int64 (G,): which of several networks looks, see ``SideBySide``; None: there is one."""
 
     @property
     def game_of_row(self) -> Tensor:
         """Return int64 (N,): the game of each row."""
         return self.of_row if self.games is None else self.games[self.of_row]
+
+    def numbers(self, count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return int64 (G,) each, for kernels: the games of the ``count`` views, and their networks."""
+        games = np.arange(count) if self.games is None else self.games.numpy()
+        return games, np.zeros(count, np.int64) if self.networks is None else self.networks.numpy()
 
     def of(self, table: Tensor) -> Tensor:
         """Return (G, ...) of what is known by game, (E, ...)."""
@@ -167,12 +190,14 @@ class EncodeOncePolicy(Policy):
         # No buffers: they follow from the config, and a snapshot of the weights is to play without them.
         self._scales: dict[tuple[str, torch.device], Tensor] = {}
 
+    runs_once_a_game = True
+
     @property
     def bytes_of_row(self) -> int:
         """Bytes of the largest tables that are made for a row whose game no other row shares."""
-        players, layout, side = self.layout.num_players, self.layout, max(1, self.factor)
-        squares = -(-layout.height // side) * -(-layout.width // side) if self.size.grid else 0
-        return 4 * (players**2 * 2 * len(BORDERS) + squares * layout.frames * self.size.paint)
+        players, size = self.layout.num_players, self.size
+        painting = math.prod(self._grid) * self.layout.frames * size.paint if size.grid else 0
+        return 4 * max(players**2 * size.heads, players * 3 * size.width, painting)
 
     # ---- rows -------------------------------------------------------------------------------------
 
@@ -187,11 +212,11 @@ class EncodeOncePolicy(Policy):
         """Return the logits, (N, P + 12), and the embedding of every row."""
         if self._reads_rows(seen):
             read = self._rows_read(seen)
-            own, targets = read.own, self._legal_targets(read)
+            own, targets = read.own, self._targets_of_rows(read)
         else:
             encoded, views, seats = self._encode_rows(seen)
             own = encoded.seats[views.of_row, seats - 1]
-            targets = self._targets(encoded, own, views, seats)
+            targets = self._targets(encoded, own, views, seats, seen["action_mask"])
         rest = self.seat_head(own)
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
         return self.masked(raw, seen["action_mask"]), own
@@ -207,6 +232,11 @@ class EncodeOncePolicy(Policy):
         seen = dict(_of_used_games(seen))
         borders = seen["borders"] * self._scale("borders", seen["borders"].device)[:, None, None]
         seen["between"] = _pairs(borders).contiguous()
+        is_plain = self._is_plain(seen["between"], seen["between"], torch.float32)
+        if is_plain:
+            seen |= _listed_pairs(seen["between"])
+        if self.size.grid and is_plain:
+            return seen | self._listed_shares(seen["observations"])
         return self._with_board(seen)
 
     def _with_board(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -214,7 +244,7 @@ class EncodeOncePolicy(Policy):
         if not self.size.grid:
             return seen
         shares = self.shares(seen["observations"])
-        return {**seen, "shares": shares, "territory": self._territory(shares)}
+        return {**seen, "shares": shares, "territory": self._territory(shares[:, -1, 1:-1])}
 
     def _reads_rows(self, seen: Mapping[str, Tensor]) -> bool:
         """Return whether seats are rows, of which those are left out from which nothing follows."""
@@ -231,14 +261,14 @@ class EncodeOncePolicy(Policy):
         if self.size.grid:
             views = GameViews(torch.arange(len(seen["players"])), None)
             of_games = seats.unflatten(0, known.numbers.shape)
-            seats = (of_games + self._look(seen["shares"], seen["territory"], of_games, views)).flatten(0, 1)
+            seats = (of_games + self._look(seen, of_games, views)).flatten(0, 1)
         for attend in self.attention:
             seats = attend.rows(seats, known)
         seats = self.last_norm(seats)
         own = functional.embedding(known.numbers[of_row, seen["seat"].flatten().long() - 1], seats)
         return RowsRead(seats, own, launches_of(seen, scales, of_row, known.numbers))
 
-    def _legal_targets(self, read: RowsRead) -> Tensor:
+    def _targets_of_rows(self, read: RowsRead) -> Tensor:
         """Return :meth:`_targets` where launches are legal, and zeros elsewhere."""
         rows, targets, whom, pairs = read.launches
         there = torch.cat([self.to_seat(read.seats), self.to_neutral[None]])
@@ -257,8 +287,15 @@ class EncodeOncePolicy(Policy):
             views = GameViews(seen["frame"].flatten() if "frame" in seen else every, None)
         return self.encode(seen, views), views, seats
 
-    def _targets(self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor) -> Tensor:
-        """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first."""
+    def _targets(
+        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
+    ) -> Tensor:
+        """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first.
+
+        Those that are not legal may be 0.
+        """
+        if self._is_plain(own, legal, torch.int8):
+            return self._legal_targets(encoded, own, views, seats, legal)
         players = self.layout.num_players
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
         there = _picked(self.to_seat(encoded.seats).flatten(0, 1), views.of_row[:, None] * players + others)
@@ -268,6 +305,33 @@ class EncodeOncePolicy(Policy):
         mine = self.from_seat(own)
         hidden = torch.cat([(mine + self.to_neutral)[:, None], mine[:, None] + there], dim=1) + between
         return self.target_head(functional.relu(hidden)).squeeze(-1)
+
+    def _legal_targets(
+        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
+    ) -> Tensor:
+        """Return the same by a kernel, which scores those alone that are legal."""
+        games, networks = views.numbers(len(encoded.seats))
+        of_row, hidden = views.of_row.numpy(), own.new_empty(self.size.width)
+        weights = by_network(self.between.weight).mT.contiguous()
+        head, head_bias = by_network(self.target_head.weight)[:, 0], by_network(self.target_head.bias)[:, 0]
+        targets = own.new_empty(len(own), self.layout.num_players + 1)
+        write_targets(
+            self.from_seat(own).numpy(),
+            by_network(self.to_neutral).numpy(),
+            self.to_seat(encoded.seats).numpy(),
+            encoded.between.numpy(),
+            legal.numpy(),
+            seats.numpy(),
+            of_row,
+            games[of_row],
+            networks[of_row],
+            weights.numpy(),
+            head.contiguous().numpy(),
+            head_bias.contiguous().numpy(),
+            hidden.numpy(),
+            targets.numpy(),
+        )
+        return targets
 
     # ---- games ------------------------------------------------------------------------------------
 
@@ -283,10 +347,9 @@ class EncodeOncePolicy(Policy):
         own = players * self._scale("players", players.device)
         seats = self.read_seat(views.of(torch.cat([own, everybody, between[:, :, 0]], dim=-1)))
         if self.size.grid:
-            seats = seats + self._look(seen["shares"], seen["territory"], seats, views)
-        among = views.of(between[:, :, 1:])
+            seats = seats + self._look(seen, seats, views)
         for attend in self.attention:
-            seats = attend(seats, among, alive)
+            seats = attend(seats, attend.biases(seen, alive, views))
         return Encoded(self.last_norm(seats), between)
 
     def _scale(self, table: str, device: torch.device) -> Tensor:
@@ -295,31 +358,62 @@ class EncodeOncePolicy(Policy):
             self._scales[table, device] = _scale(TABLES[table], self.config).to(device)
         return self._scales[table, device]
 
-    def _look(self, shares: Tensor, territory: Tensor, seats: Tensor, views: GameViews) -> Tensor:
+    def _look(self, seen: Mapping[str, Tensor], seats: Tensor, views: GameViews) -> Tensor:
         """Return (G, P, width): what the board says about each seat."""
         none = seats.new_zeros(len(seats), 1, self.size.paint)
         colours = torch.cat([none + self.ground[0], self.paint(seats), none + self.ground[1]], dim=1)
-        board = self.trunk(self._painting(shares, colours, views))
-        own = views.of(territory) @ board.flatten(2).mT
+        if "shares" in seen:
+            painting = torch.einsum("efohw,eoc->efchw", views.of(seen["shares"]), colours).flatten(1, 2)
+        else:
+            painting = self._painting(seen, colours, views)
+        board = self.trunk(painting)
+        own = views.of(seen["territory"]) @ board.flatten(2).mT
         whole = board.mean((2, 3))[:, None].expand_as(own)
         return self.read_board(torch.cat([own, whole], dim=-1))
 
-    def _painting(self, shares: Tensor, colours: Tensor, views: GameViews) -> Tensor:
+    def _painting(self, seen: Mapping[str, Tensor], colours: Tensor, views: GameViews) -> Tensor:
         """Return (G, F * paint, h, w): boards in the ``colours`` (G, P + 2, paint) of owners."""
-        if not self._is_plain(colours, shares, shares.dtype):
-            return torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
-        (games, frames, _, *sides), count = shares.shape, len(colours)
-        which = torch.arange(games) if views.games is None else views.games
-        painting = torch.zeros(count, sides[0] * sides[1], frames, self.size.paint)
-        paint(shares.flatten(3).numpy(), which.numpy(), colours.numpy(), painting.numpy())
-        return painting.view(count, *sides, -1).permute(0, 3, 1, 2)
+        painting = colours.new_empty(len(colours), *self._grid, self.layout.frames, self.size.paint)
+        games, _ = views.numbers(len(colours))
+        starts, owners, shares = (seen[name].numpy() for name in LISTED)
+        paint(starts, owners, shares, games, colours.numpy(), painting.flatten(1, 2).numpy())
+        return painting.flatten(3).permute(0, 3, 1, 2)
 
-    def _territory(self, shares: Tensor) -> Tensor:
-        """Return float32 (E, P, cells): how the land of each seat is spread over what the trunk ends with."""
-        sides = shares.shape[-2:]
+    @property
+    def _grid(self) -> tuple[int, int]:
+        """The squares of a board, down and across."""
+        return -(-self.layout.height // self.factor), -(-self.layout.width // self.factor)
+
+    def _listed_shares(self, planes: Tensor) -> dict[str, Tensor]:
+        """Return who shares every square, see ``list_shares``, and the territory of all seats."""
+        (games, frames, *_), (down, across) = planes.shape, self._grid
+        edge, players, squares = self.layout.blocked_code, self.layout.num_players, down * across
+        most = games * frames * squares * (min(self.factor**2, edge + 1) + 1)
+        tables = (
+            torch.empty(games, frames, squares + 1, dtype=torch.int32),
+            torch.empty(most, dtype=torch.uint8),  # of which few are written, and no others in memory
+            torch.empty(most),
+        )
+        arrays = [table.numpy() for table in tables]
+        if self.factor == SIDE_OF_WORD:
+            bits = planes.shape[2]
+            scratch = np.empty((bits, across), np.uint64), np.empty((down, bits, across), np.uint64)
+            list_packed_shares(planes.contiguous().numpy(), self.layout.width, edge, *scratch, *arrays)
+        else:
+            seat = torch.ones(games, dtype=torch.int64)  # to whom codes are as they are
+            codes = self.decoder.owners(planes, seat)
+            list_shares(codes.numpy(), self.factor, edge, np.zeros(edge + 1, np.int32), *arrays)
+        land = torch.zeros(games, players, squares)
+        spread_shares(arrays[0], arrays[1], arrays[2], land.numpy())
+        territory = self._territory(land.view(games, players, down, across))
+        return {**dict(zip(LISTED, tables, strict=True)), "territory": territory}
+
+    def _territory(self, land: Tensor) -> Tensor:
+        """Return float32 (E, P, cells): how ``land``, shares of squares, spreads over the trunk's end."""
+        sides = land.shape[-2:]
         for _ in self.size.channels:
             sides = torch.Size([(side + 1) // 2 for side in sides])
-        territory = functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], sides).flatten(2)
+        territory = functional.adaptive_avg_pool2d(land, sides).flatten(2)
         return territory / territory.sum(-1, keepdim=True).clamp(min=1e-6)
 
     def shares(self, planes: Tensor) -> Tensor:
@@ -352,16 +446,44 @@ class SeatAttention(nn.Module):
         self.joins = nn.Linear(width, width)
         self.thinks = _mlp(width, 2 * width, width)
 
-    def forward(self, seats: Tensor, pairs: Tensor, alive: Tensor) -> Tensor:
-        """Return (E, P, width) of seats; eliminated seats are attended to by themselves alone.
+    def biases(self, seen: Mapping[str, Tensor], alive: Tensor, views: GameViews) -> Tensor:
+        """Return (G, heads, P, P): by how much seats attend to others, by what lies between them.
 
-        ``pairs``: (E, P, P, pair). ``alive``: bool (E, P).
+        ``seen``: as ``EncodeOncePolicy.prepare`` returns it. ``alive``: bool (G, P); eliminated seats are
+        attended to by themselves alone.
         """
-        count = seats.shape[1]
+        if "pairs" in seen:
+            return self._listed_biases(seen, alive, views)
+        among = views.of(seen["between"][:, :, 1:])
+        seeing = alive[:, None] | torch.eye(alive.shape[1], dtype=torch.bool, device=alive.device)
+        return self.bias(among).movedim(-1, 1).masked_fill(~seeing[:, None], -torch.inf)
+
+    def _listed_biases(self, seen: Mapping[str, Tensor], alive: Tensor, views: GameViews) -> Tensor:
+        """Return the same by a kernel, which reads those pairs alone that have anything between them."""
+        first, second = self.bias[0], self.bias[2]
+        between, counts, pairs = (seen[name].numpy() for name in ("between", "pair_counts", "pairs"))
+        games, networks = views.numbers(len(alive))
+        biases = torch.empty(len(alive), self.heads, *[alive.shape[1]] * 2)
+        write_biases(
+            between,
+            counts,
+            pairs,
+            alive.numpy(),
+            games,
+            networks,
+            by_network(first.weight).mT.contiguous().numpy(),
+            by_network(first.bias).numpy(),
+            by_network(second.weight).numpy(),
+            by_network(second.bias).numpy(),
+            np.empty(first.out_features, np.float32),
+            biases.numpy(),
+        )
+        return biases
+
+    def forward(self, seats: Tensor, biases: Tensor) -> Tensor:
+        """Return (G, P, width) of seats, which attend to each other by ``biases``, (G, heads, P, P)."""
         asks = self.asks(self.norm(seats)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        seen = alive[:, None] | torch.eye(count, dtype=torch.bool, device=alive.device)
-        bias = self.bias(pairs).movedim(-1, 1).masked_fill(~seen[:, None], -torch.inf)
-        heard = functional.scaled_dot_product_attention(asks[0], asks[1], asks[2], attn_mask=bias)
+        heard = functional.scaled_dot_product_attention(asks[0], asks[1], asks[2], attn_mask=biases)
         seats = seats + self.joins(heard.transpose(1, 2).flatten(2))
         return seats + self.thinks(self.second_norm(seats))
 
@@ -384,11 +506,21 @@ def _of_used_games(seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 def _views(seen: Mapping[str, Tensor], rows: int) -> GameViews:
     """Return which games rows look at, each once for every network; those of a network lie together."""
     if "frame" not in seen:
-        return GameViews(torch.arange(rows, device=seen["seat"].device), None)
+        of_row = torch.arange(rows, device=seen["seat"].device)
+        return GameViews(of_row, None, seen["snapshot"].flatten() if "snapshot" in seen else None)
     frames, count = seen["frame"].flatten(), len(seen["players"])
     keys = seen["snapshot"].flatten() * count + frames if "snapshot" in seen else frames
     used, of_row = torch.unique(keys, return_inverse=True)
-    return GameViews(of_row, used % count)
+    return GameViews(of_row, used % count, used // count if "snapshot" in seen else None)
+
+
+def _listed_pairs(between: Tensor) -> dict[str, Tensor]:
+    """Return the pairs of seats that have anything between them, as ``list_pairs`` writes them."""
+    games, players = between.shape[:2]
+    counts = torch.empty(games, dtype=torch.int64)
+    pairs = torch.empty(games, players**2, dtype=torch.int32)
+    list_pairs(between.numpy(), counts.numpy(), pairs.numpy())
+    return {"pair_counts": counts, "pairs": pairs}
 
 
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:

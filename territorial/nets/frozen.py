@@ -5,22 +5,21 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.pair_rows import PairRows
-from territorial.nets.policy import GAMES, MASKED, Policy
+from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, Sizes, side_by_side
 from territorial.observation.layout import ObsLayout
 
@@ -74,6 +73,32 @@ class _Kind:
     acts_together: bool | None
     """Whether one pass through the network is enough for several of them; None: not known yet."""
 
+    def __post_init__(self) -> None:
+        self._slots = list(_slots_of(self.network))
+
+    @contextmanager
+    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """Let the network have ``weights`` while the block runs."""
+        # What functional_call does, which takes longer to find the places than small networks to run.
+        try:
+            for name, place, key, _ in self._slots:
+                place[key] = weights[name]
+            yield
+        finally:
+            for _, place, key, empty in self._slots:
+                place[key] = empty
+
+
+def _slots_of(network: nn.Module) -> Iterator[tuple[str, dict[str, Any], str, Any]]:
+    """Yield the name of every weight, where its module has it, under which key, and what is there."""
+    saved = network.state_dict(keep_vars=True).keys()
+    for prefix, module in network.named_modules(remove_duplicate=False):
+        for place in (module._parameters, module._buffers):
+            for key, value in place.items():
+                name = f"{prefix}.{key}" if prefix else key
+                if name in saved:
+                    yield name, place, key, value
+
 
 class _ActingSnapshot(NamedTuple):
     """A snapshot that can act: its weights, and its kind."""
@@ -89,11 +114,12 @@ class _ActingSnapshot(NamedTuple):
 
 
 class _RowsOfSnapshot(NamedTuple):
-    """A snapshot, and how many rows it acts for."""
+    """A snapshot, how many rows it acts for, and how many inputs as large as ``bytes_of_row`` it reads."""
 
     name: str
     snapshot: _ActingSnapshot
     rows: int
+    inputs: int
 
 
 class FrozenPolicies:
@@ -153,7 +179,7 @@ class FrozenPolicies:
         self._room = max(self.max_open, len(rows_of))
         parts: list[Tensor] = []
         order: list[int] = []
-        for acting in self._by_kind(rows_of, device):
+        for acting in self._by_kind(rows_of, _games_of(seen), device):
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
@@ -163,13 +189,16 @@ class FrozenPolicies:
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
     def _by_kind(
-        self, rows_of: Mapping[str, Sequence[int]], device: torch.device
+        self, rows_of: Mapping[str, Sequence[int]], games: Sequence[int] | None, device: torch.device
     ) -> list[list[_RowsOfSnapshot]]:
-        """Return the snapshots that act, those of a kind together."""
+        """Return the snapshots that act, those of a kind together; ``games``: by row, if rows share any."""
         kinds: dict[int, list[_RowsOfSnapshot]] = {}
         for name, rows in rows_of.items():
             snapshot = self._frozen(name, device)
-            kinds.setdefault(id(snapshot.kind), []).append(_RowsOfSnapshot(name, snapshot, len(rows)))
+            reads_games = games is not None and getattr(snapshot.network, "runs_once_a_game", False)
+            inputs = len({games[row] for row in rows}) if games is not None and reads_games else len(rows)
+            acting = _RowsOfSnapshot(name, snapshot, len(rows), inputs)
+            kinds.setdefault(id(snapshot.kind), []).append(acting)
         return list(kinds.values())
 
     def _logits(
@@ -269,13 +298,21 @@ class FrozenPolicies:
         return self._kinds[key]
 
 
+def _games_of(seen: Mapping[str, Tensor]) -> list[int] | None:
+    """Return the game of every row; None if none is shared."""
+    if "frame" not in seen:
+        return None
+    games: list[int] = seen["frame"].flatten().tolist()
+    return games
+
+
 def _portions(acting: Sequence[_RowsOfSnapshot]) -> Iterator[list[_RowsOfSnapshot]]:
     """Yield snapshots that act together: as many as the size of what they read allows."""
     kind = acting[0].snapshot.kind
     most = max(1, MAX_INPUT // max(1, getattr(kind.network, "bytes_of_row", 1)))
     portion: list[_RowsOfSnapshot] = []
     for one in acting:
-        is_full = sum(other.rows for other in portion) + one.rows > most
+        is_full = sum(other.inputs for other in portion) + one.inputs > most
         if portion and (is_full or kind.acts_together is False):
             yield portion
             portion = []
@@ -300,7 +337,7 @@ def _logits_of(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) ->
 def _logits_alone(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
     """Return logits by one pass through the network for each snapshot."""
     logits, first = [], 0
-    for _, snapshot, rows in acting:
+    for _, snapshot, rows, _ in acting:
         logits.append(_run(snapshot, snapshot.weights, _rows(seen, slice(first, first + rows))))
         first += rows
     return torch.cat(logits)
@@ -326,7 +363,8 @@ def _sizes(counts: Sequence[int], number: npt.NDArray[np.int64], seen: Mapping[s
 
 
 def _run(snapshot: _ActingSnapshot, weights: Mapping[str, Tensor], seen: Mapping[str, Tensor]) -> Tensor:
-    logits, _ = functional_call(snapshot.network, dict(weights), (seen,), strict=True)
+    with snapshot.kind.holding(weights):
+        logits, _ = snapshot.network(seen)
     return logits
 
 
@@ -349,7 +387,8 @@ def _difference(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], a
 def _rows(seen: Mapping[str, Tensor], rows: Tensor | slice) -> dict[str, Tensor]:
     """Return ``rows`` of what belongs to rows, and all of what belongs to games that rows share."""
     shares = "frame" in seen
-    return {name: column if shares and name in GAMES else column[rows] for name, column in seen.items()}
+    whole = GAMES if shares else LISTS
+    return {name: column if name in whole else column[rows] for name, column in seen.items()}
 
 
 def _tensors(saved: Weights) -> dict[str, Tensor]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from territorial.jit.decorators import kernel
+import numpy as np
+
+from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit, popcount
 
 
 @kernel
@@ -38,24 +40,197 @@ def count_cells(codes: Any, side: int, edge: int, counts: Any) -> None:
 
 
 @kernel
-def paint(shares: Any, games: Any, colours: Any, painting: Any) -> None:
+def list_shares(codes: Any, side: int, edge: int, counts: Any, starts: Any, owners: Any, shares: Any) -> None:
+    """List who shares every square: next to all squares have one or two of all owner codes.
+
+    Args:
+        codes: uint8 (E, F, rows, columns), owner codes up to ``edge``.
+        side: cells a side of a square; what of a square lies beyond the board is counted as ``edge``.
+        edge: the code of what is blocked.
+        counts: int32 (codes,), scratch, of zeros.
+        starts: int32 (E, F, S + 1), written: where the entries of a square begin, and where the last one's
+            end.
+        owners: uint8 (entries,), written: an owner code of a square, in the order in which they are met.
+        shares: float32 (entries,), written: its part of the square.
+
+    """
+    _, frames, rows, columns = codes.shape
+    across = (columns + side - 1) // side
+    cells = side * side
+    n = 0
+    for e in range(len(codes)):
+        for f in range(frames):
+            for square in range(starts.shape[2] - 1):
+                starts[e, f, square] = n
+                top, left = square // across * side, square % across * side
+                bottom, right = min(top + side, rows), min(left + side, columns)
+                first = n
+                for r in range(top, bottom):
+                    c = left
+                    while c < right:  # neighbours mostly have one owner
+                        code, begin = codes[e, f, r, c], c
+                        while c < right and codes[e, f, r, c] == code:
+                            c += 1
+                        n = _counted(counts, code, c - begin, owners, n)
+                beyond = cells - (bottom - top) * (right - left)
+                if beyond > 0:
+                    n = _counted(counts, edge, beyond, owners, n)
+                for i in range(first, n):
+                    shares[i] = np.float32(counts[owners[i]]) / np.float32(cells)
+                    counts[owners[i]] = 0
+            starts[e, f, starts.shape[2] - 1] = n
+
+
+@njit
+def _counted(counts: Any, code: Any, cells: Any, owners: Any, n: Any) -> Any:
+    """Count cells for an owner code, which is listed if it is new; return how many are listed."""
+    if counts[code] == 0:
+        owners[n] = code
+        n += 1
+    counts[code] += cells
+    return n
+
+
+@kernel
+def list_packed_shares(
+    packed: Any, width: int, edge: int, fresh: Any, words: Any, starts: Any, owners: Any, shares: Any
+) -> None:
+    """List the same of squares of 8 x 8 cells without unpacking any: 64 bits of a plane are a square.
+
+    Each frame but the newest is packed as what changed after it, which is nothing in most squares.
+
+    Args:
+        packed: uint8 (E, F, B, H, ceil(W/8)), the planes.
+        width: W.
+        edge: the code of what is blocked, of all larger ones, and of what lies beyond the board.
+        fresh: uint64 (B, squares across), scratch.
+        words: uint64 (squares down, B, squares across), scratch.
+        starts: int32 (E, F, S + 1), written.
+        owners: uint8 (entries,), written.
+        shares: float32 (entries,), written; the three as by ``list_shares``, and blocked twice at a border.
+
+    """
+    frames, height = packed.shape[1], packed.shape[3]
+    down, _, across = words.shape
+    n = 0
+    for e in range(len(packed)):
+        for f in range(frames):
+            out = frames - 1 - f  # oldest first
+            for i in range(down):
+                rows = min(8, height - 8 * i)
+                _read_squares(packed[e, f], 8 * i, rows, fresh)
+                for j in range(across):
+                    square = i * across + j
+                    starts[e, out, square] = n
+                    if f == 0 or _changed(fresh, words[i], j):
+                        if f == 0:
+                            for b in range(len(fresh)):
+                                words[i, b, j] = fresh[b, j]
+                        columns = min(8, width - 8 * j)
+                        n = _list_square(words[i], j, _inside(rows, columns), edge, owners, shares, n)
+                    else:
+                        for k in range(starts[e, out + 1, square], starts[e, out + 1, square + 1]):
+                            owners[n], shares[n] = owners[k], shares[k]
+                            n += 1
+            starts[e, out, down * across] = n
+
+
+@njit
+def _read_squares(planes: Any, top: int, rows: int, words: Any) -> None:
+    """Write the bits of a row of squares, uint64 (B, across), of ``planes`` (B, H, across)."""
+    for b in range(len(planes)):
+        for j in range(words.shape[1]):
+            words[b, j] = ZERO
+        for r in range(rows):
+            shift = np.uint64(8 * r)
+            for j in range(words.shape[1]):
+                words[b, j] |= np.uint64(planes[b, top + r, j]) << shift
+
+
+@njit
+def _changed(fresh: Any, words: Any, j: int) -> Any:
+    """Apply what changed in a square to its bits; return whether anything did."""
+    found = ZERO
+    for b in range(len(fresh)):
+        found |= fresh[b, j]
+        words[b, j] ^= fresh[b, j]
+    return found != ZERO
+
+
+@njit
+def _inside(rows: int, columns: int) -> Any:
+    """Return which of the 64 cells of a square lie on the board."""
+    inside, row = ZERO, (ONE << np.uint64(columns)) - ONE
+    for r in range(rows):
+        inside |= row << np.uint64(8 * r)
+    return inside
+
+
+@njit
+def _list_square(words: Any, j: int, inside: Any, edge: int, owners: Any, shares: Any, n: int) -> Any:
+    """List who shares a square, from entry ``n`` on; return how many are listed then."""
+    left = inside
+    while left != ZERO:
+        cell, code, cells = np.uint64(lowest_bit(left)), 0, left
+        for b in range(len(words)):
+            if words[b, j] >> cell & ONE:
+                code |= 1 << b
+                cells &= words[b, j]
+            else:
+                cells &= ~words[b, j]
+        left &= ~cells
+        owners[n], shares[n] = min(code, edge), np.float32(popcount(cells)) / np.float32(64)
+        n += 1
+    beyond = popcount(~inside)
+    if beyond > 0:
+        owners[n], shares[n] = edge, np.float32(beyond) / np.float32(64)
+        n += 1
+    return n
+
+
+@kernel
+def spread_shares(starts: Any, owners: Any, shares: Any, land: Any) -> None:
+    """Write the newest frame's shares of every seat.
+
+    Args:
+        starts: int32 (E, F, S + 1).
+        owners: uint8 (entries,).
+        shares: float32 (entries,); the three as ``list_shares`` writes them.
+        land: float32 (E, P, S), of zeros; written.
+
+    """
+    _, players, squares = land.shape
+    last = starts.shape[1] - 1
+    for e in range(len(starts)):
+        for square in range(squares):
+            for i in range(starts[e, last, square], starts[e, last, square + 1]):
+                if 1 <= owners[i] <= players:
+                    land[e, owners[i] - 1, square] = shares[i]
+
+
+@kernel
+def paint(starts: Any, owners: Any, shares: Any, games: Any, colours: Any, painting: Any) -> None:
     """Paint games in the colours of owners, each square in the mixture of those who share it.
 
     Args:
-        shares: float32 (E, F, O, S), of every owner in every square.
+        starts: int32 (E, F, S + 1).
+        owners: uint8 (entries,).
+        shares: float32 (entries,); the three as ``list_shares`` writes them.
         games: int64 (G,), which of the E each painting is of.
         colours: float32 (G, O, C), of every owner.
-        painting: float32 (G, S, F, C), of zeros; written.
+        painting: float32 (G, S, F, C), written.
 
     """
-    _, frames, owners, squares = shares.shape
-    channels = colours.shape[2]
+    squares, frames, channels = painting.shape[1:]
     for g in range(len(games)):
         e = games[g]
         for f in range(frames):
-            for o in range(owners):
-                for s in range(squares):
-                    share = shares[e, f, o, s]
-                    if share != 0:
-                        for c in range(channels):
-                            painting[g, s, f, c] += share * colours[g, o, c]
+            for s in range(squares):
+                first, end = starts[e, f, s], starts[e, f, s + 1]
+                colour, share = colours[g, owners[first]], shares[first]
+                for c in range(channels):
+                    painting[g, s, f, c] = share * colour[c]
+                for i in range(first + 1, end):
+                    colour, share = colours[g, owners[i]], shares[i]
+                    for c in range(channels):
+                        painting[g, s, f, c] += share * colour[c]

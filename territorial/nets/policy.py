@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +21,13 @@ MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
 
 
-GAMES = frozenset({"observations", "players", "borders", "globals", "between", "shares", "territory"})
-"""The names of what observations have of games; the last three are those of ``EncodeOncePolicy.prepare``."""
+OBSERVED = frozenset({"observations", "players", "borders", "globals"})
+LISTS = frozenset({"square_owners", "square_shares"})
+"""The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end."""
+PREPARED = LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
+"""The names of all that it adds."""
+GAMES = OBSERVED | PREPARED
+"""The names of what observations have of games, and not of rows."""
 
 
 class Policy(nn.Module):
@@ -56,6 +62,9 @@ class Policy(nn.Module):
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
         self._raised = torch.arange(self.num_targets).clamp(min=1).log()
+
+    runs_once_a_game: ClassVar[bool] = False
+    """Whether rows of a game share what is largest in the network."""
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen``, prepared or not, with what follows from games, whatever the weights."""
@@ -97,7 +106,8 @@ class Policy(nn.Module):
         is_read = (raw.dtype, beside.dtype) == (torch.float32, dtype)
         is_whole = raw.is_contiguous() and beside.is_contiguous()
         needs_torch = torch.is_grad_enabled() or torch.compiler.is_compiling()
-        return is_on_processor and is_read and is_whole and not needs_torch
+        is_exact = not torch.is_autocast_enabled("cpu")
+        return is_on_processor and is_read and is_whole and is_exact and not needs_torch
 
     def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): an action drawn for every row of ``logits``.

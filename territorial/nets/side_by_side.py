@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,6 +81,8 @@ class SideBySide(Tensor):
         cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Do network by network what PyTorch is asked for; NotSideBySideError if that is not known."""
+        if func is functional.linear and not kwargs and _is_product(*args):
+            return _products(*args)
         names = tuple(kwargs or ())
         given = [*args, *(kwargs or {}).values()]
         weights = [one for one in given if isinstance(one, SideBySide)]
@@ -119,6 +122,30 @@ def _is_plain_index(func: Any, args: Sequence[Any]) -> bool:
 def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, Tensor]:
     """Return the weights of several networks of one kind as those of one network."""
     return {name: SideBySide.of([own[name] for own in weights], sizes) for name in weights[0]}
+
+
+def _is_product(rows: Any, weights: Any, biases: Any = None) -> bool:
+    """Return whether a linear layer is a product of plain rows with the weights and biases of networks."""
+    is_plain = type(rows) is Tensor and rows.dim() > 1 and not torch.is_grad_enabled()
+    same = is_plain and isinstance(weights, SideBySide) and rows.dtype == weights.members[0].dtype
+    return same and isinstance(biases, SideBySide) and not torch.is_autocast_enabled(rows.device.type)
+
+
+def _products(rows: Tensor, weights: SideBySide, biases: SideBySide) -> Tensor:
+    """Return what a linear layer makes of rows; each product is written to where it belongs."""
+    result = rows.new_empty(*rows.shape[:-1], len(weights.members[0]))
+    each = math.prod(rows.shape[1:-1])
+    counts = [each * count for count in _sizes_of(len(rows), weights.sizes)]
+    own = rows.reshape(-1, rows.shape[-1]).split(counts)
+    places = result.view(-1, result.shape[-1]).split(counts)
+    for part, weight, bias, out in zip(own, weights.members, biases.members, places, strict=True):
+        torch.addmm(bias, part, weight.t(), out=out)
+    return result
+
+
+def by_network(weight: Tensor) -> Tensor:
+    """Return (N, ...): a copy of a weight of each of N networks, or of the one that there is."""
+    return torch.stack(list(weight.members)) if isinstance(weight, SideBySide) else weight[None]
 
 
 def _has_rows(given: Any) -> bool:

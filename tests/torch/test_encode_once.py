@@ -18,6 +18,8 @@ from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
 from territorial.nets.policy import MASKED  # noqa: E402
 from territorial.nets.rows import rows_of  # noqa: E402
 from territorial.nets.seat_rows import can_be_rows  # noqa: E402
+from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS  # noqa: E402
+from territorial.observation.layout import index  # noqa: E402
 from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
 
 PLAYERS = SMALL.num_players
@@ -178,6 +180,46 @@ def test_what_lies_beyond_the_map_is_blocked():
     assert shares.shape == (1, 1, 5, 9, 10)
     assert torch.equal(shares.sum(2), torch.ones(1, 1, 9, 10))
     assert (shares[0, 0, 4, 8] >= 0.75).all()
+
+
+@pytest.mark.parametrize(("height", "width", "grid"), [(64, 64, 8), (33, 60, 8), (33, 60, 5), (40, 64, 4)])
+def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, grid):
+    config = GameConfig(height=height, width=width, num_players=5)
+    game = VecGame(config, 3, frames=3, seats=["metronome"] * 5)
+    game.reset(4)
+    for _ in range(20):
+        obs, *_ = game.step()
+    planes = torch.from_numpy(obs.planes.copy())
+    policy = EncodeOncePolicy(game.layout, config, size=Size(grid, 4, (8,), 16, 2, 1))
+    shares = policy.shares(planes)
+    listed = policy._listed_shares(planes)
+    dense = torch.zeros_like(shares).flatten(3)
+    for e, f, s in np.ndindex(*(dense.shape[0], dense.shape[1], dense.shape[3])):
+        for i in range(*listed["square_starts"][e, f, s : s + 2].tolist()):
+            dense[e, f, int(listed["square_owners"][i]), s] += listed["square_shares"][i]
+    torch.testing.assert_close(dense.view_as(shares), shares)
+    torch.testing.assert_close(listed["territory"], policy._territory(shares[:, -1, 1:-1]))
+    assert (dense > 0).sum() > 1.1 * dense.shape[0] * dense.shape[1] * dense.shape[3]  # some are mixed
+    assert not torch.equal(shares[:, 0], shares[:, -1])  # older frames are others
+    views, colours = encode_once.GameViews(torch.arange(4), torch.tensor([2, 0, 0, 1])), torch.randn(4, 7, 4)
+    wanted = torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
+    torch.testing.assert_close(policy._painting(listed, colours, views), wanted)
+
+
+@pytest.mark.parametrize("size", ["tables", Size(8, 4, (8,), 16, 2, 2)])
+def test_without_gradients_the_logits_are_those_with(size):
+    policy = policy_with_opinions(size=size)
+    with torch.no_grad():
+        for weight in policy.parameters():
+            weight.add_(0.05 * torch.randn_like(weight))
+    seen = SEEN | {"players": SEEN["players"].clone()}
+    seen["players"][0, 2, index(PLAYER_COLUMNS, "alive")] = 0
+    logits, embedding = policy(seen)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            torch.testing.assert_close(policy(seen), (logits, embedding), rtol=1e-5, atol=1e-5)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        torch.testing.assert_close(policy(seen)[0].float(), logits, rtol=0.1, atol=0.1)
 
 
 def counted(policy, seen):

@@ -182,16 +182,16 @@ def test_no_weight_is_copied(league, monkeypatch):
     store, _ = league
     players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
     given = []
-    run = frozen_module.functional_call
-    monkeypatch.setattr(
-        frozen_module, "functional_call", lambda *all_, **named: given.append(all_[1]) or run(*all_, **named)
-    )
+    run = frozen_module._run
+    monkeypatch.setattr(frozen_module, "_run", lambda *all_: given.append(all_[1]) or run(*all_))
     names = [f"features-{i % 4}" for i in range(12)]
     for _ in range(2):
         players.act(names, SEEN)
     held = {id(part) for one in players._open.values() for part in one.weights.values()}
     for weights in given[-1].values():
         assert {id(part) for part in weights.members} <= held
+    (kind,) = players._kinds.values()
+    assert {part.device.type for part in kind.network.state_dict().values()} == {"meta"}  # it keeps none
     assert all(
         not part.numpy().flags.owndata for one in players._open.values() for part in one.weights.values()
     )
@@ -209,6 +209,20 @@ def test_what_acts_together_is_bounded(league, monkeypatch):
     monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
     check(policies, names, SEEN, players, monkeypatch)
     assert len(forwards) == 2  # two snapshots with three rows each at a time
+
+
+def test_rows_of_a_game_that_a_snapshot_looks_at_once_count_once(league, monkeypatch):
+    store, _ = league
+    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    apart, one_a_game = [f"boards-{i % 4}" for i in range(12)], [f"boards-{i // 4}" for i in range(12)]
+    players.act(apart, SEEN)
+    network = players._kinds["boards []"].network
+    monkeypatch.setattr(frozen_module, "MAX_INPUT", 6 * network.bytes_of_row)
+    forwards = []
+    monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
+    players.act(apart, SEEN)
+    players.act(one_a_game, SEEN)
+    assert len(forwards) == 2 + 1  # each of four in three games; three in a game each
 
 
 # ---- networks of users ---------------------------------------------------------------------------------
