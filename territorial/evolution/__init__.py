@@ -1,8 +1,7 @@
 """Evolution: styles of bots that are found by variation and selection, at the speed of the engine."""
 
-from territorial.evolution.candidates import Candidate
 from territorial.evolution.evolve import evolve
 from territorial.evolution.population import Evolution, Generation
 from territorial.evolution.settings import EvolutionSettings
 
-__all__ = ["Candidate", "Evolution", "EvolutionSettings", "Generation", "evolve"]
+__all__ = ["Evolution", "EvolutionSettings", "Generation", "evolve"]

@@ -1,140 +1,161 @@
-"""A population of styles on its way: its generations play, are compared, and vary."""
+"""A population of styles on its way: its generations play, the best stay and have descendants."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from territorial import bots
 from territorial.bots.style import Style
-from territorial.evaluation.play import play_games
-from territorial.evaluation.pool import Play
-from territorial.evolution import variation
-from territorial.evolution.candidates import Candidate
-from territorial.evolution.fields import fixtures
+from territorial.evolution.games import dealt, played, scored
 from territorial.evolution.settings import EvolutionSettings
-from territorial.evolution.standings import Standings
+from territorial.evolution.variation import crossed, plain, random_style, varied
 
+KEPT = 0.9
+"""What the seats of earlier generations count: they were played beside other styles."""
+DOUBT = 150
+"""Seats after which a score counts half: the variance of what a seat scores over that between styles."""
 CROSSED = 0.3
 """Share of the descendants that have two parents."""
-DOUBT = 80
-"""Seats that have to be played before a score counts half: the variance of the score of a seat over that
-between the styles of a generation."""
 FOREIGN = 0.06
-"""Share of every generation that is drawn at random, so that new ideas can still come."""
+"""Share of the descendants that are drawn at random, so that new ideas can still come."""
 
 
 @dataclass(frozen=True)
-class Generation:
-    """What came of a generation.
+class Candidate:
+    """A style of the population, and what is known of its strength.
 
     Args:
-        number: of the generation, from 1.
-        games: that it played.
-        best: score of the best style: 1 for first places, -1 for last ones.
-        place: mean place of the best styles' seats in these games, of 1 to P; of all parents.
-        hardest: the bot that was most often placed above the parents.
-        beaten: share of that bot's seats that they were placed above.
+        style: what it is.
+        seats: seats that it has played, those of earlier generations counted in part.
+        total: sum over them of what it scored.
 
     """
 
+    style: Style
+    seats: float = 0.0
+    total: float = 0.0
+
+    def aged(self) -> Candidate:
+        """Return it as it enters another generation."""
+        return Candidate(self.style, self.seats * KEPT, self.total * KEPT)
+
+    def after(self, seats: int, total: float) -> Candidate:
+        """Return it after so many more seats, which scored ``total`` together."""
+        return Candidate(self.style, self.seats + seats, self.total + total)
+
+    @property
+    def strength(self) -> float:
+        """What its score makes probable. A high one of few seats was mostly luck; the mean of all is 0."""
+        return self.total / (self.seats + DOUBT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values that JSON has."""
+        return {"style": self.style.to_dict(), "seats": self.seats, "total": self.total}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Candidate:
+        """Return the candidate of :meth:`to_dict`."""
+        return cls(Style.from_dict(values["style"]), float(values["seats"]), float(values["total"]))
+
+
+class Generation(NamedTuple):
+    """What came of a generation."""
+
     number: int
+    """From 1 on."""
     games: int
-    best: float
+    """Games that it played."""
+    wins: float
+    """Games that its styles won, over the share of all seats that they had: 1 is the fair share."""
     place: float
-    hardest: str
-    beaten: float
+    """Mean place of all its styles, 1 to P."""
+    best_place: float
+    """Mean place of those that have descendants in the next generation."""
+    processor_seconds: float
+    """Of all threads; unlike all else here, they differ from run to run."""
 
 
 @dataclass
 class Evolution:
-    """A population on its way; ``candidates`` are in the order of their scores, the best first.
+    """A population on its way.
 
     Args:
         settings: what was asked for.
-        candidates: the population.
-        beaten: by bot, the share of its seats that the parents were placed above.
+        candidates: the population in the order of their strength, the best first.
         history: what came of each generation so far.
 
     """
 
     settings: EvolutionSettings
     candidates: list[Candidate]
-    beaten: dict[str, float]
     history: list[Generation] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, settings: EvolutionSettings, start: Sequence[Style] = ()) -> Evolution:
-        """Return a population of the styles ``start``, varied; without any, of styles drawn at random."""
+    def begun(cls, settings: EvolutionSettings) -> Evolution:
+        """Return a population of the library's bots, at most a half, and of styles drawn at random."""
         rng = _random(settings, 0)
         names = [f"{settings.name}:0.{i}" for i in range(settings.population)]
-        if not start:
-            styles = [variation.random_style(name, rng) for name in names]
-        else:
-            kept = [replace(style, name=name) for style, name in zip(start, names, strict=False)]
-            rest = names[len(kept) :]
-            styles = kept + [
-                variation.varied(start[i % len(start)], name, rng) for i, name in enumerate(rest)
-            ]
-        return cls(settings, [Candidate(style) for style in styles], dict.fromkeys(settings.opponents, 0.5))
+        known = [bot.style for bot in map(bots.make, bots.NAMES) if not bot.style.at_random]
+        drawn = rng.permutation(len(known))[: settings.population // 2]
+        styles = [plain(known[i], name) for i, name in zip(drawn, names, strict=False)]
+        styles += [random_style(name, rng) for name in names[len(styles) :]]
+        return cls(settings, [Candidate(style) for style in styles])
 
     @property
     def best(self) -> Style:
-        """The style with the highest score, by the name that was asked for."""
+        """The strongest style, by the name that was asked for."""
         return replace(self.candidates[0].style, name=self.settings.name)
 
-    def next_generation(self, play: Play) -> Generation:
-        """Play the games of the population, keep the best of it and fill it up with their descendants."""
-        number = len(self.history) + 1
+    def next_generation(self, threads: int = 1) -> Generation:
+        """Play the games of a population, and put it in order.
+
+        Random numbers depend on the seed and the number of the generation alone, so that an evolution which
+        was interrupted comes out as if it had not been.
+        """
+        number, started = len(self.history) + 1, time.process_time()
         rng = _random(self.settings, number)
         population = self._population(number, rng)
-        styles = {one.style.name: one.style for one in population}
-        games = fixtures(self.settings, list(styles), self.beaten, rng)
-        standings = Standings(styles, self.settings.opponents)
-        for record in play_games(self.settings.config, styles, games, play):
-            standings.add(record)
-        played = [one.after(*standings.score_of(one.style.name)) for one in population]
-        self.candidates = ranked(played)
-        return self._noted(number, len(games), standings)
+        fields = dealt(self.settings, [one.style for one in population], rng)
+        places = played(self.settings, fields, threads)
+        scores = scored(fields, places, len(population))
+        results = [one.after(*score) for one, score in zip(population, scores, strict=True)]
+        order = sorted(range(len(results)), key=lambda i: -results[i].strength)
+        self.candidates = [results[i] for i in order]
+        is_best = np.isin([one.styles for one in fields], order[: self.settings.parents])
+        self.history.append(
+            Generation(
+                number=number,
+                games=len(fields),
+                wins=float((places == 1).mean() * self.settings.config.num_players),
+                place=float(places.mean()),
+                best_place=float(places[is_best].mean()),
+                processor_seconds=time.process_time() - started,
+            )
+        )
+        return self.history[-1]
 
     def _population(self, number: int, rng: np.random.Generator) -> list[Candidate]:
+        """Return who plays in a generation: in the first one all, then the best and their descendants."""
         if number == 1:
             return self.candidates
         parents = [one.aged() for one in self.candidates[: self.settings.parents]]
-        children = range(self.settings.population - len(parents))
-        return parents + [
-            Candidate(self._child(f"{self.settings.name}:{number}.{i}", parents, rng)) for i in children
-        ]
-
-    def _child(self, name: str, parents: Sequence[Candidate], rng: np.random.Generator) -> Style:
-        """Return a descendant of one or two parents, or rarely of none."""
-        if rng.random() < FOREIGN:
-            return variation.random_style(name, rng)
-        one, other = (parents[i].style for i in rng.integers(len(parents), size=2))
-        if rng.random() < CROSSED:
-            one = variation.crossed(one, other, name, rng)
-        return variation.varied(one, name, rng)
-
-    def _noted(self, number: int, games: int, standings: Standings) -> Generation:
-        parents = [one.style.name for one in self.candidates[: self.settings.parents]]
-        for bot, share in standings.beaten_by(parents).items():
-            self.beaten[bot] = (self.beaten[bot] + share) / 2
-        hardest = min(self.beaten, key=lambda name: self.beaten[name])
-        place = standings.mean_place(parents)
-        done = Generation(number, games, self.candidates[0].score, place, hardest, self.beaten[hardest])
-        self.history.append(done)
-        return done
+        names = (f"{self.settings.name}:{number}.{i}" for i in range(self.settings.population - len(parents)))
+        return parents + [Candidate(_child(name, parents, rng)) for name in names]
 
 
-def ranked(played: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates by what their seats make probable, the best first.
-
-    A score of few seats says little: the best of many new styles was mostly lucky. So each score is drawn
-    towards the mean of all, the more the fewer seats it rests on.
-    """
-    mean = sum(one.total for one in played) / sum(one.seats for one in played)
-    return sorted(played, key=lambda one: -(one.total + DOUBT * mean) / (one.seats + DOUBT))
+def _child(name: str, parents: Sequence[Candidate], rng: np.random.Generator) -> Style:
+    """Return a descendant of one or two parents, or rarely of none."""
+    if rng.random() < FOREIGN:
+        return random_style(name, rng)
+    one, other = (parents[i].style for i in rng.integers(len(parents), size=2))
+    if rng.random() < CROSSED:
+        one = crossed(one, other, name, rng)
+    return varied(one, name, rng)
 
 
 def _random(settings: EvolutionSettings, generation: int) -> np.random.Generator:

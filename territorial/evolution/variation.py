@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, FreeLand, Move, Style
+from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, WHOLE_START, FreeLand, Move, Style
 
 
 class Scale(NamedTuple):
@@ -46,7 +45,7 @@ MEASURED = ("by", "else_by")
 """The fields of a move that hold measures of targets."""
 
 CHANGED, SPREAD = 0.25, 0.35
-"""Share of the numbers that a variation changes, and the standard deviation of the logarithm of the factor."""
+"""Share of the numbers that a variation changes, and the standard deviation of the factor's logarithm."""
 OFF = 0.3
 """How often a rule that may be off is off in a style that is drawn at random."""
 FLIPPED = 0.08
@@ -59,19 +58,24 @@ Part = TypeVar("Part", Style, FreeLand, Move)
 
 def random_style(name: str, rng: np.random.Generator) -> Style:
     """Return a style of which every setting is drawn; it has one move or two, and takes free land."""
-    moves = {"second": _random_move(rng)}
-    if rng.random() < 0.5:
-        moves["first"] = _random_move(rng)
-    style = Style(name=name, interval=1, free=_drawn(FreeLand(send=0), FREE, rng), jitter=0, **moves)
-    return _drawn(style, TIMING, rng)
+    first = _random_move(rng) if rng.random() < 0.5 else None
+    free, second = _drawn(FreeLand(send=0), FREE, rng), _random_move(rng)
+    return _drawn(Style(name=name, interval=1, free=free, first=first, second=second, jitter=0), TIMING, rng)
 
 
 def varied(style: Style, name: str, rng: np.random.Generator) -> Style:
-    """Return a style that is a little different from ``style``; pairs of numbers become their middles."""
+    """Return a style that is a little different from ``style``."""
     parts: dict[str, Any] = {} if style.free is None else {"free": _varied(style.free, FREE, rng)}
     for which in MOVES:
         parts[which] = _varied_move(getattr(style, which), rng, may_begin=which != "third")
     return replace(_varied(style, TIMING, rng), name=name, jitter=0, **parts)
+
+
+def plain(style: Style, name: str) -> Style:
+    """Return a bot of the library as a style that can vary: pairs of numbers become their middles."""
+    parts = {part: _without_pairs(getattr(style, part)) for part in ("free", *MOVES)}
+    whole: Style = _without_pairs(style)
+    return replace(whole, **parts, name=name, idea="", beaten_by="", jitter=0, start=WHOLE_START)
 
 
 def crossed(one: Style, other: Style, name: str, rng: np.random.Generator) -> Style:
@@ -93,7 +97,7 @@ def _random_move(rng: np.random.Generator) -> Move:
 def _drawn(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) -> Part:
     """Return a part with all numbers drawn, evenly by their logarithms, and all flags."""
     numbers: dict[str, Any] = {name: _random_number(scale, rng) for name, scale in scales.items()}
-    flags = {name: bool(rng.random() < 0.5) for name in FLAGS.get(type(part), ())}
+    flags: dict[str, Any] = {name: bool(rng.random() < 0.5) for name in FLAGS.get(type(part), ())}
     return replace(part, **numbers, **flags)
 
 
@@ -106,7 +110,7 @@ def _random_number(scale: Scale, rng: np.random.Generator) -> int:
 def _varied(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) -> Part:
     """Return a part with some numbers moved and, rarely, a flag turned."""
     changes: dict[str, Any] = {
-        name: _moved(_middle(getattr(part, name)), scale, rng) for name, scale in scales.items()
+        name: _moved(getattr(part, name), scale, rng) for name, scale in scales.items()
     }
     for name in FLAGS.get(type(part), ()):
         changes[name] = getattr(part, name) != bool(rng.random() < FLIPPED)
@@ -127,9 +131,12 @@ def _moved(value: int | None, scale: Scale, rng: np.random.Generator) -> int | N
     return int(np.clip(stepped, scale.low, scale.high))
 
 
-def _middle(value: Any) -> int | None:
-    """Return a number of a style as one: the middle of a pair; None for one that is not given."""
-    return sum(value) // 2 if isinstance(value, tuple) else value
+def _without_pairs(part: Any) -> Any:
+    """Return a part with the middles of its pairs; None for one that is not there."""
+    if part is None:
+        return None
+    pairs = {name: pair for name, pair in vars(part).items() if isinstance(pair, tuple)}
+    return replace(part, **{name: sum(pair) // 2 for name, pair in pairs.items()})
 
 
 def _varied_move(move: Move | None, rng: np.random.Generator, *, may_begin: bool) -> Move | None:
@@ -137,10 +144,10 @@ def _varied_move(move: Move | None, rng: np.random.Generator, *, may_begin: bool
         return None if move is not None and rng.random() < 0.5 else _random_move(rng)
     if move is None:
         return None
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     for name in MEASURED:
         if rng.random() < FLIPPED:
             changes[name] = int(rng.choice(list(MEASURES.values())))
     if rng.random() < FLIPPED:
         changes["only"] = move.only ^ int(rng.choice(list(CONDITIONS.values())))
-    return _varied(dataclasses.replace(move, **changes), MOVE, rng)
+    return _varied(replace(move, **changes), MOVE, rng)

@@ -1,0 +1,209 @@
+"""``territorial evolve``: finds a strong style of a bot by evolution, at the speed of the engine."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from typing import Any, TextIO
+
+from territorial._interrupts import INTERRUPTED
+from territorial.cli import options
+from territorial.cli.machine import machine, revision, versions
+from territorial.cli.option_names import explained
+from territorial.cli.options import UsageError
+from territorial.config.land_mask import LandMask
+from territorial.evaluation.time_left import time_left
+from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
+from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS
+from territorial.evolution.saved import STYLE, settings_values
+from territorial.evolution.settings import MAPS, RANGES, TRAINING_MAPS
+from territorial.files.cores import usable_cores
+
+EXAMPLES = """\
+  territorial evolve upstart
+  territorial match --seats style:upstart/style.json,mixed-2   see how strong it is
+  territorial evolve upstart --generations 100     go on with it
+  territorial evolve small --height 96 --width 96 --num-players 12 --minutes 2
+"""
+DEFAULTS = EvolutionSettings()
+POPULATION = {
+    "population": ("--population", "styles of a generation", f"{DEFAULTS.population}"),
+    "games": ("--games-per-style", "games that each style plays in a generation", f"{DEFAULTS.games}"),
+    "seats": ("--style-seats", "seats of a game that styles of the population have", "a fifth of all"),
+}
+"""By field of EvolutionSettings: its option, what it is, and its default in words."""
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "evolve the settings of a bot: generations play against bots, and move to their best"
+    parser = options.new_parser(verbs, "evolve", summary, EXAMPLES)
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        help=f"where {STYLE} goes, which is a bot; if there is an evolution in FOLDER, that one goes on",
+    )
+    parser.add_argument(
+        "--generations",
+        type=options.whole(1, MOST_GENERATIONS),
+        default=GENERATIONS,
+        metavar="N",
+        help=f"generations in the end, those before included; 1 to {MOST_GENERATIONS} (default %(default)s)",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=_minutes,
+        default=math.inf,
+        metavar="X",
+        help="stop after the generation in which so many minutes are over (default: no limit)",
+    )
+    options.add_seed_option(parser, "of all that is drawn")
+    parser.add_argument(
+        "--threads",
+        type=options.whole(1, MOST_THREADS),
+        default=usable_cores(),
+        metavar="N",
+        help=explained(
+            "--threads",
+            f"the style does not depend on it; 1 to {MOST_THREADS}",
+            default=f"{usable_cores()}, the usable cores",
+        ),
+    )
+    _add_population_options(parser)
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_population_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the population")
+    group.add_argument(
+        "--name",
+        default=DEFAULTS.name,
+        help="what the style is called, with a version by custom (default %(default)s)",
+    )
+    group.add_argument(
+        "--opponents",
+        type=lambda text: tuple(name.strip() for name in text.split(",")),
+        default=DEFAULTS.opponents,
+        metavar="BOT,BOT,...",
+        help="who plays against the styles: bots, style:FILE or net:FILE (default: all bots)",
+    )
+    for field, (option, what, default) in POPULATION.items():
+        group.add_argument(
+            option,
+            type=options.whole(*RANGES[field]),
+            default=EvolutionSettings.__dataclass_fields__[field].default,
+            dest=field,
+            metavar="N",
+            help=f"{what}; {RANGES[field][0]} to {RANGES[field][1]} (default {default})",
+        )
+
+
+def _minutes(text: str) -> float:
+    """Return a time above 0, in minutes."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
+    return number
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Evolve, and report the style; exit code 130 if it was interrupted."""
+    options.check_json(parsed)
+    settings = _settings(parsed)
+    options.check_folder("FOLDER", parsed.folder)
+    progress = EvolutionProgress(parsed.generations, parsed.minutes, sys.stderr)
+    try:
+        with options.enough_memory("--height, --width, --num-players", options.size_of(settings.config)):
+            evolution = evolve(
+                parsed.folder,
+                settings,
+                generations=parsed.generations,
+                threads=parsed.threads,
+                on_generation=progress.show,
+            )
+    except BlockingIOError:
+        raise UsageError(f"argument FOLDER: {parsed.folder!r}: another process evolves there") from None
+    except ValueError as error:
+        raise UsageError(f"argument FOLDER: {error}") from None
+    except OSError as error:
+        raise UsageError(f"argument FOLDER: {parsed.folder!r}: {error.strerror}") from None
+    except KeyboardInterrupt:
+        print(f"\nterritorial evolve: interrupted\n{progress.kept}", file=sys.stderr)
+        return INTERRUPTED
+    _report(parsed, evolution)
+    return 0
+
+
+def _settings(parsed: argparse.Namespace) -> EvolutionSettings:
+    """Return what the options ask for; UsageError if that cannot be."""
+    config = options.config_of(parsed)
+    if "num_maps" not in dict(parsed.assignments) and not isinstance(parsed.map, LandMask):
+        config = config.replace(num_maps=MAPS)
+    if parsed.map_seed is None:
+        config = config.replace(map_seed=TRAINING_MAPS)
+    try:
+        return EvolutionSettings(
+            config=config,
+            opponents=parsed.opponents,
+            name=parsed.name,
+            seed=parsed.seed,
+            **{field: getattr(parsed, field) for field in POPULATION},
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
+    """Print what was found, and write the JSON that was asked for."""
+    last, path = evolution.history[-1], os.path.join(parsed.folder, STYLE)
+    games = sum(done.games for done in evolution.history)
+    spent = sum(done.processor_seconds for done in evolution.history)
+    text = (
+        f"{path}: the style {evolution.best.name!r} after {last.number:,} generations, "
+        f"{games:,} games and {spent / 60:.1f} minutes of processor time\n"
+        f"It plays as style:{path}"
+    )
+    result = {
+        "revision": revision(),
+        "versions": versions(),
+        "machine": machine(),
+        "processor_seconds": spent,
+        "settings": settings_values(evolution.settings),
+        "style": evolution.best.to_dict(),
+        "history": [done._asdict() for done in evolution.history],
+    }
+    options.report(parsed, text, result)
+
+
+class EvolutionProgress:
+    """The lines of an evolution, one a generation."""
+
+    def __init__(self, generations: int, minutes: float, stream: TextIO) -> None:
+        self._generations, self._seconds, self._stream = generations, 60 * minutes, stream
+        self._started, self._shown = time.monotonic(), 0
+        self.kept = "no generation has ended yet; nothing is kept"
+        """What there is, in words."""
+
+    def show(self, evolution: Evolution, done: Generation) -> bool:
+        """Print a line about a generation that has ended; return whether the time is over."""
+        self._shown += 1
+        seconds = time.monotonic() - self._started
+        by_time = self._shown * (self._seconds / seconds - 1)
+        missing = math.ceil(max(0, min(self._generations - done.number, by_time)))
+        players = evolution.settings.config.num_players
+        print(
+            f"generation {done.number:,} of {self._generations:,}: mean place {done.place:.1f} of {players}, "
+            f"of the best {done.best_place:.1f}  {time_left(self._shown, missing, seconds)}",
+            file=self._stream,
+            flush=True,
+        )
+        self.kept = f"{done.number:,} generations are kept; the same command resumes"
+        return seconds >= self._seconds

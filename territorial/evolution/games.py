@@ -1,0 +1,80 @@
+"""The games of a generation: which styles and bots meet, how they are played, and what every style scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from territorial.bots.style import Style
+from territorial.engine.seats import Seat
+from territorial.engine.vec_game import VecGame
+from territorial.evolution.settings import EvolutionSettings
+from territorial.typing import Floats, Ints
+
+SIDE_BY_SIDE = 16
+"""Games that a thread plays at once: their memory still fits into the caches."""
+DECISIONS = 20
+"""Of a call of the engine."""
+
+
+class Field(NamedTuple):
+    """The players of a game."""
+
+    styles: Ints
+    """Numbers of styles, each of which has a seat."""
+    places: Ints
+    """Where these sit: indices into ``seats``."""
+    seats: list[Seat]
+    seed: int
+
+
+def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.Generator) -> list[Field]:
+    """Return games in which every style plays ``settings.games`` times, or once more, against bots."""
+    players, seats = settings.config.num_players, settings.seats
+    order = np.concatenate([rng.permutation(len(styles)) for _ in range(settings.games)])
+    fields = []
+    for own in np.resize(order, (-(-len(order) // seats), seats)):
+        opponents = rng.integers(len(settings.opponents), size=players - seats)
+        sitting = [*(styles[i] for i in own), *(settings.opponents[i] for i in opponents)]
+        drawn = rng.permutation(players)
+        places = np.argsort(drawn)[:seats]
+        fields.append(Field(own, places, [sitting[i] for i in drawn], int(rng.integers(2**63))))
+    return fields
+
+
+def played(settings: EvolutionSettings, fields: Sequence[Field], threads: int) -> Floats:
+    """Return the places of the styles, (games, seats), after all games; they do not depend on ``threads``."""
+    size = min(len(fields), SIDE_BY_SIDE * threads)
+    game = VecGame(settings.config, size, num_threads=threads, autoreset="disabled", observe=False)
+    found = [_portion(game, fields[first : first + size]) for first in range(0, len(fields), size)]
+    game.close()
+    return np.concatenate(found)
+
+
+def _portion(game: VecGame, fields: Sequence[Field]) -> Floats:
+    """Play as many games side by side as there are ``fields``, of a batch of as many or more."""
+    for k, field in enumerate(fields):
+        game.set_seats(k, field.seats)
+    seeds = [field.seed for field in fields]
+    game.reset(seeds=seeds + [0] * (game.num_games - len(seeds)))
+    for spare in range(len(fields), game.num_games):
+        game.stop_game(spare)
+    while not game.state.over.all():
+        game.step(repeat=DECISIONS)
+    places = game.state.place2[:, 1:] / 2
+    return np.array([places[k, field.places] for k, field in enumerate(fields)])
+
+
+def scored(fields: Sequence[Field], places: Floats, count: int) -> list[tuple[int, float]]:
+    """Return, for each of ``count`` styles, its seats in these games and the sum of what they scored.
+
+    A seat scores 1 over its place, so that most is gained near the top: the first place is worth two second
+    ones. From that the mean of the game's styles is taken: some games are harder than others.
+    """
+    values = 1 / places
+    better = values - values.mean(axis=1, keepdims=True)
+    who = np.array([field.styles for field in fields]).ravel()
+    seats, totals = np.bincount(who, minlength=count), np.bincount(who, better.ravel(), count)
+    return list(zip(seats.tolist(), totals.tolist(), strict=True))

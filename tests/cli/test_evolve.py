@@ -1,0 +1,117 @@
+"""``territorial evolve``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from territorial.bots import Style
+from territorial.cli import evolve as verb
+from territorial.cli import main
+from territorial.evolution.saved import FILE, STYLE
+from territorial.files.locks import locked
+
+SMALL = (
+    *("--height", "24", "--width", "24", "--num-players", "4", "--max-ticks", "300"),
+    *("--population", "6", "--games-per-style", "1", "--opponents", "banker,novice", "--threads", "1"),
+)
+
+
+def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
+    code = main(["evolve", *arguments])
+    return (code, *capsys.readouterr())
+
+
+def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None:
+    folder = str(tmp_path / "found")
+    options = (*SMALL, "--name", "upstart-1", "--generations", "2", "--seed", "3")
+    code, out, err = run(capsys, folder, *options, "--json", str(tmp_path / "result.json"))
+    assert code == 0
+    assert f"style:{folder}/{STYLE}" in out
+    assert "2 generations" in out
+    assert "generation 1 of 2: mean place" in err
+    result = json.loads((tmp_path / "result.json").read_bytes())
+    assert Style.from_dict(result["style"]) == Style.load(f"{folder}/{STYLE}")
+    assert [done["number"] for done in result["history"]] == [1, 2]
+    assert result["settings"]["seed"] == 3
+    assert result["settings"]["config"]["num_maps"] == 16
+    assert result["processor_seconds"] == sum(done["processor_seconds"] for done in result["history"]) > 0
+    assert {"revision", "versions", "machine"} <= set(result)
+    seats = f"style:{folder}/{STYLE},banker"
+    assert main(["play", "--no-picture", *SMALL[:8], "--seats", seats]) == 0
+    assert "upstart-1" in capsys.readouterr().out
+
+
+def test_the_same_command_goes_on(capsys: Any, tmp_path: Path) -> None:
+    run(capsys, str(tmp_path), *SMALL, "--generations", "1")
+    code, out, err = run(capsys, str(tmp_path), *SMALL, "--generations", "3", "--json")
+    assert code == 0
+    assert len(json.loads(out)["history"]) == 3
+    assert "generation 1 " not in err
+    assert "generation 3 of 3" in err
+    code, out, err = run(capsys, str(tmp_path), *SMALL, "--generations", "3")
+    assert code == 0
+    assert "generation" not in err
+
+
+def test_it_stops_when_the_time_is_over(capsys: Any, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, str(tmp_path), *SMALL, "--minutes", "0.00001", "--json")
+    assert code == 0
+    assert len(json.loads(out)["history"]) == 1
+
+
+def test_an_interruption_leaves_what_there_is(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = verb.EvolutionProgress.show
+
+    def interrupted(self: Any, evolution: Any, done: Any) -> bool:
+        show(self, evolution, done)
+        if done.number == 2:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(verb.EvolutionProgress, "show", interrupted)
+    code, out, err = run(capsys, str(tmp_path), *SMALL)
+    assert code == 130
+    assert out == ""
+    assert "interrupted\n2 generations are kept; the same command resumes" in err
+    assert len(json.loads((tmp_path / FILE).read_bytes())["history"]) == 2
+
+
+def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
+    folder = str(tmp_path / "found")
+    for options, message in (
+        (("--opponents", "bankr"), "did you mean 'banker"),
+        (("--opponents", "style:none.json"), "style:none.json"),
+        (("--style-seats", "9"), "seats is 9; it must be a whole number from 2 to 3"),
+        (("--population", "5"), "'5' is not a whole number from 6 to 10000"),
+        (("--minutes", "0"), "'0' is not a number of minutes above 0"),
+        (("--minutes", "nan"), "'nan' is not a number of minutes above 0"),
+        (("--name", "turtle-1"), "choose another one"),
+        (("--num-players", "1"), "'1' is not a whole number"),
+        (("--json", str(tmp_path)), "is a folder, not a file"),
+    ):
+        code, _, err = run(capsys, folder, *SMALL, *options)
+        assert code == 2
+        assert message in err
+        assert not Path(folder).exists()
+
+
+def test_a_folder_that_cannot_be_used_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
+    run(capsys, str(tmp_path), *SMALL, "--generations", "1")
+    code, _, err = run(capsys, str(tmp_path), *SMALL, "--seed", "5")
+    assert code == 2
+    assert "argument FOLDER" in err
+    assert "it has seed 0; 5 is asked for. Choose another folder" in err
+    with locked(tmp_path / "lock"):
+        code, _, err = run(capsys, str(tmp_path), *SMALL)
+    assert code == 2
+    assert "another process evolves there" in err
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, str(tmp_path / "file"), *SMALL)
+    assert code == 2
+    assert "argument FOLDER" in err

@@ -1,0 +1,177 @@
+"""Evolution of styles: exact on any number of threads and after interruptions, kept in files, and better."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, bots
+from territorial.bots import Style
+from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
+from territorial.evolution.games import Field, dealt, played, scored
+from territorial.evolution.saved import FILE, STYLE
+from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
+
+CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)
+FEW = EvolutionSettings(
+    config=CONFIG, population=12, games=2, seats=2, opponents=("novice", "banker"), seed=1
+)
+
+
+def without_time(evolution: Evolution) -> list[Generation]:
+    return [done._replace(processor_seconds=0.0) for done in evolution.history]
+
+
+def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
+    whole = evolve(tmp_path / "whole", FEW, generations=3)
+    parts = tmp_path / "parts"
+    stopped = evolve(parts, FEW, generations=3, threads=2, on_generation=lambda _, done: done.number == 1)
+    assert len(stopped.history) == 1
+    resumed = evolve(parts, FEW, generations=3, threads=2)
+    assert resumed.candidates == whole.candidates
+    assert without_time(resumed) == without_time(whole)
+    assert Style.load(parts / STYLE) == whole.best == Style.load(tmp_path / "whole" / STYLE)
+
+
+def test_another_seed_gives_another_style(tmp_path: Path) -> None:
+    one = evolve(tmp_path / "one", FEW, generations=1)
+    other = evolve(tmp_path / "other", replace(FEW, seed=2), generations=1)
+    assert one.best != other.best
+
+
+def test_a_generation_wins_more_than_the_first(tmp_path: Path) -> None:
+    settings = replace(FEW, population=24, games=6, opponents=("turtle", "banker", "hard"), seed=0)
+    history = evolve(tmp_path, settings, generations=12).history
+    first, last = history[0], np.mean([done.wins for done in history[-3:]])
+    assert last > 1.3 * first.wins
+    assert history[-1].place < first.place
+
+
+def test_what_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
+    evolve(tmp_path, FEW, generations=1)
+    before = (tmp_path / FILE).read_bytes()
+    for other, message in (
+        (replace(FEW, seed=2), "it has seed 1; 2 is asked for. Choose another folder"),
+        (replace(FEW, config=CONFIG.replace(max_ticks=500)), "it has max_ticks 600; 500 is asked for"),
+        (replace(FEW, opponents=("novice",)), "it has opponents"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evolve(tmp_path, other, generations=2)
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
+    evolve(tmp_path, FEW, generations=1)
+    path = tmp_path / FILE
+    values = json.loads(path.read_bytes())
+    for damaged in (
+        "{",
+        json.dumps({**values, "format": "another"}),
+        json.dumps({**values, "candidates": []}),
+        json.dumps({**values, "candidates": values["candidates"][:-1]}),
+        json.dumps({**values, "candidates": [{"style": 3}]}),
+        json.dumps({**values, "history": [{"number": 1}]}),
+        json.dumps({**values, "settings": 5}),
+    ):
+        path.write_text(damaged)
+        with pytest.raises(ValueError, match=r"evolution\.json' cannot go on: "):
+            evolve(tmp_path, FEW, generations=2)
+        assert path.read_text() == damaged
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("population", 5, "population is 5; it must be a whole number from 6 to 10000"),
+        ("games", 0, "games is 0"),
+        ("seats", 6, "seats is 6; it must be a whole number from 2 to 5"),
+        ("seed", -1, "seed is -1"),
+        ("name", "turtle-1", "a bot of the library; choose another one"),
+        ("opponents", (), "opponents is empty"),
+        ("opponents", ("turtel",), "did you mean 'turtle'"),
+        ("opponents", ("agent",), "opponents has 'agent'; every opponent must be a bot"),
+    ],
+)
+def test_settings_that_cannot_be(field: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(FEW, **{field: value})
+
+
+def test_every_style_plays_as_often_on_seats_that_are_its_own() -> None:
+    styles = [random_style(f"s{i}", np.random.default_rng(i)) for i in range(12)]
+    fields = dealt(FEW, styles, np.random.default_rng(0))
+    counts = np.bincount(np.concatenate([field.styles for field in fields]), minlength=12)
+    assert counts.tolist() == [2] * 12
+    for field in fields:
+        assert [field.seats[place] for place in field.places] == [styles[i] for i in field.styles]
+        rest = [seat for i, seat in enumerate(field.seats) if i not in field.places]
+        assert set(rest) <= {"novice", "banker"}
+        assert len(rest) == 4
+
+
+def test_games_that_are_fewer_than_those_side_by_side_come_out_the_same() -> None:
+    rng = np.random.default_rng(0)
+    styles = [random_style(f"s{i}", rng) for i in range(34)]
+    fields = dealt(replace(FEW, games=1), styles, rng)
+    assert len(fields) == 17  # one more than a thread plays at once
+    alone = [played(FEW, [field], 1)[0].tolist() for field in fields[:1] + fields[-1:]]
+    together = played(FEW, fields, 1).tolist()
+    assert alone == [together[0], together[-1]]
+
+
+def test_scores_compare_the_styles_of_a_game() -> None:
+    seats = ["novice"] * 4
+    fields = [
+        Field(np.array([0, 1]), np.array([0, 1]), seats, 0),
+        Field(np.array([2, 0]), np.array([0, 1]), seats, 0),
+    ]
+    scores = scored(fields, np.array([[1.0, 2.0], [4.0, 2.0]]), 3)
+    assert [seats for seats, _ in scores] == [2, 1, 1]
+    assert [total for _, total in scores] == pytest.approx([0.25 + 0.125, -0.25, -0.125])
+
+
+def numbers_of(style: Style) -> list[tuple[Any, Any]]:
+    """Return every number of a style that varies, with its scale."""
+    parts = [
+        (style, TIMING),
+        (style.free, FREE),
+        *((getattr(style, move), MOVE) for move in ("first", "second")),
+    ]
+    return [(getattr(part, name), scale) for part, scales in parts if part for name, scale in scales.items()]
+
+
+def test_what_is_drawn_and_varied_stays_within_the_scales() -> None:
+    rng = np.random.default_rng(0)
+    style = random_style("a", rng)
+    seen = set()
+    for _ in range(200):
+        style = varied(style, "a", rng)
+        seen.add(style)
+        for value, scale in numbers_of(style):
+            is_off = value == 0 and scale.may_be_off
+            assert is_off or scale.low <= value <= scale.high
+    assert len(seen) > 150
+    assert {style.first is None for style in seen} == {True, False}
+    for flag in FLAGS[type(style.free)]:
+        assert {getattr(style.free, flag) for style in seen} == {True, False}
+
+
+def test_a_crossed_style_has_parts_of_both() -> None:
+    one, other = (plain(bots.make(name).style, name) for name in ("vulture", "besieger"))
+    rng = np.random.default_rng(0)
+    found = [crossed(one, other, "both", rng) for _ in range(20)]
+    assert {style.free for style in found} == {one.free, other.free}
+    assert {style.second for style in found} == {one.second, other.second}
+    assert {style.name for style in found} == {"both"}
+
+
+def test_bots_of_the_library_vary_from_the_middles_of_their_pairs() -> None:
+    style = plain(bots.make("very_hard").style, "mine")
+    assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 512)
+    assert style.free is not None
+    assert (style.free.send, style.free.later) == (400, 200)
