@@ -1,7 +1,7 @@
 """The tables about bots in README.md and docs/bots.md, which `python -m benchmarks.tables` writes there.
 
 They are made of the bots' own data, and of tournament.json, match_mixed_2.json, match_levels_1.json,
-invasion.json, bot_health.json and bot_cost.json in benchmarks/results.
+invasion.json, bot_health.json, bot_cost.json and evolved.json in benchmarks/results.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.tables.machines import line_about
 from territorial import bots
 from territorial.bots.style import Range, Style
 from territorial.bots.targets import BY_FORCE
@@ -243,3 +244,39 @@ def cost(found: Mapping[str, Any]) -> str:
             f"down; medians of {found['repeats']} runs (`benchmarks/bots/bot_cost.py`).",
         ]
     )
+
+
+def evolved(found: Mapping[str, Any] | None) -> str:
+    """Return the table of how strong evolved styles are, on maps and seeds that no evolution had."""
+    if found is None:
+        return "`benchmarks/bots/evolved.py` measures it; no result is on file."
+    rows = [_evolved_row(one) for one in found["styles"]]
+    names = list(found["styles"][0]["exam"]["full"])
+    header = ("seed", "games", "minutes", *names, "place", "above bots", "above the hardest")
+    about = (
+        f"Wins as multiples of the fair share, in {found['games']:,} games at full size. The style has two "
+        "seats of 32, so 16 is the most. The place is the mean in the first of these fields. The last two "
+        "columns are of small games, two seats of 12 against ten of each bot: the share of the seats that it "
+        "is placed above, the mean of all bots and the least. Maps and seeds are none of evolution; "
+        "minutes are of processor time, and in brackets are the ends of 95 % intervals. "
+        f"{line_about(found)} (`benchmarks/bots/evolved.py`)"
+    )
+    return "\n".join([markdown(header, rows, "r" * len(header)), "", about])
+
+
+def _evolved_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    full, above = one["exam"]["full"], one["exam"]["above"]
+    hardest = min(above, key=lambda bot: above[bot]["value"])
+    return (
+        str(one["seed"]),
+        f"{sum(done['games'] for done in one['curve']):,}",
+        f"{sum(done['processor_seconds'] for done in one['curve']) / 60:.1f}",
+        *(_spanned(field["fair"]) for field in full.values()),
+        _spanned(next(iter(full.values()))["place"]),
+        f"{100 * sum(each['value'] for each in above.values()) / len(above):.0f} %",
+        f"{100 * above[hardest]['value']:.0f} % (`{hardest}`)",
+    )
+
+
+def _spanned(figure: Mapping[str, float]) -> str:
+    return f"{figure['value']:.1f} ({figure['low']:.1f} to {figure['high']:.1f})"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial.bots.style import Style
+from territorial.config import GameConfig
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evolution.settings import EvolutionSettings
@@ -44,10 +45,10 @@ def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.G
     return fields
 
 
-def played(settings: EvolutionSettings, fields: Sequence[Field], threads: int) -> Floats:
+def played(config: GameConfig, fields: Sequence[Field], threads: int) -> Floats:
     """Return the places of the styles, (games, seats), after all games; they do not depend on ``threads``."""
     size = min(len(fields), SIDE_BY_SIDE * threads)
-    game = VecGame(settings.config, size, num_threads=threads, autoreset="disabled", observe=False)
+    game = VecGame(config, size, num_threads=threads, autoreset="disabled", observe=False)
     found = [_portion(game, fields[first : first + size]) for first in range(0, len(fields), size)]
     game.close()
     return np.concatenate(found)

@@ -121,7 +121,7 @@ class Evolution:
         rng = _random(self.settings, number)
         population = self._population(number, rng)
         fields = dealt(self.settings, [one.style for one in population], rng)
-        places = played(self.settings, fields, threads)
+        places = played(self.settings.config, fields, threads)
         scores = scored(fields, places, len(population))
         results = [one.after(*score) for one, score in zip(population, scores, strict=True)]
         order = sorted(range(len(results)), key=lambda i: -results[i].strength)

@@ -119,8 +119,8 @@ def test_games_that_are_fewer_than_those_side_by_side_come_out_the_same() -> Non
     styles = [random_style(f"s{i}", rng) for i in range(34)]
     fields = dealt(replace(FEW, games=1), styles, rng)
     assert len(fields) == 17  # one more than a thread plays at once
-    alone = [played(FEW, [field], 1)[0].tolist() for field in fields[:1] + fields[-1:]]
-    together = played(FEW, fields, 1).tolist()
+    alone = [played(CONFIG, [field], 1)[0].tolist() for field in fields[:1] + fields[-1:]]
+    together = played(CONFIG, fields, 1).tolist()
     assert alone == [together[0], together[-1]]
 
 

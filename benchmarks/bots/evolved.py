@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Evolves styles from several seeds and examines each: how strong evolution makes a bot, and in what time.
+
+    python benchmarks/bots/evolved.py                          three seeds: half an hour of processor time
+    python benchmarks/bots/evolved.py --generations 20 --games 50      a look at it
+    python benchmarks/bots/evolved.py --styles upstart/style.json      examine styles that are there
+
+The games of the examination have maps and seeds that no evolution has. At full size two seats of 32 are the
+style's. The others are those of the line-up mixed-2, drawn, or bots that are dealt anew for every game;
+bots may decide every 10 ticks, and every 50. In small games two seats of 12 meet ten of one bot, of each bot
+in turn. Wins are told as multiples of the fair share, of which two seats of 32 can reach 16. Intervals are of
+95 per cent.
+
+The result, with the curves, the processor time, the styles, the machine and the versions, goes to
+benchmarks/results/evolved.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import territorial
+from benchmarks import harness
+from territorial import bots
+from territorial.bots import Style
+from territorial.cli import options
+from territorial.config import GameConfig
+from territorial.engine.seats import LINEUPS, Seat
+from territorial.evaluation.statistics import mean_of, wilson
+from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
+from territorial.evolution.evolve import GENERATIONS
+from territorial.evolution.games import Field, played
+from territorial.files.cores import usable_cores
+from territorial.typing import Floats
+
+RESULT = harness.RESULTS / "evolved.json"
+SEEDS = (0, 1, 2)
+EXAM_MAPS = {"map_seed": 2**21, "num_maps": 64}
+EXAM_SEED = 10**9
+FULL = GameConfig(**EXAM_MAPS)
+SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
+LINEUP = "mixed-2"
+DECISIONS = (10, 50)
+"""Ticks from one decision to the next, of the games at full size."""
+OWN = 2
+"""Seats of the style."""
+Opponents = Callable[[int, np.random.Generator], list[Seat]]
+"""Returns so many opponents."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Evolve, examine, print and write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--generations",
+        type=options.whole(1, 100_000),
+        default=GENERATIONS,
+        help="generations of each evolution (default %(default)s)",
+    )
+    parser.add_argument(
+        "--games",
+        type=options.whole(10, 100_000),
+        default=2000,
+        help="games to play; so many of each field at full size, and a fifth of that with each bot alone "
+        "(default %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=options.whole(1, 1024),
+        default=usable_cores(),
+        help="threads that step the games; no result depends on it (default %(default)s)",
+    )
+    parser.add_argument(
+        "--styles",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="evolve none; examine the styles in these files",
+    )
+    harness.add_json(parser, RESULT)
+    parsed = parser.parse_args(argv)
+    found = []
+    for about in _given(parsed.styles) if parsed.styles else _evolved(parsed.generations, parsed.threads):
+        exam = examined(Style.from_dict(about["style"]), parsed.games, parsed.threads)
+        found.append({**about, "exam": exam})
+        print(text_of(found[-1]), flush=True)
+    harness.write(
+        parsed.json,
+        {
+            "rules_version": territorial.RULES_VERSION,
+            "games": parsed.games,
+            "line_up": LINEUP,
+            "styles": found,
+        },
+    )
+    return 0
+
+
+def _given(paths: list[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        yield {"seed": None, "style": Style.load(path).to_dict(), "curve": []}
+
+
+def _evolved(generations: int, threads: int) -> Iterator[dict[str, Any]]:
+    """Yield what came of an evolution of every seed."""
+    for seed in SEEDS:
+
+        def on_generation(_: Evolution, done: Generation, seed: int = seed) -> None:
+            harness.tell(f"seed {seed}: generation {done.number} of {generations}, place {done.place:.1f}")
+
+        settings = EvolutionSettings(seed=seed)
+        with tempfile.TemporaryDirectory() as folder:
+            evolution = evolve(
+                folder, settings, generations=generations, threads=threads, on_generation=on_generation
+            )
+        harness.tell("")
+        yield {
+            "seed": seed,
+            "style": evolution.best.to_dict(),
+            "curve": [done._asdict() for done in evolution.history],
+        }
+
+
+# ---- the examination ---------------------------------------------------------------------------------
+
+
+def examined(style: Style, games: int, threads: int) -> dict[str, Any]:
+    """Return how a style does at full size, and against each bot in small games."""
+    full = {
+        f"{name}, every {every} ticks": of_places(
+            exam_places(FULL.replace(decision_every=every), style, opponents, games, threads)[0], FULL
+        )
+        for name, opponents in {LINEUP: _lineup, "dealt": _dealt}.items()
+        for every in DECISIONS
+    }
+    above = {}
+    for bot in bots.NAMES:
+        own, others = exam_places(SMALL, style, _all_of(bot), max(10, games // 5), threads)
+        wins = others[:, None, :] > own[:, :, None]
+        ties = others[:, None, :] == own[:, :, None]
+        above[bot] = mean_of((wins + 0.5 * ties).mean(axis=(1, 2)))._asdict()
+    return {"full": full, "above": above}
+
+
+def exam_places(
+    config: GameConfig, style: Style, opponents: Opponents, games: int, threads: int
+) -> tuple[Floats, Floats]:
+    """Return the places of the style's seats, (games, OWN), and those of all others."""
+    rng, players = np.random.default_rng(EXAM_SEED), config.num_players
+    fields = []
+    for number in range(games):
+        sitting = [*[style] * OWN, *opponents(players - OWN, rng)]
+        order = rng.permutation(players)
+        seats = [sitting[i] for i in order]
+        fields.append(Field(np.zeros(players, np.int64), np.argsort(order), seats, EXAM_SEED + number))
+    places = played(config, fields, threads)
+    return places[:, :OWN], places[:, OWN:]
+
+
+def of_places(places: Floats, config: GameConfig) -> dict[str, Any]:
+    """Return mean place and wins, with their intervals, of the style's ``places`` (games, OWN)."""
+    won = wilson(float((places == 1).any(axis=1).mean()), len(places))
+    share = OWN / config.num_players
+    return {
+        "place": mean_of(places.mean(axis=1))._asdict(),
+        "fair": {name: value / share for name, value in won._asdict().items()},
+    }
+
+
+def _lineup(count: int, rng: np.random.Generator) -> list[Seat]:
+    return [LINEUPS[LINEUP].seats[i] for i in rng.permutation(len(LINEUPS[LINEUP].seats))[:count]]
+
+
+def _dealt(count: int, rng: np.random.Generator) -> list[Seat]:
+    return [bots.NAMES[i] for i in rng.integers(len(bots.NAMES), size=count)]
+
+
+def _all_of(bot: str) -> Opponents:
+    return lambda count, _: [bot] * count
+
+
+def text_of(found: Mapping[str, Any]) -> str:
+    """Return what was found of a style, in lines."""
+    minutes = sum(done["processor_seconds"] for done in found["curve"]) / 60
+    lines = [f"seed {found['seed']}, {minutes:.1f} minutes of processor time"]
+    for name, field in found["exam"]["full"].items():
+        place, fair = field["place"], field["fair"]
+        lines.append(
+            f"  {name}: place {place['value']:.2f} ({place['low']:.2f} to {place['high']:.2f}), wins "
+            f"{fair['value']:.2f} times the fair share ({fair['low']:.2f} to {fair['high']:.2f})"
+        )
+    above = {bot: one["value"] for bot, one in found["exam"]["above"].items()}
+    worst = min(above, key=lambda bot: above[bot])
+    mean = np.mean(list(above.values()))
+    lines.append(
+        f"  small games: above {100 * mean:.0f} % of the seats of bots, of {worst} {100 * above[worst]:.0f} %"
+    )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
