@@ -24,8 +24,8 @@ from territorial.files.cores import usable_cores
 
 EXAMPLES = """\
   territorial evolve upstart
-  territorial match --seats style:upstart/style.json,mixed-2   see how strong it is
-  territorial evolve upstart --generations 100     go on with it
+  territorial match --seats style:upstart/style.json,turtle,besieger,settler
+  territorial evolve upstart --generations 1000   resume it, for more generations
   territorial evolve small --height 96 --width 96 --num-players 12 --minutes 2
 """
 DEFAULTS = EvolutionSettings()
@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "folder",
         metavar="FOLDER",
-        help=f"where {STYLE} goes, which is a bot; if there is an evolution in FOLDER, that one goes on",
+        help=f"where {STYLE} goes, which is a bot; an evolution that FOLDER has is resumed",
     )
     parser.add_argument(
         "--generations",

@@ -25,13 +25,13 @@ def evolve(
     threads: int = 1,
     on_generation: Callable[[Evolution, Generation], bool | None] | None = None,
 ) -> Evolution:
-    """Return an evolution after so many generations; it goes on where the folder has one already.
+    """Return an evolution after so many generations; the one in the folder is resumed, if there is one.
 
     The same settings give the same style, on any number of threads, and whether or not it was interrupted.
 
     Args:
         folder: where ``style.json`` goes, the style that was found (``style:FOLDER/style.json`` is then a
-            bot), and ``evolution.json``, all that it takes to go on; made if it is not there.
+            bot), and ``evolution.json``, what it is resumed from; made if it is not there.
         settings: what is asked for; default None: the default of each.
         generations: how many there are in the end, those before included; 1 to 1000000, default 200.
         threads: that play the games; 1 to 1024, default 1.

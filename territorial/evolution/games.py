@@ -20,7 +20,7 @@ DECISIONS = 20
 """Of a call of the engine."""
 
 
-class Field(NamedTuple):
+class Matchup(NamedTuple):
     """The players of a game."""
 
     styles: Ints
@@ -31,44 +31,44 @@ class Field(NamedTuple):
     seed: int
 
 
-def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.Generator) -> list[Field]:
+def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.Generator) -> list[Matchup]:
     """Return games in which every style plays ``settings.games`` times, or once more, against bots."""
     players, seats = settings.config.num_players, settings.seats
     order = np.concatenate([rng.permutation(len(styles)) for _ in range(settings.games)])
-    fields = []
+    matchups = []
     for own in np.resize(order, (-(-len(order) // seats), seats)):
         opponents = rng.integers(len(settings.opponents), size=players - seats)
         sitting = [*(styles[i] for i in own), *(settings.opponents[i] for i in opponents)]
         drawn = rng.permutation(players)
         places = np.argsort(drawn)[:seats]
-        fields.append(Field(own, places, [sitting[i] for i in drawn], int(rng.integers(2**63))))
-    return fields
+        matchups.append(Matchup(own, places, [sitting[i] for i in drawn], int(rng.integers(2**63))))
+    return matchups
 
 
-def played(config: GameConfig, fields: Sequence[Field], threads: int) -> Floats:
+def played(config: GameConfig, matchups: Sequence[Matchup], threads: int) -> Floats:
     """Return the places of the styles, (games, seats), after all games; they do not depend on ``threads``."""
-    size = min(len(fields), SIDE_BY_SIDE * threads)
+    size = min(len(matchups), SIDE_BY_SIDE * threads)
     game = VecGame(config, size, num_threads=threads, autoreset="disabled", observe=False)
-    found = [_portion(game, fields[first : first + size]) for first in range(0, len(fields), size)]
+    found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
     game.close()
     return np.concatenate(found)
 
 
-def _portion(game: VecGame, fields: Sequence[Field]) -> Floats:
-    """Play as many games side by side as there are ``fields``, of a batch of as many or more."""
-    for k, field in enumerate(fields):
-        game.set_seats(k, field.seats)
-    seeds = [field.seed for field in fields]
+def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
+    """Play as many games side by side as there are ``matchups``, of a batch of as many or more."""
+    for k, matchup in enumerate(matchups):
+        game.set_seats(k, matchup.seats)
+    seeds = [matchup.seed for matchup in matchups]
     game.reset(seeds=seeds + [0] * (game.num_games - len(seeds)))
-    for spare in range(len(fields), game.num_games):
+    for spare in range(len(matchups), game.num_games):
         game.stop_game(spare)
     while not game.state.over.all():
         game.step(repeat=DECISIONS)
     places = game.state.place2[:, 1:] / 2
-    return np.array([places[k, field.places] for k, field in enumerate(fields)])
+    return np.array([places[k, matchup.places] for k, matchup in enumerate(matchups)])
 
 
-def scored(fields: Sequence[Field], places: Floats, count: int) -> list[tuple[int, float]]:
+def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tuple[int, float]]:
     """Return, for each of ``count`` styles, its seats in these games and the sum of what they scored.
 
     A seat scores 1 over its place, so that most is gained near the top: the first place is worth two second
@@ -76,6 +76,6 @@ def scored(fields: Sequence[Field], places: Floats, count: int) -> list[tuple[in
     """
     values = 1 / places
     better = values - values.mean(axis=1, keepdims=True)
-    who = np.array([field.styles for field in fields]).ravel()
+    who = np.array([matchup.styles for matchup in matchups]).ravel()
     seats, totals = np.bincount(who, minlength=count), np.bincount(who, better.ravel(), count)
     return list(zip(seats.tolist(), totals.tolist(), strict=True))

@@ -120,17 +120,17 @@ class Evolution:
         number, started = len(self.history) + 1, time.process_time()
         rng = _random(self.settings, number)
         population = self._population(number, rng)
-        fields = dealt(self.settings, [one.style for one in population], rng)
-        places = played(self.settings.config, fields, threads)
-        scores = scored(fields, places, len(population))
+        matchups = dealt(self.settings, [one.style for one in population], rng)
+        places = played(self.settings.config, matchups, threads)
+        scores = scored(matchups, places, len(population))
         results = [one.after(*score) for one, score in zip(population, scores, strict=True)]
         order = sorted(range(len(results)), key=lambda i: -results[i].strength)
         self.candidates = [results[i] for i in order]
-        is_best = np.isin([one.styles for one in fields], order[: self.settings.parents])
+        is_best = np.isin([one.styles for one in matchups], order[: self.settings.parents])
         self.history.append(
             Generation(
                 number=number,
-                games=len(fields),
+                games=len(matchups),
                 wins=float((places == 1).mean() * self.settings.config.num_players),
                 place=float(places.mean()),
                 best_place=float(places[is_best].mean()),

@@ -1,4 +1,4 @@
-"""The files of an evolution: all that it takes to go on, and the style that was found so far."""
+"""The files of an evolution: what it is resumed from, and the best style so far."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
         history = [Generation(**done) for done in values["history"]]
         return Evolution(settings, candidates, history)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{str(path)!r} cannot go on: {error}") from None
+        raise ValueError(f"{str(path)!r} cannot be resumed: {error}") from None
 
 
 def settings_values(settings: EvolutionSettings) -> dict[str, Any]:

@@ -51,7 +51,7 @@ OFF = 0.3
 FLIPPED = 0.08
 """How often a flag, a measure or a condition changes."""
 REBUILT = 0.06
-"""How often a move appears, disappears or is drawn anew."""
+"""How often a move appears, disappears or is replaced by another."""
 
 Part = TypeVar("Part", Style, FreeLand, Move)
 

@@ -13,7 +13,7 @@ import pytest
 from territorial import GameConfig, bots
 from territorial.bots import Style
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
-from territorial.evolution.games import Field, dealt, played, scored
+from territorial.evolution.games import Matchup, dealt, played, scored
 from territorial.evolution.saved import FILE, STYLE
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
 
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
         json.dumps({**values, "settings": 5}),
     ):
         path.write_text(damaged)
-        with pytest.raises(ValueError, match=r"evolution\.json' cannot go on: "):
+        with pytest.raises(ValueError, match=r"evolution\.json' cannot be resumed: "):
             evolve(tmp_path, FEW, generations=2)
         assert path.read_text() == damaged
 
@@ -104,12 +104,12 @@ def test_settings_that_cannot_be(field: str, value: Any, message: str) -> None:
 
 def test_every_style_plays_as_often_on_seats_that_are_its_own() -> None:
     styles = [random_style(f"s{i}", np.random.default_rng(i)) for i in range(12)]
-    fields = dealt(FEW, styles, np.random.default_rng(0))
-    counts = np.bincount(np.concatenate([field.styles for field in fields]), minlength=12)
+    matchups = dealt(FEW, styles, np.random.default_rng(0))
+    counts = np.bincount(np.concatenate([matchup.styles for matchup in matchups]), minlength=12)
     assert counts.tolist() == [2] * 12
-    for field in fields:
-        assert [field.seats[place] for place in field.places] == [styles[i] for i in field.styles]
-        rest = [seat for i, seat in enumerate(field.seats) if i not in field.places]
+    for matchup in matchups:
+        assert [matchup.seats[place] for place in matchup.places] == [styles[i] for i in matchup.styles]
+        rest = [seat for i, seat in enumerate(matchup.seats) if i not in matchup.places]
         assert set(rest) <= {"novice", "banker"}
         assert len(rest) == 4
 
@@ -117,20 +117,20 @@ def test_every_style_plays_as_often_on_seats_that_are_its_own() -> None:
 def test_games_that_are_fewer_than_those_side_by_side_come_out_the_same() -> None:
     rng = np.random.default_rng(0)
     styles = [random_style(f"s{i}", rng) for i in range(34)]
-    fields = dealt(replace(FEW, games=1), styles, rng)
-    assert len(fields) == 17  # one more than a thread plays at once
-    alone = [played(CONFIG, [field], 1)[0].tolist() for field in fields[:1] + fields[-1:]]
-    together = played(CONFIG, fields, 1).tolist()
+    matchups = dealt(replace(FEW, games=1), styles, rng)
+    assert len(matchups) == 17  # one more than a thread plays at once
+    alone = [played(CONFIG, [matchup], 1)[0].tolist() for matchup in matchups[:1] + matchups[-1:]]
+    together = played(CONFIG, matchups, 1).tolist()
     assert alone == [together[0], together[-1]]
 
 
 def test_scores_compare_the_styles_of_a_game() -> None:
     seats = ["novice"] * 4
-    fields = [
-        Field(np.array([0, 1]), np.array([0, 1]), seats, 0),
-        Field(np.array([2, 0]), np.array([0, 1]), seats, 0),
+    matchups = [
+        Matchup(np.array([0, 1]), np.array([0, 1]), seats, 0),
+        Matchup(np.array([2, 0]), np.array([0, 1]), seats, 0),
     ]
-    scores = scored(fields, np.array([[1.0, 2.0], [4.0, 2.0]]), 3)
+    scores = scored(matchups, np.array([[1.0, 2.0], [4.0, 2.0]]), 3)
     assert [seats for seats, _ in scores] == [2, 1, 1]
     assert [total for _, total in scores] == pytest.approx([0.25 + 0.125, -0.25, -0.125])
 
