@@ -6,10 +6,9 @@
     python benchmarks/bots/evolved.py --styles upstart/style.json      examine styles that are there
 
 The games of the examination have maps and seeds that no evolution has. At full size two seats of 32 are the
-style's. The others are those of the line-up mixed-2, drawn, or bots that are drawn for every game;
-bots may decide every 10 ticks, and every 50. In small games two seats of 12 meet ten of one bot, of each bot
-in turn. Wins are given as multiples of the fair share, of which two seats of 32 can reach 16. Intervals are of
-95 per cent.
+style's. The others are drawn from the line-up mixed-2, or from all bots; games with a decision every 10 ticks
+and every 50. In small games two seats of 12 meet ten of one bot, of each bot in turn. Wins are given as
+multiples of the fair share, of which two seats of 32 can reach 16. Intervals are of 95 per cent.
 
 The result, with the curves, the processor time, the styles, the machine and the versions, goes to
 benchmarks/results/evolved.json.
@@ -36,7 +35,7 @@ from territorial.engine.seats import LINEUPS, Seat
 from territorial.evaluation.statistics import mean_of, wilson
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS
-from territorial.evolution.games import Matchup, played
+from territorial.evolution.games import Arena, Matchup
 from territorial.files.cores import usable_cores
 from territorial.typing import Floats
 
@@ -162,7 +161,7 @@ def exam_places(
         order = rng.permutation(players)
         seats = [sitting[i] for i in order]
         fields.append(Matchup(np.zeros(players, np.int64), np.argsort(order), seats, EXAM_SEED + number))
-    places = played(config, fields, threads)
+    places = Arena(config, threads).play(fields)
     return places[:, :OWN], places[:, OWN:]
 
 

@@ -189,7 +189,7 @@ class EvolutionProgress:
     def __init__(self, generations: int, minutes: float, stream: TextIO) -> None:
         self._generations, self._seconds, self._stream = generations, 60 * minutes, stream
         self._started, self._shown = time.monotonic(), 0
-        self.kept = "no generation has ended yet; nothing is kept"
+        self.kept = "no generation has ended since; the same command resumes"
         """What there is, in words."""
 
     def show(self, evolution: Evolution, done: Generation) -> bool:

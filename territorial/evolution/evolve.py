@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from territorial.config.validation import whole_number
+from territorial.evolution.games import Arena
 from territorial.evolution.population import Evolution, Generation
 from territorial.evolution.saved import read, write
 from territorial.evolution.settings import EvolutionSettings
@@ -39,6 +40,7 @@ def evolve(
 
     Raises:
         ValueError: for a folder with an evolution that was asked for something else, or a damaged one.
+        BlockingIOError: if another process evolves in the folder.
         OSError: if the folder cannot be written.
 
     Example:
@@ -58,9 +60,9 @@ def evolve(
     settings, where = settings or EvolutionSettings(), Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     with locked(where / "lock", wait=False):
-        evolution = read(where, settings)
+        evolution, arena = read(where, settings), Arena(settings.config, threads)
         while len(evolution.history) < number:
-            done = evolution.next_generation(threads)
+            done = evolution.next_generation(arena)
             write(where, evolution)
             if on_generation is not None and on_generation(evolution, done):
                 break

@@ -18,6 +18,8 @@ SIDE_BY_SIDE = 16
 """Games that a thread plays at once: their memory still fits into the caches."""
 DECISIONS = 20
 """Of a call of the engine."""
+MOST_USES = 10
+"""Generations of a batch: making one takes as long as some fifty games, most of it for maps."""
 
 
 class Matchup(NamedTuple):
@@ -25,8 +27,8 @@ class Matchup(NamedTuple):
 
     styles: Ints
     """Numbers of styles, each of which has a seat."""
-    places: Ints
-    """Where these sit: indices into ``seats``."""
+    own: Ints
+    """Their seats: indices into ``seats``."""
     seats: list[Seat]
     seed: int
 
@@ -40,18 +42,45 @@ def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.G
         opponents = rng.integers(len(settings.opponents), size=players - seats)
         sitting = [*(styles[i] for i in own), *(settings.opponents[i] for i in opponents)]
         drawn = rng.permutation(players)
-        places = np.argsort(drawn)[:seats]
-        matchups.append(Matchup(own, places, [sitting[i] for i in drawn], int(rng.integers(2**63))))
+        seed = int(rng.integers(2**63))
+        matchups.append(Matchup(own, np.argsort(drawn)[:seats], [sitting[i] for i in drawn], seed))
     return matchups
 
 
-def played(config: GameConfig, matchups: Sequence[Matchup], threads: int) -> Floats:
-    """Return the places of the styles, (games, seats), after all games; they do not depend on ``threads``."""
-    size = min(len(matchups), SIDE_BY_SIDE * threads)
-    game = VecGame(config, size, num_threads=threads, autoreset="disabled", observe=False)
-    found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
-    game.close()
-    return np.concatenate(found)
+class Arena:
+    """Plays games of one config, in a batch that is kept from one generation to the next.
+
+    Args:
+        config: of the games.
+        threads: that share them; no result depends on it.
+
+    """
+
+    def __init__(self, config: GameConfig, threads: int = 1) -> None:
+        self._config, self._threads = config, threads
+        self._game: VecGame | None = None
+        self._used = 0
+
+    def play(self, matchups: Sequence[Matchup]) -> Floats:
+        """Return the places of the styles, (games, seats), after all games."""
+        game = self._batch()
+        size = game.num_games
+        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
+        return np.concatenate(found)
+
+    def _batch(self) -> VecGame:
+        """Return the batch, or a new one where it has been used often: it knows all styles that it had."""
+        if self._game is None or self._used == MOST_USES:
+            self._game = VecGame(
+                self._config,
+                SIDE_BY_SIDE * self._threads,
+                num_threads=self._threads,
+                autoreset="disabled",
+                observe=False,
+            )
+            self._used = 0
+        self._used += 1
+        return self._game
 
 
 def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
@@ -65,7 +94,7 @@ def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
     while not game.state.over.all():
         game.step(repeat=DECISIONS)
     places = game.state.place2[:, 1:] / 2
-    return np.array([places[k, matchup.places] for k, matchup in enumerate(matchups)])
+    return np.array([places[k, matchup.own] for k, matchup in enumerate(matchups)])
 
 
 def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tuple[int, float]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from territorial import bots
 from territorial.bots.style import Style
-from territorial.evolution.games import dealt, played, scored
+from territorial.evolution.games import Arena, dealt, scored
 from territorial.evolution.settings import EvolutionSettings
 from territorial.evolution.variation import crossed, plain, random_style, varied
 
@@ -111,8 +111,8 @@ class Evolution:
         """The strongest style, by the name that was asked for."""
         return replace(self.candidates[0].style, name=self.settings.name)
 
-    def next_generation(self, threads: int = 1) -> Generation:
-        """Play the games of a population, and put it in order.
+    def next_generation(self, arena: Arena) -> Generation:
+        """Play the games of a population in ``arena``, and put it in order.
 
         Random numbers depend on the seed and the number of the generation alone, so that an evolution which
         was interrupted comes out as if it had not been.
@@ -121,7 +121,7 @@ class Evolution:
         rng = _random(self.settings, number)
         population = self._population(number, rng)
         matchups = dealt(self.settings, [one.style for one in population], rng)
-        places = played(self.settings.config, matchups, threads)
+        places = arena.play(matchups)
         scores = scored(matchups, places, len(population))
         results = [one.after(*score) for one, score in zip(population, scores, strict=True)]
         order = sorted(range(len(results)), key=lambda i: -results[i].strength)

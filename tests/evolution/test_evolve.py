@@ -13,7 +13,7 @@ import pytest
 from territorial import GameConfig, bots
 from territorial.bots import Style
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
-from territorial.evolution.games import Matchup, dealt, played, scored
+from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
 from territorial.evolution.saved import FILE, STYLE
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
 
@@ -108,8 +108,8 @@ def test_every_style_plays_as_often_on_seats_that_are_its_own() -> None:
     counts = np.bincount(np.concatenate([matchup.styles for matchup in matchups]), minlength=12)
     assert counts.tolist() == [2] * 12
     for matchup in matchups:
-        assert [matchup.seats[place] for place in matchup.places] == [styles[i] for i in matchup.styles]
-        rest = [seat for i, seat in enumerate(matchup.seats) if i not in matchup.places]
+        assert [matchup.seats[place] for place in matchup.own] == [styles[i] for i in matchup.styles]
+        rest = [seat for i, seat in enumerate(matchup.seats) if i not in matchup.own]
         assert set(rest) <= {"novice", "banker"}
         assert len(rest) == 4
 
@@ -119,9 +119,10 @@ def test_games_that_are_fewer_than_those_side_by_side_come_out_the_same() -> Non
     styles = [random_style(f"s{i}", rng) for i in range(34)]
     matchups = dealt(replace(FEW, games=1), styles, rng)
     assert len(matchups) == 17  # one more than a thread plays at once
-    alone = [played(CONFIG, [matchup], 1)[0].tolist() for matchup in matchups[:1] + matchups[-1:]]
-    together = played(CONFIG, matchups, 1).tolist()
-    assert alone == [together[0], together[-1]]
+    together = Arena(CONFIG).play(matchups).tolist()
+    arena = Arena(CONFIG)
+    for number in [0, 16] * (MOST_USES // 2 + 1):  # a batch that is used again, and one that takes its place
+        assert arena.play([matchups[number]]).tolist() == [together[number]]
 
 
 def test_scores_compare_the_styles_of_a_game() -> None:
