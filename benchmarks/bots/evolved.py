@@ -3,7 +3,7 @@
 
     python benchmarks/bots/evolved.py                          three seeds: half an hour of processor time
     python benchmarks/bots/evolved.py --generations 20 --games 50      a look at it
-    python benchmarks/bots/evolved.py --styles upstart/style.json      examine styles that are there
+    python benchmarks/bots/evolved.py --style-files upstart/style.json      examine styles that are there
 
 The games of the examination have maps and seeds that no evolution has. At full size two seats of 32 are the
 style's. The others are drawn from the line-up mixed-2, or from all bots; games with a decision every 10 ticks
@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
         "--generations",
         type=options.whole(1, 100_000),
         default=GENERATIONS,
-        help="generations of each evolution (default %(default)s)",
+        help="generations of the search (default %(default)s)",
     )
     parser.add_argument(
         "--games",
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
         help="threads that step the games; no result depends on it (default %(default)s)",
     )
     parser.add_argument(
-        "--styles",
+        "--style-files",
         nargs="+",
         type=Path,
         metavar="FILE",
@@ -88,7 +88,9 @@ def main(argv: list[str] | None = None) -> int:
     harness.add_json(parser, RESULT)
     parsed = parser.parse_args(argv)
     found = []
-    for about in _given(parsed.styles) if parsed.styles else _evolved(parsed.generations, parsed.threads):
+    for about in (
+        _given(parsed.style_files) if parsed.style_files else _evolved(parsed.generations, parsed.threads)
+    ):
         exam = examined(Style.from_dict(about["style"]), parsed.games, parsed.threads)
         found.append({**about, "exam": exam})
         print(text_of(found[-1]), flush=True)

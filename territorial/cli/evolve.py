@@ -25,13 +25,13 @@ from territorial.files.cores import usable_cores
 EXAMPLES = """\
   territorial evolve upstart
   territorial match --seats style:upstart/style.json,turtle,besieger,settler
-  territorial evolve upstart --generations 1000   resume it, for more generations
+  territorial evolve upstart --generations 1000   add generations
   territorial evolve small --height 96 --width 96 --num-players 12 --minutes 2
 """
 DEFAULTS = EvolutionSettings()
 POPULATION = {
     "population": ("--population", "styles of a generation", f"{DEFAULTS.population}"),
-    "games": ("--games-per-style", "games that each style plays in a generation", f"{DEFAULTS.games}"),
+    "games": ("--games-per-style", "games that each style plays", f"{DEFAULTS.games}"),
     "seats": ("--style-seats", "seats of a game that styles of the population have", "a fifth of all"),
 }
 """By field of EvolutionSettings: its option, what it is, and its default in words."""
@@ -39,7 +39,7 @@ POPULATION = {
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "evolve the settings of a bot: generations play against bots, and move to their best"
+    summary = "evolve the settings of a bot: a population plays against bots, and varies its best"
     parser = options.new_parser(verbs, "evolve", summary, EXAMPLES)
     parser.add_argument(
         "folder",
@@ -51,14 +51,19 @@ def add_parser(verbs: Any) -> None:
         type=options.whole(1, MOST_GENERATIONS),
         default=GENERATIONS,
         metavar="N",
-        help=f"generations in the end, those before included; 1 to {MOST_GENERATIONS} (default %(default)s)",
+        help="generations of the search; those before a stop count; "
+        f"1 to {MOST_GENERATIONS} (default %(default)s)",
     )
     parser.add_argument(
         "--minutes",
         type=_minutes,
         default=math.inf,
         metavar="X",
-        help="stop after the generation in which so many minutes are over (default: no limit)",
+        help=explained(
+            "--minutes",
+            "0.001 to 100000; the generation in which they are over is the last",
+            default="no limit",
+        ),
     )
     options.add_seed_option(parser, "of all that is drawn")
     parser.add_argument(
@@ -104,13 +109,13 @@ def _add_population_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _minutes(text: str) -> float:
-    """Return a time above 0, in minutes."""
+    """Return a time from 0.001 to 100000 minutes."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
+    if not 0.001 <= number <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from 0.001 to 100000")
     return number
 
 

@@ -32,6 +32,7 @@ MEANINGS = {
     "--map-seed": _of_field("map_seed"),
     "--max-ticks": _of_field("max_ticks"),
     "--minibatch": "rows of a minibatch, each one agent's step",
+    "--minutes": "minutes of the run at most",
     "--no-picture": "do not write a picture",
     "--num-games": "games that run side by side",
     "--num-maps": "generated maps, whose seeds count up from the map seed",

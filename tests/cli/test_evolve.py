@@ -58,9 +58,9 @@ def test_the_same_command_goes_on(capsys: Any, tmp_path: Path) -> None:
 
 
 def test_it_stops_when_the_time_is_over(capsys: Any, tmp_path: Path) -> None:
-    code, out, _ = run(capsys, str(tmp_path), *SMALL, "--minutes", "0.00001", "--json")
+    code, out, _ = run(capsys, str(tmp_path), *SMALL, "--minutes", "0.001", "--json")
     assert code == 0
-    assert len(json.loads(out)["history"]) == 1
+    assert 1 <= len(json.loads(out)["history"]) < 100
 
 
 def test_an_interruption_leaves_what_there_is(
@@ -89,8 +89,8 @@ def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
         (("--opponents", "style:none.json"), "style:none.json"),
         (("--style-seats", "9"), "seats is 9; it must be a whole number from 2 to 3"),
         (("--population", "5"), "'5' is not a whole number from 6 to 10000"),
-        (("--minutes", "0"), "'0' is not a number of minutes above 0"),
-        (("--minutes", "nan"), "'nan' is not a number of minutes above 0"),
+        (("--minutes", "0"), "'0' is not a number of minutes from 0.001 to 100000"),
+        (("--minutes", "nan"), "'nan' is not a number of minutes from 0.001 to 100000"),
         (("--name", "turtle-1"), "choose another one"),
         (("--num-players", "1"), "'1' is not a whole number"),
         (("--json", str(tmp_path)), "is a folder, not a file"),
