@@ -71,10 +71,17 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Clone, write the network in both forms, and report how well it decides."""
+    """Clone the players of a data set, and report how well the network decides as they did."""
     options.check_json(parsed)
-    data = _dataset(parsed.data)
+    data = dataset_in(parsed.data)
     options.check_folder("CLONE", parsed.folder)
+    text, result = clone(parsed, data)
+    options.report(parsed, text, result)
+    return 0
+
+
+def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any]]:
+    """Clone, write the network in both forms, and return what there is to say, as text and as JSON."""
     try:
         with progress("territorial clone: loading PyTorch"):
             import torch
@@ -113,11 +120,10 @@ def run(parsed: argparse.Namespace) -> int:
         "process_seconds": round(time.process_time() - started, 1),
     }
     text = f"{agreement}\nin whole numbers: {report}\n{folder / WEIGHTS} and {folder / NETWORK} are written"
-    options.report(parsed, text, result)
-    return 0
+    return text, result
 
 
-def _dataset(folder: str) -> Dataset:
+def dataset_in(folder: str) -> Dataset:
     """Return a data set; UsageError for a folder without one."""
     try:
         return Dataset(folder)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from territorial.actions.encoding import owner_of_target
 from territorial.jit.decorators import kernel, njit
 
 
@@ -80,7 +81,7 @@ def write_biases(
                     out[g, head, i, j] = value
                 out[g, head, j, j] = usual
         for p in range(counts[e]):
-            i, j = pairs[e, p] // players, pairs[e, p] % players
+            i, j = divmod(pairs[e, p], players)
             if alive[g, j] or i == j:
                 _copy(first_bias[n], hidden)
                 _read(between[e, i, j + 1], first[n], hidden)
@@ -146,7 +147,7 @@ def write_targets(
             if legal[r, 1 + t] <= 0:
                 out[r, t] = 0
                 continue
-            owner = 0 if t == 0 else (seat + t - 1) % players + 1
+            owner = owner_of_target(1 + t, seats[r], players)
             if owner == 0:
                 for h in range(len(hidden)):
                     hidden[h] = mine[r, h] + neutral[n, h]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from territorial.actions.encoding import owner_of_target
 from territorial.jit.decorators import kernel, njit
 
 LOWEST, ZERO = np.float32(-np.inf), np.float32(0)
@@ -36,7 +37,7 @@ def mark_seats(alive: Any, of_row: Any, seats: Any, action_mask: Any, wanted: An
         wanted[of_row[n], own] = True
         for what in range(1, players + 1):
             if action_mask[n, 1 + what] > 0:
-                wanted[of_row[n], (own + what - 1) % players] = True
+                wanted[of_row[n], owner_of_target(1 + what, seats[n], players) - 1] = True
 
 
 @njit
@@ -138,13 +139,13 @@ def write_launches(
     """
     players, count = numbers.shape[1], 0
     for n in range(len(action_mask)):
-        g, own = of_row[n], seats[n] - 1
+        g, seat = of_row[n], seats[n]
         for what in range(players + 1):
             if action_mask[n, 1 + what] > 0:
-                other = (own + what - 1) % players
+                owner = owner_of_target(1 + what, seat, players)
                 rows[count], targets[count] = n, what
-                whom[count] = numbers[g, other] if what > 0 else neutral
-                _write_pair(borders, scales, g, own + 1, other + 1 if what > 0 else 0, pairs[count])
+                whom[count] = numbers[g, owner - 1] if owner > 0 else neutral
+                _write_pair(borders, scales, g, seat, owner, pairs[count])
                 count += 1
     return count
 

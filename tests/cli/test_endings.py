@@ -11,17 +11,20 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, doctor, league, warm
+from territorial.cli import bench, clone, doctor, league, warm
 from territorial.testing import Report
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
+TINY_POPULATION = ["--population", "6", "--games-per-style", "1", "--style-seats", "2"]
 CONTEST = ["--games", "1", "--processes", "1", *SMALL]
 ARGUMENTS = {
     "play": ["--no-picture", *SMALL],
     "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],
     "dataset": ["rows", "--games", "1", *SMALL],
+    "evolve": ["evolved", "--generations", "1", *TINY_POPULATION, *SMALL, "--num-players", "4"],
+    "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "tournament": ["--players", "banker,turtle", *CONTEST],
     "league": ["show", "run"],
@@ -55,6 +58,8 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
     monkeypatch.setattr(league, "result_of", lambda _: {})
+    monkeypatch.setattr(clone, "dataset_in", lambda _: None)
+    monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: Report("an environment", [], {}, {}))
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -142,6 +142,7 @@ ELSEWHERE = {
     "territorial/evaluation/charts.py": "a draft",
     "territorial/datasets/shards.py": "a draft",
     "territorial/bots/network_file.py": "a draft",
+    "territorial/nets/pair_weights.py": "a draft",
     "rllib_adapters/league/shared_store.py": "files of a folder that is renamed when it is complete",
     "rllib_adapters/train/memory_watch.py": "a draft, and a file that only grows",
     "rllib_adapters/train/run.py": "a file that only grows",
