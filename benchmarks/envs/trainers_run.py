@@ -69,7 +69,7 @@ class StepCounter(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ship
 
     def step(self, actions: Any) -> Any:
         """Play a step, and count."""
-        is_first = self.env.unwrapped._num_cycles == 0
+        is_first = self.env.unwrapped.game.state.tick[0] == 0
         illegal, living = self._seen()
         results = self.env.step(actions)
         illegal_now, living_now = self._seen()
@@ -81,7 +81,8 @@ class StepCounter(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ship
     def _seen(self) -> tuple[int, int]:
         """Return how many launches were not legal in this game, and how many agents live."""
         env = self.env.unwrapped
-        return int(env.game.state.illegal.sum()), int(env.game.state.alive[0, env._seats].sum())
+        seats = [1 + int(agent.removeprefix("player_")) for agent in env.possible_agents]
+        return int(env.game.state.illegal.sum()), int(env.game.state.alive[0, seats].sum())
 
 
 def main() -> int:
