@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,17 @@ import numpy as np
 
 import territorial
 from benchmarks import harness
+from benchmarks.bots.exam_games import EXAM_MAPS, ExamField, Examiner, all_of, dealt, lineup
 from territorial import bots
 from territorial.bots import Style
 from territorial.cli import options
 from territorial.config import GameConfig
-from territorial.engine.seats import LINEUPS, Seat
-from territorial.evaluation.statistics import mean_of, wilson
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS
-from territorial.evolution.games import Arena, Matchup
 from territorial.files.cores import usable_cores
-from territorial.typing import Floats
 
 RESULT = harness.RESULTS / "evolved.json"
 SEEDS = (0, 1, 2)
-EXAM_MAPS = {"map_seed": 2**21, "num_maps": 64}
-EXAM_SEED = 10**9
 FULL = GameConfig(**EXAM_MAPS)
 SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
 LINEUP = "mixed-2"
@@ -50,8 +45,6 @@ DECISIONS = (10, 50)
 """Ticks from one decision to the next, of the games at full size."""
 OWN = 2
 """Seats of the style."""
-Opponents = Callable[[int, np.random.Generator], list[Seat]]
-"""Returns so many opponents."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -136,57 +129,18 @@ def _evolved(generations: int, threads: int) -> Iterator[dict[str, Any]]:
 
 def examined(style: Style, games: int, threads: int) -> dict[str, Any]:
     """Return how a style does at full size, and against each bot in small games."""
-    full = {
-        f"{name}, every {every} ticks": of_places(
-            exam_places(FULL.replace(decision_every=every), style, opponents, games, threads)[0], FULL
-        )
-        for name, opponents in {LINEUP: _lineup, "dealt": _dealt}.items()
-        for every in DECISIONS
-    }
-    above = {}
+    examiner, full, above = Examiner(threads), {}, {}
+    for every in DECISIONS:
+        for name, opponents in {LINEUP: lineup(LINEUP), "dealt": dealt}.items():
+            found = examiner.play(style, ExamField(FULL.replace(decision_every=every), OWN, opponents), games)
+            full[f"{name}, every {every} ticks"] = {
+                "place": found.place()._asdict(),
+                "fair": found.fair()._asdict(),
+            }
     for bot in bots.NAMES:
-        own, others = exam_places(SMALL, style, _all_of(bot), max(10, games // 5), threads)
-        wins = others[:, None, :] > own[:, :, None]
-        ties = others[:, None, :] == own[:, :, None]
-        above[bot] = mean_of((wins + 0.5 * ties).mean(axis=(1, 2)))._asdict()
+        found = examiner.play(style, ExamField(SMALL, OWN, all_of(bot)), max(10, games // 5))
+        above[bot] = found.above()._asdict()
     return {"full": full, "above": above}
-
-
-def exam_places(
-    config: GameConfig, style: Style, opponents: Opponents, games: int, threads: int
-) -> tuple[Floats, Floats]:
-    """Return the places of the style's seats, (games, OWN), and those of all others."""
-    rng, players = np.random.default_rng(EXAM_SEED), config.num_players
-    fields = []
-    for number in range(games):
-        sitting = [*[style] * OWN, *opponents(players - OWN, rng)]
-        order = rng.permutation(players)
-        seats = [sitting[i] for i in order]
-        fields.append(Matchup(np.zeros(players, np.int64), np.argsort(order), seats, EXAM_SEED + number))
-    places = Arena(config, threads).play(fields)
-    return places[:, :OWN], places[:, OWN:]
-
-
-def of_places(places: Floats, config: GameConfig) -> dict[str, Any]:
-    """Return mean place and wins, with their intervals, of the style's ``places`` (games, OWN)."""
-    won = wilson(float((places == 1).any(axis=1).mean()), len(places))
-    share = OWN / config.num_players
-    return {
-        "place": mean_of(places.mean(axis=1))._asdict(),
-        "fair": {name: value / share for name, value in won._asdict().items()},
-    }
-
-
-def _lineup(count: int, rng: np.random.Generator) -> list[Seat]:
-    return [LINEUPS[LINEUP].seats[i] for i in rng.permutation(len(LINEUPS[LINEUP].seats))[:count]]
-
-
-def _dealt(count: int, rng: np.random.Generator) -> list[Seat]:
-    return [bots.NAMES[i] for i in rng.integers(len(bots.NAMES), size=count)]
-
-
-def _all_of(bot: str) -> Opponents:
-    return lambda count, _: [bot] * count
 
 
 def text_of(found: Mapping[str, Any]) -> str:

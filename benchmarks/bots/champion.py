@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Examines the champion, or any bot: against every other bot, at full size, and in games of other kinds.
+
+    python benchmarks/bots/champion.py                    champion-1: 20 minutes of processor time
+    python benchmarks/bots/champion.py net:runs/pairs/network.safetensors --json pairs.json
+    python benchmarks/bots/champion.py style:upstart/style.json --only small full --games 50 --json style.json
+
+Maps and seeds are those of no training. All intervals are of 95 per cent.
+
+- small: two seats of 12 on 96 x 96 cells against ten of one bot, of each bot in turn, where bots decide every
+  10 ticks and every 50. The figure is the share of the opponents' seats that it is placed above.
+- full: two seats of 32 on 256 x 256 cells; the others are from the line-up mixed-2, or drawn from all bots.
+  Wins are given as multiples of the fair share, of which two seats of 32 can reach 16.
+- besiegers: eight seats against 24 besiegers.
+- unseen: every kind of map, the lands, 512 x 512 cells with 128 players, 64 x 64 with 8. Two seats are
+  its own, or four of 128; the others are drawn from all bots. The figure is the mean place, beside that of
+  the best bot.
+- alone: all 32 seats are its own; how many games the last tick ends.
+
+The result goes to benchmarks/results/champion.json. The exit code is 1 if a figure misses its bar.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import territorial
+from benchmarks import harness
+from benchmarks.bots.exam_games import EXAM_MAPS, ExamField, Examined, Examiner, all_of, dealt, lineup
+from territorial import bots
+from territorial.bots.bot_files import bot_of_file, is_bot_file
+from territorial.cli import options
+from territorial.config import GameConfig
+from territorial.config.map_names import KINDS, LANDS
+from territorial.evaluation.statistics import Estimate
+from territorial.files.cores import usable_cores
+
+RESULT = harness.RESULTS / "champion.json"
+FULL = GameConfig(**EXAM_MAPS)
+SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
+TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
+LARGE = GameConfig(height=512, width=512, num_players=128, map_seed=EXAM_MAPS["map_seed"], num_maps=16)
+DECISIONS = (10, 50)
+"""Ticks from one decision of a bot to the next in small games."""
+OWN, OWN_LARGE = 2, 4
+"""Seats of the player, and those among 128."""
+LINEUP = "mixed-2"
+BESIEGERS = 24
+PLAYER = "it"
+BARS = {
+    "worst": 0.65,
+    "worst_low": 0.60,
+    "mean": 0.88,
+    "fair": 12.0,
+    "fair_low": 10.5,
+    "place": 3.5,
+    "besiegers": 3.0,
+}
+"""What is asked of the champion."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Examine, print, write, and return the exit code."""
+    parsed = parse(argv)
+    player = bot_of_file("player", parsed.player) if is_bot_file(parsed.player) else parsed.player
+    examiner = Examiner(parsed.threads)
+    result: dict[str, Any] = {
+        "player": parsed.player,
+        "rules_version": territorial.RULES_VERSION,
+        "games": parsed.games,
+    }
+    for part in parsed.only or PARTS:
+        result[part] = PARTS[part](examiner, player, parsed.games)
+        harness.tell("")
+        print(text_of(part, result[part]), flush=True)
+    if parsed.json or not parsed.only:
+        harness.write(parsed.json or RESULT, result)
+    missed = list(misses(result))
+    print("\n".join(missed) or "no bar is missed")
+    return int(bool(missed))
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "player",
+        nargs="?",
+        default="champion-1",
+        help="bot to examine: a name, net:FILE or style:FILE (default %(default)s)",
+    )
+    parser.add_argument(
+        "--games",
+        type=options.whole(10, 100_000),
+        default=400,
+        help="games to play; so many of each small and unseen field, and five times as many of the others "
+        "(default %(default)s)",
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=PARTS, metavar="WHAT", help=f"part to examine; {', '.join(PARTS)}"
+    )
+    parser.add_argument(
+        "--threads",
+        type=options.whole(1, 1024),
+        default=usable_cores(),
+        help="threads that step the games; no result depends on it (default %(default)s)",
+    )
+    harness.add_json(parser, shown=f"{RESULT.name} in benchmarks/results; with --only, none")
+    return parser.parse_args(argv)
+
+
+# ---- the parts ---------------------------------------------------------------------------------------
+
+
+def small(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+    """Return the share of the seats of each bot that the player is above, by decision interval."""
+    found: dict[str, Any] = {}
+    for every in DECISIONS:
+        above = {}
+        for bot in bots.NAMES:
+            harness.tell(f"small games, every {every} ticks: {bot}")
+            field = ExamField(SMALL.replace(decision_every=every), OWN, all_of(bot))
+            above[bot] = examiner.play(player, field, games).above()
+        found[str(every)] = {
+            "above": {bot: one._asdict() for bot, one in above.items()},
+            "worst": min(above, key=lambda bot: above[bot].value),
+            "mean": float(np.mean([one.value for one in above.values()])),
+        }
+    return found
+
+
+def full(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+    """Return mean place and wins at full size."""
+    found = {}
+    for name, opponents in {LINEUP: lineup(LINEUP), "dealt": dealt}.items():
+        harness.tell(f"games at full size: {name}")
+        played = examiner.play(player, ExamField(FULL, OWN, opponents), 5 * games)
+        found[name] = {"place": played.place()._asdict(), "fair": played.fair()._asdict()}
+    return found
+
+
+def besiegers(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+    """Return mean place and wins of eight seats against besiegers."""
+    harness.tell("games against besiegers")
+    own = FULL.num_players - BESIEGERS
+    played = examiner.play(player, ExamField(FULL, own, all_of("besieger-1")), games)
+    return {"place": played.place()._asdict(), "fair": played.fair()._asdict()}
+
+
+def unseen(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+    """Return the places of the player and of the best bot in games of other kinds."""
+    found = {}
+    for name, field in _unseen_fields():
+        harness.tell(f"unseen: {name}")
+        played = examiner.play(player, field, games)
+        found[name] = places_of(played.ranking(PLAYER)) | {"fair": played.fair()._asdict()}
+    return found
+
+
+def _unseen_fields() -> Iterator[tuple[str, ExamField]]:
+    for kind in KINDS:
+        yield kind, ExamField(FULL.replace(map=kind), OWN, dealt)
+    yield "lands", ExamField(GameConfig(map=" + ".join(LANDS)), OWN, dealt)
+    yield "512 x 512, 128 players", ExamField(LARGE, OWN_LARGE, dealt)
+    yield "64 x 64, 8 players", ExamField(TINY, OWN, dealt)
+
+
+def places_of(ranking: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return the place of the player, and which bot is best and how good it is."""
+    best = next(name for name in ranking if name != PLAYER)
+    return {
+        "place": ranking[PLAYER]._asdict(),
+        "best_bot": best,
+        "place_of_best_bot": ranking[best]._asdict(),
+    }
+
+
+def alone(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+    """Return how games end in which the player has all seats."""
+    harness.tell("games of itself alone")
+    played = examiner.play(player, ExamField(FULL, FULL.num_players, all_of("novice-1")), max(10, games // 4))
+    return {"undecided": played.undecided(), "median_ticks": float(np.median(played.ticks))}
+
+
+PARTS: dict[str, Callable[[Examiner, Examined, int], dict[str, Any]]] = {
+    "small": small,
+    "full": full,
+    "besiegers": besiegers,
+    "unseen": unseen,
+    "alone": alone,
+}
+
+
+# ---- what comes of it --------------------------------------------------------------------------------
+
+
+def misses(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for every bar that is missed."""
+    for every, found in result.get("small", {}).items():
+        yield from _missed_in_small(f"every {every} ticks", found)
+    for name, found in result.get("full", {}).items():
+        yield from _missed_at_full_size(name, found)
+    if "besiegers" in result and result["besiegers"]["fair"]["value"] < BARS["besiegers"]:
+        yield f"missed: besiegers, {result['besiegers']['fair']['value']:.2f} times the fair share"
+    for name, found in result.get("unseen", {}).items():
+        if found["place"]["value"] >= found["place_of_best_bot"]["value"]:
+            yield f"missed: {name}, {found['best_bot']} has a better mean place"
+
+
+def _missed_in_small(when: str, found: Mapping[str, Any]) -> Iterator[str]:
+    for bot, one in found["above"].items():
+        if one["value"] <= BARS["worst"] or one["low"] <= BARS["worst_low"]:
+            yield f"missed: {when}, above {one['value']:.1%} of {bot} (from {one['low']:.1%} on)"
+    if found["mean"] < BARS["mean"]:
+        yield f"missed: {when}, above {found['mean']:.1%} of the seats of all bots"
+
+
+def _missed_at_full_size(name: str, found: Mapping[str, Any]) -> Iterator[str]:
+    fair, place = found["fair"], found["place"]["value"]
+    if fair["value"] < BARS["fair"] or fair["low"] <= BARS["fair_low"]:
+        yield f"missed: {name}, {fair['value']:.2f} times the fair share (from {fair['low']:.2f} on)"
+    if place > BARS["place"]:
+        yield f"missed: {name}, mean place {place:.2f}"
+
+
+def text_of(part: str, found: Mapping[str, Any]) -> str:
+    """Return what a part found, in lines."""
+    if part == "small":
+        return "\n".join(
+            f"small, every {every} ticks: above {one['mean']:.1%} of the seats of all bots; "
+            + ", ".join(f"{bot} {share['value']:.0%}" for bot, share in _hardest(one["above"]))
+            for every, one in found.items()
+        )
+    if part == "alone":
+        return (
+            f"alone: the last tick ends {found['undecided']:.1%} of the games, half end by tick "
+            f"{found['median_ticks']:,.0f}"
+        )
+    lines = {part: found} if part == "besiegers" else found
+    return "\n".join(f"{part}, {name}: {_line(one)}" for name, one in lines.items())
+
+
+def _hardest(above: Mapping[str, Mapping[str, float]]) -> list[tuple[str, Mapping[str, float]]]:
+    return sorted(above.items(), key=lambda item: item[1]["value"])[:5]
+
+
+def _line(one: Mapping[str, Any]) -> str:
+    place, fair = one["place"], one["fair"]
+    best = ""
+    if "best_bot" in one:
+        other = one["place_of_best_bot"]
+        best = f"; {one['best_bot']} {other['value']:.2f} ({other['low']:.2f} to {other['high']:.2f})"
+    return (
+        f"place {place['value']:.2f} ({place['low']:.2f} to {place['high']:.2f}), wins {fair['value']:.2f} "
+        f"times the fair share ({fair['low']:.2f} to {fair['high']:.2f}){best}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
