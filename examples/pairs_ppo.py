@@ -7,8 +7,8 @@ before. Small games and games of full size run side by side, as the network play
 bots decide as seldom as it does. All that is needed to resume is in one folder: run it again with the same
 ``--save``. Needs PyTorch, and openskill for ratings.
 
-    python examples/pairs_ppo.py --save runs/pairs                  half an hour on two cores
-    python examples/pairs_ppo.py --save runs/pairs --minutes 60     resume, to an hour in all
+    python examples/pairs_ppo.py --save runs/pairs                  half an hour on two free cores
+    python examples/pairs_ppo.py --save runs/pairs --minutes 120    resume, to an hour
     python examples/pairs_ppo.py --save runs/more --start CLONE/weights.safetensors --learning-rate 1e-4
     territorial match --seats net:runs/pairs/network.safetensors,banker
     territorial league show runs/pairs/league.npz                   the standings
@@ -68,7 +68,9 @@ class Settings:
     """What a run is; all but its length stays as it began."""
 
     save: str = option("", "folder of the run")
-    minutes: float = option(30.0, "minutes of the run; those before a stop count")
+    minutes: float = option(
+        60.0, "minutes of processor time of the run, in both processes; those before a stop count"
+    )
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
     seed: int = option(0, "random seed")
     start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
@@ -116,7 +118,7 @@ class Settings:
             raise ValueError(f"interval is {self.interval}; it must be a multiple of {step}, a step's ticks")
 
 
-SETTINGS = "settings.json"
+SETTINGS, PROGRESS = "settings.json", "progress.csv"
 LENGTH = ("save", "minutes", "updates", "checkpoint_every")
 """Settings that may be others when a run is resumed."""
 
@@ -403,7 +405,8 @@ class PairRun:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.folder = settings, Path(settings.save).absolute()
-        self.trainee, self.league, self.seconds = Trainee(settings), new_league(settings), 0.0
+        self.trainee, self.league = Trainee(settings), new_league(settings)
+        self.seconds, self.played = 0.0, 0
         self._networks: dict[str, Network] = {}
         self._states: Rows | None = None
         if settings.start and not (self.folder / SETTINGS).exists():
@@ -417,8 +420,9 @@ class PairRun:
         else:
             self.league = League.load(latest / "league.npz")
             state = torch.load(latest / "state.pt", weights_only=True)
-            self.seconds = state.pop("seconds")
+            self.seconds, self.played = state.pop("seconds"), state.pop("played")
             self.trainee.load(state)
+        self.log = Curve(self.folder / PROGRESS, self.updates)
 
     @property
     def updates(self) -> int:
@@ -498,7 +502,8 @@ class PairRun:
 
     def _fill(self, folder: Path) -> None:
         self.league.save(folder / "league.npz")
-        torch.save(self.trainee.state() | {"seconds": self.seconds}, folder / "state.pt")
+        done = {"seconds": self.seconds, "played": self.played}
+        torch.save(self.trainee.state() | done, folder / "state.pt")
 
     def _check_settings(self) -> None:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
@@ -567,32 +572,58 @@ def train(run: PairRun) -> None:
     with player(run.settings, 1000 * run.settings.seed + run.updates) as pipe:
         pipe.send(run.order())
         while run.done() < 1:
-            began, used = time.monotonic(), time.process_time()
+            used = time.process_time()
             found = pipe.recv()
             pipe.send(run.order())
             loss, frozen = run.learn(found)
-            run.seconds += time.monotonic() - began
             used = time.process_time() - used + found.seconds
-            print(progress(run, found, loss, used) + f", frozen {frozen}" * bool(frozen), flush=True)
+            run.seconds, run.played = run.seconds + used, run.played + found.played
+            above = share_above(found)
+            run.log.add(run, found, loss, above)
+            print(progress(run, found, used, loss, above) + f", frozen {frozen}" * bool(frozen), flush=True)
             if run.updates % run.settings.checkpoint_every == 0:
                 run.keep()
         pipe.recv()
 
 
-def progress(run: PairRun, found: PlayedRows, loss: float, used: float) -> str:
-    """Return a line about an update; ``used``: seconds of the processor, in both processes."""
+def share_above(found: PlayedRows) -> float:
+    """Return the share of the other seats that those who learn were placed above; NaN if no game ended."""
     above = [
         float((len(places) - places[i]) / (len(places) - 1))
         for players, places in found.ended
         for i in range(players.count(MAIN))
         if np.isfinite(places[i])
     ]
-    beaten = f"{np.mean(above):.0%}" if above else "-"
+    return float(np.mean(above)) if above else float("nan")
+
+
+def progress(run: PairRun, found: PlayedRows, used: float, loss: float, above: float) -> str:
+    """Return a line about an update; ``used``: seconds of the processor, in both processes."""
+    beaten = f"{above:.0%}" if np.isfinite(above) else "-"
     return (
         f"update {run.updates}, {run.seconds / 60:.1f} min: {found.played:,} agent steps, "
         f"{found.played / used:,.0f} a second of processor; {len(found.rows['action']):,} rows learned from, "
         f"loss {loss:.3f}; {run.league.num_games:,} games, above {beaten} of the other seats"
     )
+
+
+class Curve:
+    """The curve of a run in a file, a line for each update; lines after update ``last`` are dropped."""
+
+    COLUMNS = ("update", "processor_seconds", "agent_steps", "games", "rows", "loss", "above")
+
+    def __init__(self, path: Path, last: int) -> None:
+        self._path = path
+        lines = path.read_text().splitlines()[1:] if path.exists() else []
+        kept = [line for line in lines if line and int(line.partition(",")[0]) <= last]
+        write_file(path, "".join(f"{line}\n" for line in [",".join(self.COLUMNS), *kept]).encode())
+
+    def add(self, run: PairRun, found: PlayedRows, loss: float, above: float) -> None:
+        """Add the line of an update."""
+        rows = len(found.rows["action"])
+        counts = f"{run.updates},{run.seconds:.1f},{run.played},{run.league.num_games},{rows}"
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(f"{counts},{loss:.4f},{above:.4f}\n")
 
 
 def main(argv: list[str] | None = None) -> PairRun:

@@ -1,5 +1,6 @@
 """The example that trains on pairs in two processes, with tiny numbers: it learns, resumes, exports."""
 
+import csv
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -110,15 +111,27 @@ def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     resumed = one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path), "updates": 3}))
     assert resumed.updates == 3
     assert resumed.seconds == first.seconds > 0
+    assert resumed.played == first.played > 0
     assert resumed.league.to_bytes() == first.league.to_bytes()
     assert all(np.array_equal(part, weights[name]) for name, part in resumed.trainee.weights().items())
     longer = one_process.main(options(tmp_path, updates=5))
     updates = [line.split(",")[0] for line in capsys.readouterr().out.splitlines() if "update" in line]
     assert updates == [f"update {i}" for i in range(1, 6)]
     assert list(longer.league.snapshots)[-1] == "main-5"
+    curve = list(csv.DictReader((tmp_path / "progress.csv").read_text().splitlines()))
+    assert [line["update"] for line in curve] == ["1", "2", "3", "4", "5"]
+    assert int(curve[-1]["agent_steps"]) == longer.played > int(curve[2]["agent_steps"]) == first.played
     kept = {path.stem for path in (tmp_path / "snapshots").iterdir()}
     assert set(longer.league.snapshots) <= kept
     assert "main-0" not in kept, "no checkpoint needs it"
+
+
+def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
+    one_process.main(options(tmp_path, updates=2))
+    path = tmp_path / "progress.csv"
+    path.write_text(path.read_text() + "3,9.0,99,9,9,0.1,nan\n")
+    one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path), "updates": 3}))
+    assert [line.partition(",")[0] for line in path.read_text().splitlines()] == ["update", "1", "2"]
 
 
 @pytest.mark.parametrize(
