@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from rllib_adapters.own_algorithms import RUNNERS, own_config
 from territorial._callable import let_call
 from territorial._moved import names_of
 from territorial.league import League, SnapshotStore
+from territorial.nets import PairPolicy
 
 Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
@@ -155,6 +157,8 @@ def configure_league(
     env_config: Mapping[str, Any],
     league: League,
     store: SnapshotStore | str,
+    *,
+    start: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> AlgorithmConfig:
     """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
@@ -168,6 +172,8 @@ def configure_league(
         env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
         league: of "shared" games, or with one learner; it must not be used elsewhere.
         store: a folder for this run alone.
+        start: file of weights that all learners begin with, as ``territorial clone`` or ``PairPolicy.save``
+            writes it; they must have ``PairModule``s of its size. Default None: weights drawn by chance.
         options: further ones of ``configure``.
 
     Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called
@@ -177,10 +183,20 @@ def configure_league(
     for learner in league.steps:
         if not any(one.learner == learner for one in league.snapshots.values()):
             league.freeze(learner)
-    keeper = LeagueKeeper(league, store_of(store))
+    first = "" if start is None else _checked_start(start)
+    keeper = LeagueKeeper(league, store_of(store), first)
     own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
     own.league_keeper = keeper
     return own
+
+
+def _checked_start(start: str | os.PathLike[str]) -> str:
+    """Return the path of a file of weights; ValueError names one that is not."""
+    try:
+        PairPolicy.load(start)
+    except OSError as error:
+        raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
+    return os.path.abspath(start)
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:

@@ -11,9 +11,10 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.outcomes import outcomes_of
-from rllib_adapters.league.control import freeze, set_league, set_weights
+from rllib_adapters.league.control import freeze, set_league, set_weights, start_with
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
+from territorial.nets import PairPolicy
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
@@ -47,10 +48,15 @@ class LeagueKeeper:
     from their very next game on. What the league evicts stays in the store until :meth:`clean`: a checkpoint
     may need it.
 
+    Args:
+        league: of this run.
+        store: of its snapshots.
+        start: file of weights that all learners begin with; "" for weights of their own.
+
     """
 
-    def __init__(self, league: League, store: SnapshotStore) -> None:
-        self.league, self.store = league, store
+    def __init__(self, league: League, store: SnapshotStore, start: str = "") -> None:
+        self.league, self.store, self.start = league, store, start
         self.run = ""
         """Tells the snapshots of this run from those of others; empty until it begins."""
         self._goes_on = False
@@ -69,7 +75,9 @@ class LeagueKeeper:
         return self.store
 
     def begin(self, algorithm: Algorithm) -> None:
-        """Put the first snapshots into the store, unless the run is resumed."""
+        """Set the first weights and put the first snapshots into the store, unless the run is resumed."""
+        if self.start and not self._goes_on:
+            start_with(algorithm, PairPolicy.load(self.start), self.start)
         for one in self.league.snapshots.values():
             if one.name in self.store:
                 found = self.store.manifest(one.name).metadata.get("run")

@@ -14,7 +14,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import EnvConfig, learners_of
 from rllib_adapters.league.export import NOT_EXPORTED, network_of
 from rllib_adapters.learning.averages import averaged_in, keeps_averages
 from rllib_adapters.learning.own_config import evaluation_entries
@@ -133,7 +133,29 @@ def weights_of(
 
 def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:
     """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
-    weights = {f"{NETWORK}{key}": np.array(array) for key, array in store.load(name).items()}
+    _give_weights(algorithm, module, store.load(name))
+
+
+def start_with(algorithm: Algorithm, policy: PairPolicy, source: str) -> None:
+    """Give all modules that learn the weights of ``policy``, in learners and runners.
+
+    ValueError, which names ``source``, where a module's network is another one.
+    """
+    arrays = {name: part.numpy() for name, part in policy.state_dict().items()}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    for module in learners_of(EnvConfig.from_config(algorithm.config.env_config).table):
+        own = weights_of(algorithm, module)
+        if {name: array.shape for name, array in own.items()} != shapes:
+            raise ValueError(
+                f"start is {source!r}, a network on pairs of size {policy.size!r}; the network of module "
+                f"{module!r} is another one, and it must be the same"
+            )
+        _give_weights(algorithm, module, arrays)
+
+
+def _give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a module weights by the names that snapshots have."""
+    weights = {f"{NETWORK}{key}": np.array(array) for key, array in arrays.items()}
     algorithm.learner_group.set_weights({module: weights})
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
     shared = ray.put(weights)

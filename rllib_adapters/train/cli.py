@@ -28,6 +28,7 @@ EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes
   territorial train RUN                  train for an hour on two cores
   territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
+  territorial train RUN --preset champion --start CLONE/weights.safetensors
   territorial train RUN --resume         resume from the newest checkpoint
   territorial league show RUN            print ratings and the best players
 """
@@ -43,6 +44,7 @@ OPTION_OF = {
     "snapshots": "--snapshot-seats",
     "steps": "--iteration-steps",
     "threads": "--torch-threads",
+    "together": "--together-seats",
 }
 """Fields of Training whose options have another name: the one that other verbs have for it."""
 
@@ -83,7 +85,8 @@ def _explained(spec: dataclasses.Field[Any]) -> str:
     """Return the help of an option: its meaning, its range and its default."""
     if spec.type == "bool":
         return str(spec.metadata["help"])
-    return f"{spec.metadata['help']}{_range(spec)} (default {getattr(PRESETS[DEFAULT], spec.name)})"
+    default = getattr(PRESETS[DEFAULT], spec.name)
+    return f"{spec.metadata['help']}{_range(spec)}" + f" (default {default})" * (default != "")
 
 
 def _range(spec: dataclasses.Field[Any]) -> str:
@@ -216,7 +219,10 @@ def _about(training: Training) -> str:
     where = f"each of {one.runners} processes" if one.runners > 1 else "a process"
     return (
         f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
-        f"{one.snapshots} are snapshots, {one.bots} are bots; games of at most "
+        f"{one.snapshots} are snapshots, {one.bots} are bots"
+        + f", {one.together} are of one of either"
+        * bool(one.together)
+        + "; games of at most "
         f"{decisions:,} decisions, {one.games} side by side in {where}; an iteration is "
         f"{one.steps:,} decisions"
     )

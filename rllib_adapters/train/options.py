@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rllib_adapters.learning.options import LearningOptions
+from territorial import bots
 from territorial.config import GameConfig
 from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
@@ -26,6 +27,8 @@ OPTIONS = "run.json"
 ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
+HARD_POWER = 2.5
+"""How much more often hard opponents are drawn for ``together``: the power of 1 less the share beaten."""
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
@@ -48,12 +51,18 @@ class Training:
         "input of the network: pairs, numbers of each owner that can be attacked; features, which are tables "
         "alone; or boards",
     )
+    start: str = _option(
+        "", "file of weights that learners begin with, as `territorial clone` writes; for pairs alone"
+    )
     agents: int = _option(4, "seats of a game that learning agents control; those of the main agent")
     exploiters: int = _option(
         0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters"
     )
     snapshots: int = _option(4, "seats of snapshots; harder opponents are drawn more often")
     bots: int = _option(4, "seats of bots; all bots are drawn equally often")
+    together: int = _option(
+        0, "seats that one snapshot or bot has together, more often one that is seldom beaten"
+    )
     bot_names: str = _option(",".join(BOTS), "bots, by name and separated by commas")
     capacity: int = _option(40, "snapshots that the league keeps")
     beats: float = _option(0.6, "share of games above every opponent from which on a snapshot is added")
@@ -98,6 +107,11 @@ class Training:
         for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
             if getattr(self, name) not in kinds:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
+        if self.start and self.network != "pairs":
+            raise ValueError(
+                f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', of which "
+                "alone `territorial clone` writes weights"
+            )
         self.learning()
         rows = round(self.steps * self.agents * self.share)
         if self.minibatch > rows:
@@ -116,7 +130,7 @@ class Training:
     @property
     def num_players(self) -> int:
         """Seats of a game."""
-        return self.agents + 2 * self.exploiters + self.snapshots + self.bots
+        return self.agents + 2 * self.exploiters + self.snapshots + self.together + self.bots
 
     def game(self) -> GameConfig:
         """Return the config of the games."""
@@ -157,7 +171,7 @@ class Training:
             num_players=self.num_players,
             frames=self.frames,
             agents=self.agents + 2 * self.exploiters,
-            bots=self.bots,
+            bots=self.bots + self.together,
             snapshots=self.capacity,
             parameters=parameters,
             activations=ACTIVATIONS[self.network],
@@ -203,6 +217,9 @@ class Training:
         parts = []
         if self.snapshots:
             parts.append(Opponents(seats=self.snapshots, strategy="pfsp", weighting="hard"))
+        if self.together:
+            both = ("snapshots", "bots")
+            parts.append(Opponents(seats=self.together, power=HARD_POWER, among=both, together=True))
         if self.bots:
             parts.append(Opponents(seats=self.bots, strategy="uniform", among=("bots",)))
         return Learner(name="main", seats=self.agents, opponents=tuple(parts), gate=self._gate())
@@ -233,7 +250,7 @@ def lowest(spec: dataclasses.Field[Any]) -> int:
     return 0 if spec.type == "float" or spec.name in _MAY_BE_ZERO else 1
 
 
-_MAY_BE_ZERO = ("exploiters", "snapshots", "bots", "runners", "seed", "memory_mb")
+_MAY_BE_ZERO = ("exploiters", "snapshots", "together", "bots", "runners", "seed", "memory_mb")
 
 PRESETS = {
     "quick": Training(
@@ -268,6 +285,28 @@ PRESETS = {
         gamma=0.997,
         entropy=0.001,
     ),
+    "champion": Training(
+        network="pairs",
+        decision_every=10,
+        repeat=5,
+        maps=64,
+        agents=3,
+        exploiters=1,
+        snapshots=1,
+        together=4,
+        bots=2,
+        bot_names=",".join(bots.NAMES),
+        capacity=24,
+        games=64,
+        steps=8192,
+        minibatch=4096,
+        epochs=2,
+        share=0.35,
+        averaged_weights=0.995,
+        learning_rate=1e-4,
+        gamma=0.997,
+        entropy=0.0005,
+    ),
     "features": Training(),
     "boards": Training(
         height=256,
@@ -292,6 +331,7 @@ PRESETS = {
     ),
 }
 """By name: "quick" shows in minutes that all of it works; "pairs" and "features" learn within an hour on two
-cores. "boards" is a league at full size, with short games, of which ten end in some minutes."""
+cores. "champion" goes on from a clone, against all bots, its own past and exploiters. "boards" is a league at
+full size, with short games, of which ten end in some minutes."""
 DEFAULT = "pairs"
 """The preset where none is given."""

@@ -118,6 +118,7 @@ class Run:
             env_config,
             training.league(),
             self.store,
+            start=training.start or None,
             module=NETWORKS[training.network],
             runner="batched",
         )

@@ -8,10 +8,12 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 
 from rllib_adapters import configure_league, policy_of  # noqa: E402
 from rllib_adapters.league.callback import league_in  # noqa: E402
+from rllib_adapters.league.control import weights_of  # noqa: E402
 from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from rllib_adapters.modules.pairs import PairModule  # noqa: E402
 from territorial.bots import Network  # noqa: E402
@@ -69,6 +71,59 @@ def test_snapshots_and_networks_play_in_both_runners(
         assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
     finally:
         algorithm.stop()
+
+
+def learners_with(start, folder, size="small"):
+    """Return the config of a main agent and its exploiter, which begin with the weights of a file."""
+    main = Learner(name="main", seats=2, opponents=(Opponents(seats=2),), gate=Gate(max_steps=9))
+    exploiter = Learner(name="exploiter", role="main_exploiter", seats=2, reset_chance=1.0)
+    league = League(LeagueConfig(num_players=6, learners=(main, exploiter), games="shared"), rated=False)
+    env = {"config": CONFIG, "obs": "pairs", "max_cycles": 12}
+    config = configure_league(PPOConfig(), env, league, str(folder / "store"), start=start, size=size)
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=2, rollout_fragment_length="auto")
+    return config.training(train_batch_size_per_learner=48, minibatch_size=32, num_epochs=1)
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_learners_begin_with_the_weights_of_a_file_once(tmp_path):
+    policy, start = network_of(), tmp_path / "start.safetensors"
+    policy.save(start)
+    wanted = {name: part.numpy() for name, part in policy.state_dict().items()}
+    algorithm = learners_with(start, tmp_path).build_algo()
+    try:
+        store = algorithm.keeper.store
+        for module in ("main", "exploiter"):
+            acting = algorithm.env_runner.module[module].get_state()
+            for name, array in weights_of(algorithm, module).items():
+                for found in (array, store.load(f"{module}-0")[name], acting[f"policy.{name}"]):
+                    np.testing.assert_array_equal(found, wanted[name])
+        np.testing.assert_array_equal(store.load("exploiter-start")["hold.bias"], wanted["hold.bias"])
+        algorithm.train()
+        learned = weights_of(algorithm, "main")
+        assert any((array != wanted[name]).any() for name, array in learned.items())
+        algorithm.save_to_path(str(tmp_path / "kept"))
+    finally:
+        algorithm.stop()
+    start.unlink()  # a run that goes on needs it no more
+    resumed = Algorithm.from_checkpoint(str(tmp_path / "kept"))
+    try:
+        for name, array in weights_of(resumed, "main").items():
+            np.testing.assert_array_equal(array, learned[name])
+    finally:
+        resumed.stop()
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_weights_that_no_learner_can_begin_with_are_named(tmp_path):
+    start = tmp_path / "start.safetensors"
+    with pytest.raises(ValueError, match=r"start is '.*start.safetensors', which cannot be read"):
+        learners_with(start, tmp_path)
+    start.write_bytes(b"no weights")
+    with pytest.raises(ValueError, match=r"start\.safetensors"):
+        learners_with(start, tmp_path)
+    network_of().save(start)
+    with pytest.raises(ValueError, match=r"of size 'small'; the network of module 'main' is another one"):
+        learners_with(start, tmp_path, size="standard").build_algo()
 
 
 @pytest.mark.parametrize("has_two_parts", [False, True])

@@ -27,7 +27,7 @@ from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.cli import main
 from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
-from territorial import cli
+from territorial import bots, cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
 from territorial.memory.measure import measure
@@ -274,7 +274,8 @@ def test_a_run_keeps_to_its_budget(tmp_path):
 
 def test_presets_are_runs():
     assert PRESETS["boards"].num_players == 32
-    assert PRESETS["features"].num_players == PRESETS["pairs"].num_players == 12
+    assert {PRESETS[name].num_players for name in ("features", "pairs", "champion")} == {12}
+    assert set(PRESETS["champion"].league_config().bots) == set(bots.NAMES)
     assert DEFAULT == "pairs"
     for training in PRESETS.values():
         config = training.league_config()
@@ -284,7 +285,8 @@ def test_presets_are_runs():
 
 def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path):
     forms = {name: training.memory_form for name, training in PRESETS.items()}
-    assert forms == {"quick": "packed", "pairs": "pairs", "features": "packed", "boards": "packed"}
+    on_pairs = {"pairs": "pairs", "champion": "pairs"}
+    assert forms == {"quick": "packed", **on_pairs, "features": "packed", "boards": "packed"}
     training = dataclasses.replace(PRESETS["pairs"], memory_mb=100)
     with pytest.raises(BudgetError, match=r"the league needs .* \(pairs\); the budget is 100 MB"):
         run.Run(tmp_path / "run", training)
@@ -312,6 +314,12 @@ def test_exploiters_sit_in_the_games_of_main():
     assert [learner.role for learner in config.learners] == ["main", "main_exploiter", "league_exploiter"]
     assert config.games == "shared"
     assert training.num_players == 14
+
+
+def test_one_opponent_may_have_several_seats_together():
+    (main,) = dataclasses.replace(PRESETS["features"], together=3).league_config().learners
+    (part,) = (part for part in main.opponents if part.together)
+    assert (part.seats, part.among, part.weighting) == (3, ("snapshots", "bots"), "hard")
 
 
 def test_options_of_learners_have_those_of_the_command(monkeypatch, tmp_path):
@@ -391,6 +399,7 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
         (["--share", "0"], "argument --share: share is 0.0; it must be above 0 and at most 1"),
         (["--averaged-weights", "1"], "argument --averaged-weights: averaged_weights is 1.0; it must be"),
         (["--agent-seats", "0"], "agents is 0"),
+        (["--preset", "features", "--start", "a.safetensors"], "argument --start: start is 'a.safetensors'"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
     ],
