@@ -34,10 +34,11 @@ import torch
 from torch import Tensor, nn
 
 import territorial
-from territorial import bots
+from territorial import GameConfig, bots
 from territorial.bots import Network
 from territorial.bots.network import Rows
 from territorial.config.validation import finite_number, whole_number
+from territorial.engine.seats import CustomBot
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse_object
@@ -85,6 +86,11 @@ class Settings:
     slow: float = option(0.5, "share of the games in which bots decide every 50 ticks, not every 10", 0, 1)
     interval: int = option(50, "ticks from one decision to the next, a multiple of 10", 10, 10_000)
     max_ticks: int = option(6000, "the game ends after this many ticks", 10)
+    map: str = option("lakes", "map of the games: a kind, a land, or a mix of them such as '3*lakes + maze'")
+    maps: int = option(64, "generated maps that games are drawn from; 0: a new one for every game", 0, 1024)
+    opponents: str = option(
+        "", "bots to play against, separated by commas, net:FILE and style:FILE among them; all, if empty"
+    )
     rollout: int = option(32, "decisions of every game between two updates", 1, 100_000)
     focus: float = option(0.6, "share of games against one kind of opponent", 0, 1)
     power: float = option(2.5, "how much more often hard opponents are drawn for these", 0, 100)
@@ -116,6 +122,8 @@ class Settings:
         step = SLOW if self.slow else FAST
         if self.interval % step:
             raise ValueError(f"interval is {self.interval}; it must be a multiple of {step}, a step's ticks")
+        for kind in kinds_of(self):
+            config_of(self, kind)
 
 
 SETTINGS, PROGRESS = "settings.json", "progress.csv"
@@ -149,14 +157,27 @@ def kinds_of(settings: Settings) -> list[GameKind]:
     return [kind for kind in found if kind.num_games]
 
 
+def config_of(settings: Settings, kind: GameKind) -> GameConfig:
+    """Return the config of games of a kind."""
+    return GameConfig(
+        height=kind.height,
+        width=kind.width,
+        num_players=kind.num_players,
+        decision_every=kind.ticks,
+        max_ticks=settings.max_ticks,
+        map=settings.map,
+        num_maps=settings.maps,
+    )
+
+
 class Order(NamedTuple):
     """What the process that plays is to play with."""
 
     weights: dict[str, np.ndarray]
     chances: dict[str, float]
     """By opponent: the share of the games against one alone that are against it."""
-    networks: dict[str, Network]
-    """By player: the snapshots."""
+    custom: dict[str, CustomBot]
+    """By player: the snapshots, and bots that are in files."""
 
 
 class PlayedRows(NamedTuple):
@@ -217,15 +238,11 @@ class KindGames:
         self.settings, self.kind, self.rng = settings, kind, np.random.default_rng(seed)
         self.env = territorial.make_vec(
             kind.num_games,
-            kind.height,
-            kind.width,
-            kind.num_players,
-            ["agent"] * kind.seats + ["novice"] * (kind.num_players - kind.seats),
+            seats=["agent"] * kind.seats + ["novice"] * (kind.num_players - kind.seats),
+            config=config_of(settings, kind),
             obs="pairs",
             action_format="pairs",
             repeat=settings.interval // kind.ticks,
-            decision_every=kind.ticks,
-            max_ticks=settings.max_ticks,
             end_when="no_agents",
             autoreset="disabled",
         )
@@ -241,7 +258,7 @@ class KindGames:
             others = [str(self.rng.choice(players, p=chances))] * count
         else:
             others = self.rng.choice(players, count).tolist()
-        names = [order.networks.get(player, player.partition(":")[2]) for player in others]
+        names = [order.custom.get(player, player.partition(":")[2]) for player in others]
         self.env.set_seats(k, ["agent"] * learning + names)
         return [MAIN] * learning + others
 
@@ -418,7 +435,7 @@ class PairRun:
         if latest is None:
             self.freeze()
         else:
-            self.league = League.load(latest / "league.npz")
+            self.league = League.load(latest / "league.npz", self.league.config.python_bots)
             state = torch.load(latest / "state.pt", weights_only=True)
             self.seconds, self.played = state.pop("seconds"), state.pop("played")
             self.trainee.load(state)
@@ -439,8 +456,11 @@ class PairRun:
         names, candidates = self.league.candidates("main", one.among)
         weights = one.weights(candidates)
         chances = dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
-        networks = {f"snapshot:{name}": self._network(name) for name in self.league.snapshots}
-        return Order(self.trainee.weights(), chances, networks)
+        custom: dict[str, CustomBot] = {
+            f"snapshot:{name}": self._network(name) for name in self.league.snapshots
+        }
+        custom |= {f"bot:{bot.name}": bot for bot in self.league.config.python_bots}
+        return Order(self.trainee.weights(), chances, custom)
 
     def _network(self, name: str) -> Network:
         """Return a snapshot as the engine plays it; its file is opened once."""
@@ -488,7 +508,10 @@ class PairRun:
         if self.updates in self.checkpoints.steps():
             return
         self.checkpoints.write(self.updates, self._fill)
-        leagues = [League.load(self.checkpoints.at(step) / "league.npz") for step in self.checkpoints.steps()]
+        own = self.league.config.python_bots
+        leagues = [
+            League.load(self.checkpoints.at(step) / "league.npz", own) for step in self.checkpoints.steps()
+        ]
         needed = {name for league in leagues for name in league.snapshots}
         for path in self.file_of("any").parent.glob("*.safetensors"):
             if path.stem not in needed:
@@ -538,7 +561,7 @@ def new_league(settings: Settings) -> League:
     config = LeagueConfig(
         num_players=settings.num_players,
         learners=(main,),
-        bots=bots.NAMES,
+        bots=tuple(settings.opponents.split(",")) if settings.opponents else bots.NAMES,
         capacity=settings.capacity,
         seed=settings.seed,
     )

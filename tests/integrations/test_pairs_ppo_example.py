@@ -11,7 +11,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import Network
-from tests.bots.networks import rows_of_games
+from tests.bots.networks import random_file, rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.checkout
@@ -126,6 +126,23 @@ def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     assert "main-0" not in kept, "no checkpoint needs it"
 
 
+def test_opponents_may_be_in_files_and_resume(one_process, tmp_path):
+    random_file(tmp_path / "net.safetensors", 1, interval=50)
+    opponents = f"banker-1,net:{tmp_path / 'net.safetensors'}"
+    run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=1))
+    (network,) = run.league.config.python_bots
+    assert set(run.order().chances) == {
+        "bot:banker-1",
+        f"bot:{network.name}",
+        "snapshot:main-0",
+        "snapshot:main-1",
+    }
+    assert run.order().custom[f"bot:{network.name}"] is network
+    run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=6))
+    assert run.updates == 6
+    assert run.league.payoff.games("trainable:main", [f"bot:{network.name}"]).sum() > 0
+
+
 def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
     one_process.main(options(tmp_path, updates=2))
     path = tmp_path / "progress.csv"
@@ -143,6 +160,8 @@ def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_pa
         ({"start": "missing.safetensors"}, "missing.safetensors"),
         ({"share": 1.5}, "share is 1.5; it must"),
         ({"size": "huge"}, "size is 'huge'"),
+        ({"map": "moon"}, "map is 'moon'"),
+        ({"opponents": "nobody"}, "nobody"),
         ({"save": ""}, "save is empty"),
     ],
 )
