@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.tables.machines import line_about
 from territorial import bots
+from territorial.bots.learned import learned_bot
 from territorial.bots.style import Range, Style
 from territorial.bots.targets import BY_FORCE
 from territorial.cli.obs_tables import markdown
@@ -32,6 +33,10 @@ def library() -> str:
     rows = [
         (f"`{bot.name}`", _span(bot.style.interval), bot.idea, bot.beaten_by)
         for bot in map(bots.make, bots.NAMES)
+    ]
+    rows += [
+        (f"`{name}`", _span(learned_bot(name).interval), about.idea, about.beaten_by)
+        for name, about in bots.LEARNED.items()
     ]
     return markdown(("bot", "decides every", "what it does", "how to beat it"), rows, "lrll")
 

@@ -284,7 +284,7 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     for i, seat in enumerate(seats):
         if not isinstance(seat, CustomBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
-            names = (AGENT, *bots.ALIASES)
+            names = (AGENT, *bots.PLAIN_NAMES)
             raise ValueError(
                 f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
                 "or a custom bot or its file, style:FILE or net:FILE"

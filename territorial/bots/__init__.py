@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from territorial.bots.decide import decide
+from territorial.bots.learned import LEARNED, LEARNED_ALIASES
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
@@ -26,7 +27,10 @@ __all__ = [
     "COUNT",
     "HOLD_ALL",
     "INTERVAL",
+    "LEARNED",
     "NAMES",
+    "PLAIN_NAMES",
+    "TAKEN",
     "Bot",
     "FreeLand",
     "Move",
@@ -37,6 +41,7 @@ __all__ = [
     "canonical",
     "decide",
     "first_wake",
+    "full_name",
     "make",
     "prepare",
     "settle",
@@ -44,13 +49,19 @@ __all__ = [
 ]
 
 NAMES: tuple[str, ...] = tuple(style.name for style in STYLES)
-"""The names of all bots with their versions, such as ``banker-1``, in the order of their seat codes."""
+"""The names of all bots of the engine with their versions, such as ``banker-1``, by their seat codes."""
 
 COUNT = len(NAMES)
 """How many there are; the codes of bots in Python (territorial.bots.python) come after theirs."""
 
 ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
 """The newest version of every bot by its plain name: ``banker`` is ``banker-1`` until there is a next."""
+
+PLAIN_NAMES = (*ALIASES, *LEARNED_ALIASES)
+"""The plain names of all bots of the library, those of the engine and learned ones."""
+
+TAKEN = frozenset((*NAMES, *LEARNED, *PLAIN_NAMES))
+"""Names that no bot of yours can have."""
 
 LOWS = np.array([[setting.low for setting in style.settings()] for style in STYLES], np.int64)
 HIGHS = np.array([[setting.high for setting in style.settings()] for style in STYLES], np.int64)
@@ -65,14 +76,20 @@ def prepare(style: int, seed: Any, p: int, memory: Any) -> None:
     settle(LOWS[style], HIGHS[style], seed, p, memory)
 
 
+def full_name(name: str) -> str:
+    """Return the name of a bot of the library with its version, and every other name as it is."""
+    return ALIASES.get(name) or LEARNED_ALIASES.get(name, name)
+
+
 def canonical(name: str) -> str:
-    """Return the full name of the bot called ``name``, with or without its version.
+    """Return the full name of the bot of the engine called ``name``, with or without its version.
 
     ValueError lists the names there are.
     """
     found = ALIASES.get(name, name)
     if found not in NAMES:
-        raise ValueError(f"there is no bot {name!r}{hint(name, ALIASES)}; there are {', '.join(ALIASES)}")
+        there_are = ", ".join(PLAIN_NAMES)
+        raise ValueError(f"there is no bot {name!r}{hint(name, PLAIN_NAMES)}; there are {there_are}")
     return found
 
 

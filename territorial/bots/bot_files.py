@@ -1,9 +1,10 @@
-"""Bots that stand in files: the texts that name them, and the bots that are read for these."""
+"""Bots that stand in files, yours and learned ones of the library, and the texts that name them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from territorial.bots.learned import is_learned, learned_bot
 from territorial.bots.network_bot import NETWORK, Network, network_of
 from territorial.bots.python import PythonBot
 from territorial.bots.style import Style
@@ -19,15 +20,17 @@ FILES = tuple(_WRITERS)
 
 
 def is_bot_file(text: Any) -> bool:
-    """Return whether this is a text that names the file of a bot."""
-    return isinstance(text, str) and text.startswith(FILES)
+    """Return whether this text names a bot that stands in a file: yours, or a learned one of the library."""
+    return isinstance(text, str) and (text.startswith(FILES) or is_learned(text))
 
 
 def bot_of_file(what: str, text: str) -> Style | Network:
-    """Return the bot in the file that ``style:FILE`` or ``net:FILE`` names.
+    """Return the bot that ``style:FILE``, ``net:FILE`` or the name of a learned bot stands for.
 
     ValueError, which says that ``what`` has this text, where the file cannot be read or has no such bot.
     """
+    if is_learned(text):
+        return learned_bot(text)
     try:
         return network_of(text) if text.startswith(NETWORK) else Style.load(text.removeprefix(STYLE))
     except OSError as error:

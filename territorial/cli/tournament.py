@@ -23,7 +23,7 @@ def add_parser(verbs: Any) -> None:
     parser = options.new_parser(verbs, "tournament", summary, EXAMPLES)
     parser.add_argument(
         "--players",
-        default=",".join(bots.NAMES),
+        default=",".join((*bots.NAMES, *bots.LEARNED)),
         metavar="PLAYER,PLAYER,...",
         help=explained("--players", contest.WHO, "every game deals its seats evenly", default="all bots"),
     )

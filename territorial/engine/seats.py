@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file
+from territorial.bots.learned import is_learned, learned_bot
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START, Style
@@ -43,7 +44,7 @@ FIRST_CUSTOM_CODE = 1 << 16
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
-_CHOICES = (AGENT, EXTERNAL, *bots.ALIASES)
+_CHOICES = (AGENT, EXTERNAL, *bots.PLAIN_NAMES)
 _WANTED = f"it must be one of {', '.join(_CHOICES)}, or style:FILE or net:FILE for the file of a bot"
 
 
@@ -210,17 +211,18 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
         return
     what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
     check_name(what, name)
-    if is_seat_name(str(name)) or name in others:
+    if is_seat_name(str(name)) or is_learned(name) or name in others:
         raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
     whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _check_style(style: Style, others: Collection[str]) -> None:
     """Raise ValueError for a style that differs from a bot of its name; its fields have been checked."""
-    if is_built_in(style):
+    if is_built_in(style) or (is_learned(style.name) and style == learned_bot(style.name)):
         return
-    whose = "the library" if is_seat_name(style.name) else "another bot of this batch"
-    if is_seat_name(style.name) or style.name in others:
+    is_taken = is_seat_name(style.name) or is_learned(style.name)
+    whose = "the library" if is_taken else "another bot of this batch"
+    if is_taken or style.name in others:
         raise ValueError(
             f"a style has the name {style.name!r}, which {whose} has already; bots that differ "
             "need names that differ"

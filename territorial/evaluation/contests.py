@@ -101,7 +101,7 @@ def match(
 
 
 def tournament(
-    players: Sequence[Player] = bots.NAMES,
+    players: Sequence[Player] = (*bots.NAMES, *bots.LEARNED),
     config: GameConfig | None = None,
     games: int = 2000,
     *,
@@ -119,7 +119,7 @@ def tournament(
     others, or one more.
 
     Args:
-        players: who takes part, as the seats of :func:`match`; default: all bots of the engine.
+        players: who takes part, as the seats of :func:`match`; default: all bots of the library.
         config: rules, size and maps; default None: a ``GameConfig`` with 16 maps.
         games: how many games there are; 1 to 10,000,000, default 2000.
         policies: players by names of your choice, such as networks; see :func:`evaluate`. Default None: none.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
+from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
@@ -260,7 +261,7 @@ def _with_names(
 def _entered(what: str, seat: Any, players: dict[str, Player]) -> str:
     """Return the name of who plays a seat; one who is not among ``players`` yet joins them."""
     known = (AGENT, *players, *bots.NAMES, *bots.ALIASES)
-    if isinstance(seat, str) and (seat in known or ":" not in seat):
+    if isinstance(seat, str) and (seat in known or not (":" in seat or is_bot_file(seat))):
         if seat not in known:
             raise ValueError(
                 f"{what} is {seat!r}; it must be {AGENT!r}, a bot or one of the policies {', '.join(players)}"

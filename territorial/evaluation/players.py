@@ -72,7 +72,7 @@ class Cast:
         if not isinstance(player, str):
             return AGENT
         if player not in self._made:
-            self._made[player] = custom_bot(player) if ":" in player else bots.canonical(player)
+            self._made[player] = named_bot(player)
         return self._made[player]
 
     def policies(self, names: Iterable[str]) -> dict[str, Acting]:
@@ -128,8 +128,8 @@ class Entrants:
         return self._enter(own, asked, own)
 
     def _enter(self, name: str, player: Player, asked: str) -> str:
-        if name in (*bots.NAMES, *bots.ALIASES) and player not in (name, bots.canonical(name)):
-            raise ValueError(f"{asked}: a bot of the engine has the name {name!r}; it must be another")
+        if name in bots.TAKEN and not _is_library_bot(name, player):
+            raise ValueError(f"{asked}: a bot of the library has the name {name!r}; it must be another")
         if self.players.setdefault(name, player) != player:
             raise ValueError(f"{asked}: another player also has the name {name!r}")
         if (code := self._code(player)) is not None:
@@ -163,8 +163,8 @@ def check_players(players: Mapping[str, Player]) -> None:
         if not isinstance(name, str) or not name or name == AGENT:
             raise ValueError(f"a policy has the name {name!r}; it must be a string other than {AGENT!r}")
         if isinstance(player, str):
-            _ = custom_bot(player) if ":" in player else bots.canonical(player)
-            if name in (*bots.NAMES, *bots.ALIASES) and bots.canonical(name) != bots.canonical(player):
+            named_bot(player)
+            if name in bots.TAKEN and not _is_library_bot(name, player):
                 raise ValueError(f"the policy {name!r} is {player!r}; its name belongs to another bot")
         elif not isinstance(player, (CustomBot, Acting)):
             raise TypeError(
@@ -214,8 +214,18 @@ def code_digest(text: str, loaded: Any) -> str:
     return digest.hexdigest()
 
 
+def named_bot(text: str) -> Seat:
+    """Return the bot that a text names: the full name of one of the engine, or a custom bot."""
+    return custom_bot(text) if ":" in text or is_bot_file(text) else bots.canonical(text)
+
+
+def _is_library_bot(name: str, player: Player) -> bool:
+    """Return whether a player is the bot of the library with this name."""
+    return (named_bot(player) if isinstance(player, str) else player) == named_bot(name)
+
+
 def custom_bot(text: str) -> CustomBot:
-    """Return the bot that ``module:Class``, ``style:FILE`` or ``net:FILE`` names; ValueError if none."""
+    """Return the bot of ``module:Class``, ``style:FILE``, ``net:FILE`` or the name of a learned one."""
     return bot_of_file("the player", text) if is_bot_file(text) else python_bot(text)
 
 
@@ -230,7 +240,7 @@ def python_bot(text: str) -> PythonBot:
         raise ValueError(
             f"the player {text!r} cannot be made without arguments: {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(getattr(bot, "name", None), str) or bot.name in (*bots.NAMES, *bots.ALIASES):
+    if not isinstance(getattr(bot, "name", None), str) or bot.name in bots.TAKEN:
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it must be "
             "a string that is not the name of a bot of the engine"

@@ -52,7 +52,7 @@ class EvolutionSettings:
         if not isinstance(self.config, GameConfig):
             raise TypeError(f"config is {self.config!r}; it must be a GameConfig")
         check_name("an evolved style", self.name)
-        if self.name in (*bots.NAMES, *bots.ALIASES):
+        if self.name in bots.TAKEN:
             raise ValueError(f"name is {self.name!r}, which is a bot of the library; choose another one")
         object.__setattr__(self, "opponents", tuple(self.opponents))
         if not self.opponents:

@@ -436,4 +436,4 @@ def thinned(rows: Sequence[T]) -> list[T]:
 def named(player: str) -> str:
     """Return the text of a player with a bot's full name: ``bot:banker`` is ``bot:banker-1``."""
     kind, _, name = player.partition(":")
-    return f"bot:{bots.ALIASES.get(name, name)}" if kind == "bot" else player
+    return f"bot:{bots.full_name(name)}" if kind == "bot" else player

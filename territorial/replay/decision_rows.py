@@ -294,7 +294,7 @@ def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
     if seats is None:
         return np.ones(len(replay.seats), np.bool_)
     named = zip(replay.seats, replay.names, strict=True)
-    wanted = {bots.ALIASES.get(one, one) if isinstance(one, str) else one for one in seats} | set(seats)
+    wanted = {bots.full_name(one) if isinstance(one, str) else one for one in seats} | set(seats)
     return np.array([not wanted.isdisjoint((p, *both)) for p, both in enumerate(named, start=1)], np.bool_)
 
 

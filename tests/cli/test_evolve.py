@@ -27,7 +27,7 @@ def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
 
 def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "found")
-    options = (*SMALL, "--name", "upstart-1", "--generations", "2", "--seed", "3")
+    options = (*SMALL, "--name", "found-1", "--generations", "2", "--seed", "3")
     code, out, err = run(capsys, folder, *options, "--json", str(tmp_path / "result.json"))
     assert code == 0
     assert f"style:{folder}/{STYLE}" in out
@@ -42,7 +42,7 @@ def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None
     assert {"revision", "versions", "machine"} <= set(result)
     seats = f"style:{folder}/{STYLE},banker"
     assert main(["play", "--no-picture", *SMALL[:8], "--seats", seats]) == 0
-    assert "upstart-1" in capsys.readouterr().out
+    assert "found-1" in capsys.readouterr().out
 
 
 def test_the_same_command_goes_on(capsys: Any, tmp_path: Path) -> None:

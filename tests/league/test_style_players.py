@@ -59,7 +59,7 @@ def test_entrants_tell_styles_apart_by_name():
     assert Entrants([MINE, dataclasses.replace(MINE)]).names == ("mine-1", "mine-1")
     with pytest.raises(ValueError, match="mine-1: another player also has the name 'mine-1'"):
         Entrants([MINE, dataclasses.replace(MINE, interval=51)])
-    with pytest.raises(ValueError, match="banker-1: a bot of the engine has the name 'banker-1'"):
+    with pytest.raises(ValueError, match="banker-1: a bot of the library has the name 'banker-1'"):
         Entrants([dataclasses.replace(COPY, name="banker-1", interval=7)])
 
 
