@@ -93,6 +93,7 @@ class Settings:
     )
     rollout: int = option(32, "decisions of every game between two updates", 1, 100_000)
     focus: float = option(0.6, "share of games against one kind of opponent", 0, 1)
+    past: float = option(0.2, "share of opponents that are the league's snapshots, not bots", 0, 1)
     power: float = option(2.5, "how much more often hard opponents are drawn for these", 0, 100)
     capacity: int = option(16, "snapshots that the league keeps", 1, 2000)
     freeze_every: int = option(40, "updates from one snapshot to the next at most", 1)
@@ -174,8 +175,8 @@ class Order(NamedTuple):
     """What the process that plays is to play with."""
 
     weights: dict[str, np.ndarray]
-    chances: dict[str, float]
-    """By opponent: the share of the games against one alone that are against it."""
+    chances: tuple[dict[str, float], ...]
+    """Of bots, and of snapshots: the share of the games against one of them alone that are against it."""
     custom: dict[str, CustomBot]
     """By player: the snapshots, and bots that are in files."""
 
@@ -253,11 +254,12 @@ class KindGames:
     def _deal(self, k: int, order: Order) -> list[str]:
         """Seat the players of the next game ``k``, and return them: opponents of one kind, or any."""
         learning, count = self.kind.seats, self.kind.num_players - self.kind.seats
-        players, chances = list(order.chances), list(order.chances.values())
+        chances = order.chances[int(self.rng.random() < self.settings.past)]
         if self.rng.random() < self.settings.focus:
-            others = [str(self.rng.choice(players, p=chances))] * count
+            others = [str(self.rng.choice(list(chances), p=list(chances.values())))] * count
         else:
-            others = self.rng.choice(players, count).tolist()
+            are_past = self.rng.random(count) < self.settings.past
+            others = [str(self.rng.choice(list(order.chances[int(past)]))) for past in are_past]
         names = [order.custom.get(player, player.partition(":")[2]) for player in others]
         self.env.set_seats(k, ["agent"] * learning + names)
         return [MAIN] * learning + others
@@ -452,15 +454,18 @@ class PairRun:
 
     def order(self) -> Order:
         """Return whom to play against now, and with which weights."""
-        one = Opponents(seats=1, weighting="hard", power=self.settings.power, among=("snapshots", "bots"))
-        names, candidates = self.league.candidates("main", one.among)
-        weights = one.weights(candidates)
-        chances = dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
         custom: dict[str, CustomBot] = {
             f"snapshot:{name}": self._network(name) for name in self.league.snapshots
         }
         custom |= {f"bot:{bot.name}": bot for bot in self.league.config.python_bots}
-        return Order(self.trainee.weights(), chances, custom)
+        return Order(self.trainee.weights(), (self._chances("bots"), self._chances("snapshots")), custom)
+
+    def _chances(self, pool: str) -> dict[str, float]:
+        """Return how often each player of a pool is the only opponent: more often, the less it is beaten."""
+        one = Opponents(seats=1, weighting="hard", power=self.settings.power, among=(pool,))
+        names, candidates = self.league.candidates("main", one.among)
+        weights = one.weights(candidates)
+        return dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
 
     def _network(self, name: str) -> Network:
         """Return a snapshot as the engine plays it; its file is opened once."""

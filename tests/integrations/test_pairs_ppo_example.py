@@ -131,12 +131,8 @@ def test_opponents_may_be_in_files_and_resume(one_process, tmp_path):
     opponents = f"banker-1,net:{tmp_path / 'net.safetensors'}"
     run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=1))
     (network,) = run.league.config.python_bots
-    assert set(run.order().chances) == {
-        "bot:banker-1",
-        f"bot:{network.name}",
-        "snapshot:main-0",
-        "snapshot:main-1",
-    }
+    found = tuple(map(set, run.order().chances))
+    assert found == ({"bot:banker-1", f"bot:{network.name}"}, {"snapshot:main-0", "snapshot:main-1"})
     assert run.order().custom[f"bot:{network.name}"] is network
     run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=6))
     assert run.updates == 6
@@ -223,6 +219,9 @@ def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
     games = games_of(pairs_ppo, order, focus=1.0)
     kinds = [set(players[2:]) for players in games.players]
     assert all(len(kind) == 1 for kind in kinds)
+    of_past = [games_of(pairs_ppo, order, focus=1.0, past=past).players for past in (0.0, 1.0)]
+    assert all(players[2].startswith("bot:") for players in of_past[0])
+    assert all(players[2] == "snapshot:main-0" for players in of_past[1])
     games = games_of(pairs_ppo, order, focus=0.0, num_games=16)
     assert max(len(set(players[2:])) for players in games.players) == 2
     assert all(players[:2] == [pairs_ppo.MAIN] * 2 for players in games.players)
@@ -246,7 +245,8 @@ def test_who_is_beaten_least_is_drawn_most(pairs_ppo, tmp_path):
     run, _ = order_of(pairs_ppo, tmp_path)
     for _ in range(100):
         run.league.record([pairs_ppo.MAIN, "bot:novice", "bot:banker", "bot:random"], [2, 3, 1, 4])
-    chances = run.order().chances
+    chances, of_snapshots = run.order().chances
+    assert of_snapshots == {"snapshot:main-0": 1.0}
     assert max(chances, key=chances.get) == "bot:banker-1"
     assert chances["bot:banker-1"] > 10 * chances["bot:novice-1"]
     assert sum(chances.values()) == pytest.approx(1)
