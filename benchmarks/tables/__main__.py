@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
-from benchmarks.tables import bots, figures, league, networks, performance, trainers, training
+from benchmarks.tables import bots, champion, figures, league, networks, performance, trainers, training
 from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.game.state import FIELDS, in_letters
@@ -789,6 +789,8 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/bots.md", "fairness", lambda: bots.fairness(must_load("bot_health"))),
     ("docs/bots.md", "cost", lambda: bots.cost(must_load("bot_cost"))),
     ("docs/evolve.md", "evolved", lambda: bots.evolved(load("evolved"))),
+    ("docs/champion.md", "exam", lambda: champion.exam(load("champion"))),
+    ("docs/champion.md", "hardest", lambda: champion.hardest(load("champion"))),
     ("docs/performance.md", "bench", speed),
     ("docs/performance.md", "parts", performance.parts),
     ("docs/performance.md", "counts", performance.counts),

@@ -1,0 +1,65 @@
+"""The tables of docs/champion.md: how strong the champion is, from champion.json in benchmarks/results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from benchmarks.tables.machines import line_about
+from territorial.cli.obs_tables import markdown
+
+
+def exam(found: Mapping[str, Any] | None) -> str:
+    """Return the table of an examination."""
+    if found is None:
+        return "`benchmarks/bots/champion.py` measures it; no result is on file."
+    about = (
+        f"`{found['player']}`; two seats of 32 can win 16 times their fair share. In brackets are the ends of "
+        f"95 % intervals. {line_about(found)} (`benchmarks/bots/champion.py`)"
+    )
+    return "\n".join(
+        [markdown(("games", "figure", "the champion", "the best bot"), _rows(found), "llrr"), "", about]
+    )
+
+
+def hardest(found: Mapping[str, Any] | None) -> str:
+    """Return the table of small games against each bot, the hardest first."""
+    if found is None:
+        return "`benchmarks/bots/champion.py` measures it; no result is on file."
+    of = {every: one["above"] for every, one in found["small"].items()}
+    first = next(iter(of.values()))
+    rows = [
+        (f"`{bot}`", *(_percent(above[bot]) for above in of.values()))
+        for bot in sorted(first, key=lambda bot: first[bot]["value"])
+    ]
+    return markdown(("ten of", *(f"decides every {every} ticks" for every in of)), rows, "l" + "r" * len(of))
+
+
+def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for every, one in found["small"].items():
+        games = f"12 players on 96 x 96, bots decide every {every} ticks"
+        yield games, "above so many of the bots' seats", f"{100 * one['mean']:.0f} %", "-"
+        yield games, f"... of the hardest bot's, `{one['worst']}`", _percent(one["above"][one["worst"]]), "-"
+    for name, one in found["full"].items():
+        games = f"32 players on 256 x 256, {name}"
+        yield games, "wins over the fair share", _spanned(one["fair"]), "-"
+        yield games, "mean place", _spanned(one["place"]), "-"
+    yield (
+        "8 seats against 24 besiegers",
+        "wins over the fair share",
+        _spanned(found["besiegers"]["fair"]),
+        "-",
+    )
+    for name, one in found["unseen"].items():
+        best = f"{_spanned(one['place_of_best_bot'])}, `{one['best_bot']}`"
+        yield name, "mean place", _spanned(one["place"]), best
+    alone = found["alone"]
+    yield "32 of its own", "games that the last tick ends", f"{100 * alone['undecided']:.1f} %", "-"
+
+
+def _percent(one: Mapping[str, float]) -> str:
+    return f"{100 * one['value']:.0f} % ({100 * one['low']:.0f} to {100 * one['high']:.0f})"
+
+
+def _spanned(one: Mapping[str, float]) -> str:
+    return f"{one['value']:.1f} ({one['low']:.1f} to {one['high']:.1f})"
