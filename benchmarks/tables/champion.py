@@ -14,7 +14,7 @@ def exam(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return "`benchmarks/bots/champion.py` measures it; no result is on file."
     about = (
-        f"`{found['player']}`; two seats of 32 can win 16 times their fair share. In brackets are the ends of "
+        f"`{found['player']}`; two seats of 32 can win 16 times their fair share. In brackets: the ends of "
         f"95 % intervals. {line_about(found)} (`benchmarks/bots/champion.py`)"
     )
     return "\n".join(
