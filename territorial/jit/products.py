@@ -14,7 +14,8 @@ With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -56,10 +57,11 @@ if JIT_ENABLED:
         first = builder.insert_element(none, number, ir.Constant(NUMBER, 0))
         return builder.shuffle_vector(first, none, _same(0))
 
-    def _loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
-        return builder.load(_pointer(builder, address, kind), align=align)
+    def loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
+        """Return what is at ``address``."""
+        return builder.load(pointer_to(builder, address, kind), align=align)
 
-    def _pointer(builder: Any, address: Any, kind: Any) -> Any:
+    def pointer_to(builder: Any, address: Any, kind: Any) -> Any:
         """Return a pointer to ``kind`` at ``address``, of which the compiler must not know how it was found.
 
         Of ``address + offset`` it may make an offset from the pointer ``offset``. Where that is 0 once a
@@ -98,7 +100,7 @@ if JIT_ENABLED:
         """Return the sixteen int32 from ``address`` on."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return _loaded(builder, args[0], SUMS, 4)
+            return loaded(builder, args[0], SUMS, 4)
 
         return SIXTEEN_SUMS(numba.types.int64), generate
 
@@ -107,7 +109,7 @@ if JIT_ENABLED:
         """Write sixteen sums to ``address``, as int32."""
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            builder.store(args[1], _pointer(builder, args[0], SUMS), align=4)
+            builder.store(args[1], pointer_to(builder, args[0], SUMS), align=4)
             return context.get_dummy_value()
 
         return numba.types.void(numba.types.int64, SIXTEEN_SUMS), generate
@@ -117,7 +119,7 @@ if JIT_ENABLED:
         """Return the sixteen int16 from ``address`` on."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.sext(_loaded(builder, args[0], ir.VectorType(HALF, SIXTEEN), 2), SUMS)
+            return builder.sext(loaded(builder, args[0], ir.VectorType(HALF, SIXTEEN), 2), SUMS)
 
         return SIXTEEN_SUMS(numba.types.int64), generate
 
@@ -166,7 +168,7 @@ if JIT_ENABLED:
         """Return the int16 at ``address``, as int64."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.sext(_loaded(builder, args[0], HALF, 2), ir.IntType(64))
+            return builder.sext(loaded(builder, args[0], HALF, 2), ir.IntType(64))
 
         return numba.types.int64(numba.types.int64), generate
 
@@ -176,7 +178,7 @@ if JIT_ENABLED:
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             half = builder.trunc(args[1], HALF)
-            builder.store(half, _pointer(builder, args[0], HALF), align=2)
+            builder.store(half, pointer_to(builder, args[0], HALF), align=2)
             return context.get_dummy_value()
 
         return numba.types.void(numba.types.int64, numba.types.int64), generate
@@ -186,14 +188,70 @@ if JIT_ENABLED:
         """Return the int64 at ``address``."""
 
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return _loaded(builder, args[0], ir.IntType(64), 8)
+            return loaded(builder, args[0], ir.IntType(64), 8)
 
         return numba.types.int64(numba.types.int64), generate
+
+    class BlockOfSums(NamedTuple):
+        """How products are added to a block of sums: what is read, and how."""
+
+        sums: Any
+        """The type of sixteen sums."""
+        weights: Callable[[Any, Any], Any]
+        """Reads those of sixteen outputs, by builder and place."""
+        inputs: Callable[[Any, Any], Any]
+        """Reads what these are multiplied with."""
+        added: Callable[[Any, Any, Any, Any], Any]
+        """Returns sums with products of weights and inputs."""
+
+    def add_to_block(builder: Any, block: BlockOfSums, rows: int, vectors: int, args: Any) -> None:
+        """Add the products of inputs and weights to sums, which stay in registers; see ``add_products``."""
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count = args
+        before, byte = builder.block, ir.IntType(8)
+        sums, weights, inputs = (pointer_to(builder, address, byte) for address in (sums, weights, inputs))
+        row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in range(rows)]
+        places = [_moved(builder, place, v, block.sums) for place in row_places for v in range(vectors)]
+        begun = [builder.load(place, align=4) for place in places]
+        body, after = (builder.append_basic_block(name) for name in ("products", "products.done"))
+        builder.cbranch(builder.icmp_signed(">", count, _int(0)), body, after)
+        builder.position_at_end(body)
+        left, weight, given = (builder.phi(one.type) for one in (count, weights, inputs))
+        now = [builder.phi(block.sums) for _ in places]
+        read = [block.weights(builder, _moved(builder, weight, v, byte)) for v in range(vectors)]
+        found = []
+        for r in range(rows):
+            both = block.inputs(builder, builder.gep(given, [builder.mul(inputs_step, _int(r))]))
+            row = now[r * vectors : (r + 1) * vectors]
+            found += [block.added(builder, one, of, both) for one, of in zip(row, read, strict=True)]
+        fewer = builder.sub(left, _int(1))
+        later = fewer, builder.gep(weight, [weights_step]), builder.gep(given, [_int(4)]), *found
+        first = count, weights, inputs, *begun
+        for phi, at_first, then in zip((left, weight, given, *now), first, later, strict=True):
+            phi.add_incoming(at_first, before)
+            phi.add_incoming(then, body)
+        builder.cbranch(builder.icmp_signed(">", fewer, _int(0)), body, after)
+        builder.position_at_end(after)
+        ended = [builder.phi(block.sums) for _ in places]
+        for phi, at_first, then in zip(ended, begun, found, strict=True):
+            phi.add_incoming(at_first, before)
+            phi.add_incoming(then, body)
+        for place, value in zip(places, ended, strict=True):
+            builder.store(value, place, align=4)
+
+    def _read_weights(builder: Any, place: Any) -> Any:
+        return _widened(builder, builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2))
+
+    def _read_pair(builder: Any, place: Any) -> Any:
+        """Return the two inputs at ``place``, sixteen times."""
+        number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
+        return _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
 
     def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
         products = builder.mul(weights, inputs)
         both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
         return builder.add(sums, both)
+
+    _BLOCK = BlockOfSums(SUMS, _read_weights, _read_pair, _with_products)
 
     @intrinsic(prefer_literal=True)
     def add_products(
@@ -214,44 +272,9 @@ if JIT_ENABLED:
         addresses, and bytes from one row to the next; of weights, from one pair of inputs to the next.
         """
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            _, _, sums, sums_step, weights, weights_step, inputs, inputs_step, num_pairs = args
-            wide, high = range(vectors.literal_value), range(rows.literal_value)
-            before, byte = builder.block, ir.IntType(8)
-            sums, weights, inputs = (_pointer(builder, address, byte) for address in (sums, weights, inputs))
-            row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in high]
-            places = [_moved(builder, place, v, SUMS) for place in row_places for v in wide]
-            begun = [builder.load(place, align=4) for place in places]
-            body, after = (builder.append_basic_block(name) for name in ("products", "products.done"))
-            builder.cbranch(builder.icmp_signed(">", num_pairs, _int(0)), body, after)
-            builder.position_at_end(body)
-            left, weight, pair = (builder.phi(one.type) for one in (num_pairs, weights, inputs))
-            block = [builder.phi(SUMS) for _ in places]
-            read = [
-                _widened(builder, builder.load(_moved(builder, weight, v, HALVES), align=2)) for v in wide
-            ]
-            found = []
-            for r in high:
-                place = builder.gep(pair, [builder.mul(inputs_step, _int(r))])
-                number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
-                both = _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
-                row = block[r * len(wide) : (r + 1) * len(wide)]
-                found += [_with_products(builder, one, of, both) for one, of in zip(row, read, strict=True)]
-            fewer = builder.sub(left, _int(1))
-            later = fewer, builder.gep(weight, [weights_step]), builder.gep(pair, [_int(4)]), *found
-            first = num_pairs, weights, inputs, *begun
-            for phi, at_first, then in zip((left, weight, pair, *block), first, later, strict=True):
-                phi.add_incoming(at_first, before)
-                phi.add_incoming(then, body)
-            builder.cbranch(builder.icmp_signed(">", fewer, _int(0)), body, after)
-            builder.position_at_end(after)
-            ended = [builder.phi(SUMS) for _ in places]
-            for phi, at_first, then in zip(ended, begun, found, strict=True):
-                phi.add_incoming(at_first, before)
-                phi.add_incoming(then, body)
-            for place, value in zip(places, ended, strict=True):
-                builder.store(value, place, align=4)
-            return _context.get_dummy_value()
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            add_to_block(builder, _BLOCK, rows.literal_value, vectors.literal_value, args[2:])
+            return context.get_dummy_value()
 
         numbers = [rows, vectors] + [numba.types.int64] * 7
         return numba.types.void(*numbers), generate
@@ -277,7 +300,7 @@ if JIT_ENABLED:
             raised = builder.select(builder.icmp_signed(">", args[1], least), args[1], least)
             lowered = builder.select(builder.icmp_signed("<", raised, most), raised, most)
             halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
-            builder.store(halves, _pointer(builder, args[0], halves.type), align=2)
+            builder.store(halves, pointer_to(builder, args[0], halves.type), align=2)
             return context.get_dummy_value()
 
         return numba.types.void(
@@ -286,7 +309,8 @@ if JIT_ENABLED:
 
 else:
 
-    def _memory(address: int, dtype: Any, count: int) -> Any:
+    def memory(address: int, dtype: Any, count: int) -> Any:
+        """Return ``count`` numbers from ``address`` on, as an array in their place."""
         size = np.dtype(dtype).itemsize
         return np.frombuffer((ctypes.c_ubyte * (count * size)).from_address(int(address)), dtype)
 
@@ -296,15 +320,15 @@ else:
 
     def sums_at(address: int) -> Any:
         """Return the sixteen int32 from ``address`` on."""
-        return _memory(address, np.int32, SIXTEEN).copy()
+        return memory(address, np.int32, SIXTEEN).copy()
 
     def put_sums(address: int, sums: Any) -> None:
         """Write sixteen sums to ``address``, as int32."""
-        _memory(address, np.int32, SIXTEEN)[:] = sums
+        memory(address, np.int32, SIXTEEN)[:] = sums
 
     def halves_at(address: int) -> Any:
         """Return the sixteen int16 from ``address`` on."""
-        return _memory(address, np.int16, SIXTEEN).astype(np.int32)
+        return memory(address, np.int16, SIXTEEN).astype(np.int32)
 
     def zeros() -> Any:
         """Return sixteen zeros."""
@@ -324,15 +348,15 @@ else:
 
     def half_at(address: int) -> int:
         """Return the int16 at ``address``."""
-        return int(_memory(address, np.int16, 1)[0])
+        return int(memory(address, np.int16, 1)[0])
 
     def put_half(address: int, number: int) -> None:
         """Write ``number`` to ``address``, as int16."""
-        _memory(address, np.int16, 1)[0] = number
+        memory(address, np.int16, 1)[0] = number
 
     def number_at(address: int) -> int:
         """Return the int64 at ``address``."""
-        return int(_memory(address, np.int64, 1)[0])
+        return int(memory(address, np.int64, 1)[0])
 
     def add_products(
         rows: int,
@@ -347,11 +371,11 @@ else:
     ) -> None:
         """Add the products of inputs and weights to a block of sums, ``rows`` times ``vectors``."""
         outputs = vectors * SIXTEEN
-        table = [_memory(weights + i * weights_step, np.int16, 2 * outputs) for i in range(num_pairs)]
+        table = [memory(weights + i * weights_step, np.int16, 2 * outputs) for i in range(num_pairs)]
         paired = np.array(table, np.int32).reshape(num_pairs, outputs, 2)
         for r in range(rows):
-            given = _memory(inputs + r * inputs_step, np.int16, 2 * num_pairs).reshape(num_pairs, 1, 2)
-            _memory(sums + r * sums_step, np.int32, outputs)[:] += (paired * given).sum((0, 2), np.int32)
+            given = memory(inputs + r * inputs_step, np.int16, 2 * num_pairs).reshape(num_pairs, 1, 2)
+            memory(sums + r * sums_step, np.int32, outputs)[:] += (paired * given).sum((0, 2), np.int32)
 
     def rounded(sums: Any, shift: int) -> Any:
         """Return ``(sums + 2 ** (shift - 1)) >> shift``; ``shift`` is 1 to 31."""
@@ -359,4 +383,4 @@ else:
 
     def put_between(address: int, sums: Any, least: int, most: int) -> None:
         """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
-        _memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)
+        memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)

@@ -10,6 +10,7 @@ from torch import Tensor
 from territorial.bots.network import Rows
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.pair_export import ExportReport, export
+from territorial.nets.pair_inference import computed
 from territorial.nets.pair_network import PairNetwork
 from territorial.nets.pair_weights import read_weights, write_weights
 from territorial.nets.policy import MASKED
@@ -50,6 +51,9 @@ class PairPolicy(PairNetwork):
             action_mask: (B, 1 + 10 C), above 0 for legal actions, of which holding is one.
 
         """
+        at_once = computed(self, own, pairs, action_mask)
+        if at_once is not None:
+            return at_once
         found = self.choices(own, pairs)
         is_legal = action_mask > 0
         launches = is_legal[:, 1:].reshape(found.fractions.shape)
