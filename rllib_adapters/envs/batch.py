@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -175,6 +175,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             form: np.array([*(options.form_of(name) == form for name in self.names), False])
             for form in self.interfaces.by_form
         }  # by places in ``names``, of which -1 is the last
+        self._learn_on: dict[str, Bools] = {}  # the same of ``who``
         self.outcomes = Outcomes()
         self._house = HouseBots(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
@@ -190,8 +191,8 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._begin(range(self.num_envs))
 
     def on(self, form: str) -> Bools:
-        """Return new (E, P): the seats of learners on a form, and frozen seats that act, if it is theirs."""
-        learn: Bools = self._learns_on[form][self.who]
+        """Return (E, P): the seats of learners on a form, and frozen seats that act, if it is theirs."""
+        learn = self._learn_on[form]
         return learn | self.frozen if form == self.interfaces.frozen_form else learn
 
     def holds(self) -> dict[str, npt.NDArray[np.int64]]:
@@ -222,7 +223,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self.learners, self.frozen = self.learners & goes_on, self.frozen & goes_on
         for k in np.flatnonzero(step.done).tolist():
             self.outcomes.add(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k]))
-        self._begin(step.begun)
+        self._begin(step.begun.tolist())
         return step
 
     def _engine_actions(
@@ -250,14 +251,16 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """Free what the engine holds outside Python's memory."""
         self.game.close()
 
-    def _begin(self, games: Iterable[int]) -> None:
+    def _begin(self, games: Collection[int]) -> None:
         """Know who plays in games that have just begun."""
-        for k in map(int, games):
+        for k in games:
             view = self.envs[k]
             view.begin()
             self.who[k] = [self._numbers.get(player, -1) for player in view.players]
             self.learners[k] = self.who[k] >= 0
             self.frozen[k] = view.in_pool
+        if len(games):
+            self._learn_on = {form: learns[self.who] for form, learns in self._learns_on.items()}
 
     def _set_next(self, k: int, view: GameView) -> None:
         seats = self._house.seats(view.next_players, view.league)

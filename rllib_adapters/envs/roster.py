@@ -61,11 +61,10 @@ class Roster:
         """Return int64 (..., P): places in ``module_names``; ``who``: (..., P) who learns, -1 for none."""
         return np.where(who >= 0, self._numbers[who, np.arange(who.shape[-1])], -1)
 
-    def seats_by_module(self, who: Ints, acts: Bools) -> dict[str, Bools]:
+    def seats_by_module(self, numbers: Ints, acts: Bools) -> dict[str, Bools]:
         """Return the seats, bool (E, P), that act through each module that has any.
 
-        ``who``: (E, P) who learns, ``acts``: (E, P) who acts.
+        ``numbers``: (E, P), those of ``module_numbers``; ``acts``: (E, P) who acts.
         """
-        numbers = np.where(acts, self.module_numbers(who), -1)
-        by_module = {name: numbers == n for n, name in enumerate(self.module_names)}
+        by_module = {name: acts & (numbers == n) for n, name in enumerate(self.module_names)}
         return {name: seats for name, seats in by_module.items() if seats.any()}

@@ -12,7 +12,43 @@ from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 from rllib_adapters.observations.log import ObservationLog
 
 
-class SharedObservations(InfiniteLookbackBuffer):
+class ArrayBuffer(InfiniteLookbackBuffer):
+    """RLlib's buffer of arrays or of a list, which is made, and counted, at once.
+
+    A sample has thousands of buffers. RLlib's works out the structure of its space when it gets it, and goes
+    through its data to find out how long they are.
+
+    Args:
+        data: a list, an array, or a dict of arrays, (n, ...) each.
+        lookback: how many of them are of the piece before.
+        space: of an item, if that is known.
+
+    """
+
+    def __init__(self, data: Any, lookback: int, space: Any = None) -> None:
+        self.data, self.lookback, self.space = data, lookback, space
+        self.finalized = not isinstance(data, list)
+
+    @property
+    def space(self) -> Any:
+        """The space of an item."""
+        return self._own_space
+
+    @space.setter
+    def space(self, space: Any) -> None:
+        self._own_space = space  # RLlib works out its structure here, for every agent of every sample
+
+    @property
+    def space_struct(self) -> Any:
+        """The space as nested dicts of spaces."""
+        return get_base_struct_from_space(self._own_space)
+
+    def len_incl_lookback(self) -> int:
+        """Return how many there are, with those of the piece before."""
+        return len(next(iter(self.data.values())) if isinstance(self.data, dict) else self.data)
+
+
+class SharedObservations(ArrayBuffer):
     """A buffer of a seat's observations that are made from a ``ObservationLog`` when they are asked for.
 
     It is RLlib's buffer of the list ``data``, which is made, of all of them, at the first look, but for the
@@ -35,20 +71,6 @@ class SharedObservations(InfiniteLookbackBuffer):
         self._made: list[Any] | None = None
         self._last: Any = None
         self.lookback, self.finalized, self.space = lookback, False, None
-
-    @property
-    def space(self) -> Any:
-        """The space of an observation."""
-        return self._own_space
-
-    @space.setter
-    def space(self, space: Any) -> None:
-        self._own_space = space  # RLlib works out its structure here, for every agent of every sample
-
-    @property
-    def space_struct(self) -> Any:
-        """The space as nested dicts of spaces."""
-        return get_base_struct_from_space(self._own_space)
 
     @property
     def is_made(self) -> bool:
@@ -105,15 +127,8 @@ class SharedObservations(InfiniteLookbackBuffer):
         return _shared, (self.record, self.game, self.seat, moments, self.lookback, self.space)
 
 
-def buffer_of(data: Any, lookback: int, space: Any = None) -> InfiniteLookbackBuffer:
-    """Return RLlib's buffer of ``data``, of which it would take the number of keys for a length."""
-    buffer = InfiniteLookbackBuffer(data, lookback, space)
-    buffer.lookback = lookback
-    return buffer
-
-
 def _filled(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLookbackBuffer:
-    buffer = buffer_of(data, lookback, space)
+    buffer = ArrayBuffer(data, lookback, space)
     buffer.finalized = finalized
     return buffer
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
-from rllib_adapters.observations.lazy_buffer import buffer_of
+from rllib_adapters.observations.lazy_buffer import ArrayBuffer
 from territorial.typing import Arrays, Bools, Ints
 
 
@@ -38,7 +38,8 @@ class RowLog:
     def now(self, seats: Bools) -> Arrays:
         """Return what ``seats``, bool (E, P), saw last, (N, ...) each."""
         rows, numbers = self._moments[-1]
-        return {name: array[numbers[seats]] for name, array in rows.items()}
+        own = numbers[seats]
+        return {name: array[own] for name, array in rows.items()}
 
     def forget(self, moment: int) -> None:
         """Keep the moments from ``moment`` on alone."""
@@ -46,17 +47,22 @@ class RowLog:
         self._first, self._joined = moment, None
 
     def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
-        """Return what a seat, 1..P, saw of a game at ``moments``, as RLlib's buffer of arrays."""
-        rows, numbers = self._all()
-        own = numbers[moments - self._first, game, seat - 1]
-        return buffer_of({name: array[own] for name, array in rows.items()}, lookback)
+        """Return what a seat, 1..P, saw of a game at ``moments``, which follow each other, as arrays."""
+        rows, places = self._all()
+        begin = places[game, seat - 1, moments[0] - self._first]
+        own = slice(begin, begin + len(moments))
+        return ArrayBuffer({name: array[own] for name, array in rows.items()}, lookback)
 
     def _all(self) -> tuple[Arrays, Ints]:
-        """Return the rows of all moments end to end, and the row of each seat at each, (T, E, P)."""
+        """Return the rows of all moments, seat by seat, and the place of each, (E, P, T)."""
         if self._joined is None:
-            ends = np.cumsum([0, *(len(one.rows["action_mask"]) for one in self._moments)])
-            numbers = np.stack([one.numbers for one in self._moments]) + ends[:-1, None, None]
-            names = self._moments[0].rows
-            rows = {name: np.concatenate([one.rows[name] for one in self._moments]) for name in names}
-            self._joined = rows, numbers
+            observes = np.stack([one.numbers for one in self._moments], axis=-1) >= 0
+            places = observes.cumsum().reshape(observes.shape) - 1
+            own = [places[..., t][observes[..., t]] for t in range(len(self._moments))]
+            rows = {}
+            for name, array in self._moments[0].rows.items():
+                rows[name] = np.empty((int(observes.sum()), *array.shape[1:]), array.dtype)
+                for one, to in zip(self._moments, own, strict=True):
+                    rows[name][to] = one.rows[name]
+            self._joined = rows, places
         return self._joined

@@ -18,6 +18,7 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.roster import Roster
+from rllib_adapters.observations.lazy_buffer import ArrayBuffer
 from rllib_adapters.sampling.observation_source import ObservationSources
 from territorial.engine.last_launches import Launches
 
@@ -226,7 +227,7 @@ class Rollout:
         is_last = end == span.stop
         known = min(lookback, end - span.start)
         columns = parts.columns(module, slice(span.start, end), game.k, i, known)
-        infos = [self._told(game.k, moment) for moment in range(span.start, end + 1)]
+        infos = self._told(game.k, span.start, end)
         infos[-1] |= game.infos.get(i, {})
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
@@ -250,10 +251,13 @@ class Rollout:
         ray_private.set_last_infos(own, infos[-1])
         return own
 
-    def _told(self, k: int, moment: int) -> dict[str, Any]:
-        """Return what the infos of all agents of game ``k`` have at a moment."""
-        launches = self._launches[moment - self._first]
-        return {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}
+    def _told(self, k: int, first: int, last: int) -> list[dict[str, Any]]:
+        """Return new infos with what all agents of game ``k`` are told, from one moment to another."""
+        tables = self._launches[first - self._first : last + 1 - self._first]
+        return [
+            {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}
+            for launches in tables
+        ]
 
 
 class _Parts:
@@ -298,7 +302,7 @@ class _Parts:
         own[WEIGHTS_SEQ_NO] = self._weights[steps]
         return {
             # Arrays of objects are rows that do not fit together, and go on as a list.
-            name: InfiniteLookbackBuffer(column if column.dtype != object else list(column), lookback)
+            name: ArrayBuffer(column if column.dtype != object else list(column), lookback)
             for name, column in own.items()
         }
 

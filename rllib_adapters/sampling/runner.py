@@ -167,6 +167,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._counts.clear()
         for k in range(self.num_envs):
             self._rollout.begin(k, self.env.who[k])
+        self._module_numbers = self._roster.module_numbers(self.env.who)
         self._source.begin()
 
     def _has_enough(self, num_timesteps: int | None, num_episodes: int | None) -> bool:
@@ -189,8 +190,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         over = rollout.add(step, chosen, weights, env.ending, launches)
         self._results += [result_of(game, env.game.state) for game in over]
         self._counts.add(step, env.who)
-        for k in map(int, step.begun):
+        for k in step.begun.tolist():
             rollout.begin(k, env.who[k])
+        if len(step.begun):
+            self._module_numbers = self._roster.module_numbers(env.who)
         self._source.observe(step.learners)
 
     def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:
@@ -207,7 +210,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
-        return self._roster.seats_by_module(self.env.who, self.env.learners)
+        return self._roster.seats_by_module(self._module_numbers, self.env.learners)
 
     def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""

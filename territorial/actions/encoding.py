@@ -68,11 +68,20 @@ def action_owners(num_players: int) -> npt.NDArray[np.int64]:
 
 def unflatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     """Return the (..., 2) form of actions given as one number each."""
-    flat = np.asarray(actions, np.int64)
-    launches = np.maximum(flat - 1, 0)
-    is_launch = flat > 0
-    what = np.where(is_launch, launches // NUM_FRACTIONS + 1, HOLD)
-    return np.stack([what, np.where(is_launch, launches % NUM_FRACTIONS, 0)], axis=-1)
+    flat = np.maximum(np.asarray(actions, np.int64), 0)
+    return np.stack([what_of(flat), how_much_of(flat)], axis=-1)
+
+
+@formula
+def what_of(action: Any) -> Any:
+    """Return the first part of actions given as one number each, from 0 on."""
+    return (action + NUM_FRACTIONS - 1) // NUM_FRACTIONS
+
+
+@formula
+def how_much_of(action: Any) -> Any:
+    """Return the second part of actions given as one number each, from 0 on."""
+    return (action > 0) * ((action - 1) % NUM_FRACTIONS)
 
 
 def flatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

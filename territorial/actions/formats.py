@@ -10,10 +10,11 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial._moved import renamed
-from territorial.actions.encoding import HOW_MUCH, WHAT, num_targets, unflatten
+from territorial.actions.aiming import write_aimed
+from territorial.actions.encoding import num_targets, unflatten
 from territorial.actions.masks import Masks, masks_of, update_masks
 from territorial.config.validation import holds_whole_numbers, index_of
-from territorial.constants import HOLD, NUM_CANDIDATES, NUM_FRACTIONS
+from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.files.unpickling import WritableArrays
 from territorial.typing import Bools, Ints
 
@@ -189,11 +190,9 @@ class CandidateFormat(ActionFormat):
         ``targets``: (N, C), the engine's first part for each candidate. An action against one that is not
         there holds.
         """
-        parts = unflatten(numbers[:, WHAT]) if self.shape == () else numbers
-        candidate = parts[:, WHAT]
-        found = np.take_along_axis(targets, np.maximum(candidate - 1, 0)[:, None], axis=1)[:, 0]
-        what = np.where(candidate == HOLD, HOLD, found)
-        return np.stack([what, np.where(what == HOLD, 0, parts[:, HOW_MUCH])], axis=1)
+        pairs = np.empty((len(numbers), 2), np.int64)
+        write_aimed(np.ascontiguousarray(numbers), np.ascontiguousarray(targets), pairs)
+        return pairs
 
     def first_bad(self, numbers: Ints) -> int | None:
         """Return which of the actions (N, parts) is the first out of range, or None."""

@@ -25,7 +25,7 @@ if JIT_ENABLED:
     from llvmlite import ir
     from numba.extending import intrinsic
 
-    from territorial.jit.products import BlockOfSums, add_to_block, loaded, pointer_to
+    from territorial.jit.products import BlockOfSums, adding, loaded, pointer_to
 
     FLOAT = ir.FloatType()
     FLOATS = ir.VectorType(FLOAT, SIXTEEN)
@@ -51,28 +51,8 @@ if JIT_ENABLED:
         add = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
         return builder.call(add, [weights, inputs, sums])
 
-    _BLOCK = BlockOfSums(FLOATS, _read_weights, _read_input, _with_product)
-
-    @intrinsic(prefer_literal=True)
-    def add_float_products(
-        _context: Any,
-        rows: Any,
-        vectors: Any,
-        sums: Any,
-        sums_step: Any,
-        weights: Any,
-        weights_step: Any,
-        inputs: Any,
-        inputs_step: Any,
-        count: Any,
-    ) -> Any:
-        """Add the products of ``count`` inputs and weights to a block of sums; see ``add_products``."""
-
-        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            add_to_block(builder, _BLOCK, rows.literal_value, vectors.literal_value, args[2:])
-            return context.get_dummy_value()
-
-        return numba.types.void(rows, vectors, *[numba.types.int64] * 7), generate
+    add_float_products = adding(BlockOfSums(FLOATS, _read_weights, _read_input, _with_product))
+    """Adds products to a block of sums as ``add_products`` does, of one input at a time."""
 
     @intrinsic
     def float_at(_context: Any, address: Any) -> Any:
@@ -108,7 +88,7 @@ if JIT_ENABLED:
 
     @intrinsic
     def put_turned(_context: Any, to: Any, to_step: Any, source: Any, source_step: Any) -> Any:
-        """Write the columns of sixteen rows of sixteen float32 as rows, so many bytes from one to the next."""
+        """Write the columns of sixteen rows of sixteen float32 as rows, ``_step`` bytes after each other."""
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             to, to_step, source, source_step = args
@@ -116,9 +96,7 @@ if JIT_ENABLED:
             def at(first: Any, step: Any, i: int) -> Any:
                 return builder.add(first, builder.mul(step, ir.Constant(ir.IntType(64), i)))
 
-            rows = [
-                loaded(builder, at(source, source_step, i), FLOATS, FLOAT_BYTES) for i in range(SIXTEEN)
-            ]
+            rows = [loaded(builder, at(source, source_step, i), FLOATS, FLOAT_BYTES) for i in range(SIXTEEN)]
             for i, column in enumerate(_turned(builder, rows)):
                 builder.store(column, pointer_to(builder, at(to, to_step, i), FLOATS), align=FLOAT_BYTES)
             return context.get_dummy_value()
@@ -128,18 +106,9 @@ if JIT_ENABLED:
 else:
     from territorial.jit.products import memory
 
-    def add_float_products(
-        rows: int,
-        vectors: int,
-        sums: int,
-        sums_step: int,
-        weights: int,
-        weights_step: int,
-        inputs: int,
-        inputs_step: int,
-        count: int,
-    ) -> None:
-        """Add the products of ``count`` inputs and weights to a block of sums; see ``add_products``."""
+    def add_float_products(rows: int, vectors: int, *numbers: int) -> None:
+        """Add products to a block of sums as ``add_products`` does, of one input at a time."""
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count = numbers
         outputs = vectors * SIXTEEN
         table = np.array([memory(weights + i * weights_step, np.float32, outputs) for i in range(count)])
         for r in range(rows):
@@ -155,7 +124,7 @@ else:
         memory(address, np.float32, 1)[0] = number
 
     def put_turned(to: int, to_step: int, source: int, source_step: int) -> None:
-        """Write the columns of sixteen rows of sixteen float32 as rows, so many bytes from one to the next."""
+        """Write the columns of sixteen rows of sixteen float32 as rows, ``_step`` bytes after each other."""
         rows = np.array([memory(source + i * source_step, np.float32, SIXTEEN) for i in range(SIXTEEN)])
         for i in range(SIXTEEN):
             memory(to + i * to_step, np.float32, SIXTEEN)[:] = rows[:, i]

@@ -251,33 +251,37 @@ if JIT_ENABLED:
         both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
         return builder.add(sums, both)
 
-    _BLOCK = BlockOfSums(SUMS, _read_weights, _read_pair, _with_products)
+    def adding(block: BlockOfSums) -> Any:
+        """Return the intrinsic that adds the products of inputs and weights to a block of such sums."""
 
-    @intrinsic(prefer_literal=True)
-    def add_products(
-        _context: Any,
-        rows: Any,
-        vectors: Any,
-        sums: Any,
-        sums_step: Any,
-        weights: Any,
-        weights_step: Any,
-        inputs: Any,
-        inputs_step: Any,
-        num_pairs: Any,
-    ) -> Any:
-        """Add the products of inputs and weights to a block of sums, ``rows`` times ``vectors`` of sixteen.
+        @intrinsic(prefer_literal=True)
+        def add(
+            _context: Any,
+            rows: Any,
+            vectors: Any,
+            sums: Any,
+            sums_step: Any,
+            weights: Any,
+            weights_step: Any,
+            inputs: Any,
+            inputs_step: Any,
+            count: Any,
+        ) -> Any:
+            def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                add_to_block(builder, block, rows.literal_value, vectors.literal_value, args[2:])
+                return context.get_dummy_value()
 
-        These two are literals, and their product is at most 16: so the sums stay in registers. The others are
-        addresses, and bytes from one row to the next; of weights, from one pair of inputs to the next.
-        """
+            return numba.types.void(rows, vectors, *[numba.types.int64] * 7), generate
 
-        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            add_to_block(builder, _BLOCK, rows.literal_value, vectors.literal_value, args[2:])
-            return context.get_dummy_value()
+        return add
 
-        numbers = [rows, vectors] + [numba.types.int64] * 7
-        return numba.types.void(*numbers), generate
+    add_products = adding(BlockOfSums(SUMS, _read_weights, _read_pair, _with_products))
+    """Adds the products of inputs and weights to a block of sums, ``rows`` times ``vectors`` of sixteen.
+
+    These two are literals, and their product is at most 16: so the sums stay in registers. The others are
+    addresses, and bytes from one row to the next; of weights, from one pair of inputs to the next; and how
+    many pairs of inputs there are.
+    """
 
     @intrinsic
     def rounded(_context: Any, sums: Any, shift: Any) -> Any:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from territorial.constants import NUM_FRACTIONS
+from territorial.jit.float_products import FLOAT_BYTES
 from territorial.nets.pair_kernels import (
     CANDIDATE,
     CONTEXT,
-    FLOAT_BYTES,
     HIDDEN,
     HOLD,
     JOINT,
@@ -137,8 +137,10 @@ def _addresses(linear: tuple[nn.Linear, ...]) -> tuple[int, ...] | None:
 def _table(linear: tuple[nn.Linear, ...], addresses: tuple[int, ...]) -> Ints:
     """Return the table of layers for the kernel."""
     table = np.zeros((NUM_LAYERS + 1, PLACE + 1), np.int64)
-    for number, layer, parts in zip(NUMBERS, linear, zip(addresses[::2], addresses[1::2]), strict=True):
-        table[number, :PLACE] = *parts, layer.in_features, layer.in_features, layer.out_features
+    parts = zip(addresses[::2], addresses[1::2], strict=True)
+    for number, layer, (weights, biases) in zip(NUMBERS, linear, parts, strict=True):
+        inputs = layer.in_features
+        table[number, :PLACE] = weights, biases, inputs, inputs, layer.out_features
     weights, biases, step, _, h = table[JOINT, :PLACE].tolist()
     table[JOINT, :PLACE] = weights, 0, step, h, h
     table[STATE_PART, :PLACE] = weights + FLOAT_BYTES * h, biases, step, step - h, h

@@ -16,13 +16,12 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.jit.decorators import formula, kernel, njit, routine
 from territorial.jit.float_products import (
     FLOAT_BYTES,
-    SIXTEEN,
     add_float_products,
     float_at,
     put_float,
     put_turned,
 )
-from territorial.jit.products import address_of
+from territorial.jit.products import SIXTEEN, address_of
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.typing import Ints
 
@@ -35,8 +34,8 @@ CHUNK = 32
 STRIP = 64
 """Outputs that are computed at a time, of layers that have as many."""
 
-OWN_PART, CANDIDATE, HIDDEN, CONTEXT, SUMMARY, STATE_PART, JOINT, SCORE, HOLD, VALUE, WORTH, NUM_LAYERS = range(
-    12
+OWN_PART, CANDIDATE, HIDDEN, CONTEXT, SUMMARY, STATE_PART, JOINT, SCORE, HOLD, VALUE, WORTH, NUM_LAYERS = (
+    range(12)
 )
 """The layers; two have inputs that are the same for all candidates of a state, which are layers for
 themselves: OWN_PART with CANDIDATE, STATE_PART with JOINT."""
@@ -90,7 +89,7 @@ def play_pairs(
     """Write the masked logits and the values of B states.
 
     Args:
-        layers: int64 (NUM_LAYERS + 1, 6), WEIGHTS ... of each; the last row says where they end in ``packed``.
+        layers: int64 (NUM_LAYERS + 1, 6), WEIGHTS ... of each, and where they end in ``packed``.
         scratch: of ``make_pair_scratch``.
         own: float32 (B, 34).
         pairs: float32 (B, C, 26).
@@ -286,7 +285,9 @@ def multiply(scratch: PairScratch, layer: Any, inputs: Any, sums: Any, rows: int
 
 
 @routine
-def add_all_products(sums: int, weights: int, inputs: int, step: int, rows: int, count: int, width: int) -> None:
+def add_all_products(
+    sums: int, weights: int, inputs: int, step: int, rows: int, count: int, width: int
+) -> None:
     """Add products to sums, ``rows`` times ``width``; ``step``: bytes from one row of inputs to the next."""
     nbytes, place = width * FLOAT_BYTES, 0
     while place < width:
@@ -341,7 +342,7 @@ def write_logits(scratch: PairScratch, layers: Any, mask: Any, logits: Any) -> N
 
 @njit
 def put_scores(scratch: PairScratch, state: int, out: Any) -> None:
-    """Write the scores of a state's candidates, and of their fractions into ``out``; 0 where none is there."""
+    """Write the scores of a state's candidates, and those of fractions to ``out``; 0 where none is there."""
     scratch.targets[:] = ZERO
     out[:] = ZERO
     for row in range(scratch.first_rows[state], scratch.first_rows[state + 1]):
@@ -353,7 +354,7 @@ def put_scores(scratch: PairScratch, state: int, out: Any) -> None:
 
 @njit
 def norm_of_targets(hold: Any, targets: Any, mask: Any) -> Any:
-    """Return the logarithm of the sum of holding and all targets that a launch at is legal; mask the others."""
+    """Return the logarithm of what holding and all legal targets weigh together, and mask the others."""
     highest = hold
     for c in range(len(targets)):
         first, is_any = 1 + NUM_FRACTIONS * c, False
@@ -361,7 +362,7 @@ def norm_of_targets(hold: Any, targets: Any, mask: Any) -> Any:
             is_any = is_any or mask[k] > 0
         targets[c] = targets[c] if is_any else MASKED
         highest = max(highest, targets[c])
-    total = math.exp(hold - highest)
+    total: Any = math.exp(hold - highest)
     for c in range(len(targets)):
         total += math.exp(targets[c] - highest) if targets[c] > MASKED else ZERO
     return highest + math.log(total)
@@ -370,7 +371,8 @@ def norm_of_targets(hold: Any, targets: Any, mask: Any) -> Any:
 @njit
 def weigh_launches(out: Any, legal: Any, of_target: Any) -> None:
     """Write the logits of the launches at a target, of whose fractions ``out`` has the scores."""
-    highest, total = MASKED, ZERO
+    highest: Any = MASKED
+    total: Any = ZERO
     for k in range(NUM_FRACTIONS):
         highest = max(highest, out[k]) if legal[k] > 0 else highest
     for k in range(NUM_FRACTIONS):
