@@ -252,7 +252,7 @@ class Rollout:
         return own
 
     def _told(self, k: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Return new infos with what all agents of game ``k`` are told, from one moment to another."""
+        """Return new infos of game ``k``, from one moment to another: what those of all its agents have."""
         tables = self._launches[first - self._first : last + 1 - self._first]
         return [
             {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}

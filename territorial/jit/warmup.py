@@ -26,7 +26,14 @@ RECORD = "compile.json"
 _KERNELS = "territorial.engine.step"
 _FIRST_STEP = ("reset_games", "step_games")
 """What a game cannot begin without; other kernels take a tenth of a second, or are called later."""
-ESTIMATES = {"step_games": 35, "reset_games": 10, "play_launches": 2, "observe_games": 1, "place_position": 1}
+ESTIMATES = {
+    "step_games": 35,
+    "reset_games": 10,
+    "play_launches": 2,
+    "observe_games": 1,
+    "place_position": 1,
+    "play_pairs": 4,
+}
 """Seconds that the compiler takes for a kernel on a core of its own; all others take less than one."""
 SAID_FOR_S = 600.0
 """What a first step needs follows within this time, and is not announced again."""

@@ -73,7 +73,7 @@ def _is_read(part: Tensor, dtype: torch.dtype) -> bool:
 
 
 @dataclass(frozen=True)
-class _Layers:
+class _KnownLayers:
     """The layers of a network as they were found, kept for its next call."""
 
     linear: tuple[nn.Linear, ...]
@@ -91,16 +91,16 @@ class _Layers:
 
 
 class _Kept(threading.local):
-    """The layers of each network that this thread has computed, until somebody changes them."""
+    """The layers of each network that this thread has computed, until they are changed."""
 
     def __init__(self) -> None:
-        self.by_network: WeakKeyDictionary[PairNetwork, _Layers] = WeakKeyDictionary()
+        self.by_network: WeakKeyDictionary[PairNetwork, _KnownLayers] = WeakKeyDictionary()
 
 
 _KEPT = _Kept()
 
 
-def _layers_of(network: PairNetwork) -> _Layers | None:
+def _layers_of(network: PairNetwork) -> _KnownLayers | None:
     """Return the layers; None if other layers, or other code, have taken their place."""
     kind = type(network)
     if kind.choices is not PairNetwork.choices or kind.activations is not PairNetwork.activations:
@@ -112,7 +112,7 @@ def _layers_of(network: PairNetwork) -> _Layers | None:
         return None
     kept = _KEPT.by_network.get(network)
     if kept is None or kept.linear != linear or kept.addresses != addresses:
-        kept = _KEPT.by_network[network] = _Layers(linear, addresses, _table(linear, addresses))
+        kept = _KEPT.by_network[network] = _KnownLayers(linear, addresses, _table(linear, addresses))
     return kept
 
 
