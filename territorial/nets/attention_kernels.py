@@ -12,24 +12,37 @@ from territorial.jit.decorators import kernel, njit
 
 
 @kernel
-def list_pairs(between: Any, counts: Any, pairs: Any) -> None:
-    """List the pairs of seats of every game between which there is anything at all.
+def write_between(borders: Any, scales: Any, is_any: Any, between: Any, counts: Any, pairs: Any) -> None:
+    """Write the borders between seats and owners, and list the pairs of seats that have any.
 
     Args:
-        between: float32 (E, P, P + 1, K).
-        counts: int64 (E,), written: how many there are.
+        borders: float32 (E, K, P + 1, P + 1).
+        scales: float32 (K,), the factors of their columns.
+        is_any: bool (P + 1, P + 1), scratch.
+        between: float32 (E, P, P + 1, 2 * K), written: the borders from every seat, then those in return.
+        counts: int64 (E,), written: how many pairs there are.
         pairs: int32 (E, P * P), written: P times the seat, 0.., and the other seat.
 
     """
-    _, players, _, columns = between.shape
-    for e in range(len(between)):
+    columns, owners = borders.shape[1], borders.shape[2]
+    players = owners - 1
+    for e in range(len(borders)):
+        between[e] = 0
+        is_any[:] = False
+        for k in range(columns):
+            for i in range(owners):
+                for j in range(owners):
+                    if borders[e, k, i, j] != 0:  # few are not
+                        value = borders[e, k, i, j] * scales[k]
+                        is_any[i, j] = is_any[j, i] = True
+                        if i > 0:
+                            between[e, i - 1, j, k] = value
+                        if j > 0:
+                            between[e, j - 1, i, columns + k] = value
         count = 0
         for i in range(players):
             for j in range(players):
-                found = False
-                for k in range(columns):
-                    found |= between[e, i, j + 1, k] != 0
-                if found:
+                if is_any[i + 1, j + 1]:
                     pairs[e, count] = players * i + j
                     count += 1
         counts[e] = count
@@ -57,7 +70,7 @@ def write_biases(
     Args:
         between: float32 (E, P, P + 1, K).
         counts: int64 (E,).
-        pairs: int32 (E, P * P); both as ``list_pairs`` writes them.
+        pairs: int32 (E, P * P); both as ``write_between`` writes them.
         alive: bool (G, P); eliminated seats are attended to by themselves alone.
         games: int64 (G,), which of the E is looked at.
         networks: int64 (G,), which of the N networks looks.

@@ -16,7 +16,7 @@ from torch.nn import functional
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
-from territorial.nets.attention_kernels import list_pairs, write_biases, write_targets
+from territorial.nets.attention_kernels import write_between, write_biases, write_targets
 from territorial.nets.painting_kernels import (
     count_cells,
     list_packed_shares,
@@ -230,14 +230,13 @@ class EncodeOncePolicy(Policy):
         if "between" in seen:
             return seen
         seen = dict(_of_used_games(seen))
-        borders = seen["borders"] * self._scale("borders", seen["borders"].device)[:, None, None]
-        seen["between"] = _pairs(borders).contiguous()
-        is_plain = self._is_plain(seen["between"], seen["between"], torch.float32)
-        if is_plain:
-            seen |= _listed_pairs(seen["between"])
-        if self.size.grid and is_plain:
-            return seen | self._listed_shares(seen["observations"])
-        return self._with_board(seen)
+        borders = seen["borders"]
+        scales = self._scale("borders", borders.device)
+        if not self._is_plain(borders, borders, torch.float32):
+            seen["between"] = _pairs(borders * scales[:, None, None]).contiguous()
+            return self._with_board(seen)
+        seen |= _listed_pairs(borders, scales)
+        return seen | self._listed_shares(seen["observations"]) if self.size.grid else seen
 
     def _with_board(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen`` with what the board shows, if it is looked at."""
@@ -247,8 +246,11 @@ class EncodeOncePolicy(Policy):
         return {**seen, "shares": shares, "territory": self._territory(shares[:, -1, 1:-1])}
 
     def _reads_rows(self, seen: Mapping[str, Tensor]) -> bool:
-        """Return whether seats are rows, of which those are left out from which nothing follows."""
-        return can_be_rows(seen, self.size.width, self.size.heads)
+        """Return whether seats are rows, of which those are left out from which nothing follows.
+
+        Without gradients, other kernels read whole games in less time.
+        """
+        return torch.is_grad_enabled() and can_be_rows(seen, self.size.width, self.size.heads)
 
     def _rows_read(self, seen: Mapping[str, Tensor]) -> RowsRead:
         """Return what rows see, every game encoded once; as :meth:`_encode_rows`, in fewer steps."""
@@ -403,18 +405,21 @@ class EncodeOncePolicy(Policy):
             seat = torch.ones(games, dtype=torch.int64)  # to whom codes are as they are
             codes = self.decoder.owners(planes, seat)
             list_shares(codes.numpy(), self.factor, edge, np.zeros(edge + 1, np.int32), *arrays)
-        land = torch.zeros(games, players, squares)
-        spread_shares(arrays[0], arrays[1], arrays[2], land.numpy())
-        territory = self._territory(land.view(games, players, down, across))
-        return {**dict(zip(LISTED, tables, strict=True)), "territory": territory}
+        land = torch.zeros(games, players, *self._end)
+        spread_shares(*arrays, across, land.numpy())
+        return {**dict(zip(LISTED, tables, strict=True)), "territory": _parts(land)}
 
     def _territory(self, land: Tensor) -> Tensor:
         """Return float32 (E, P, cells): how ``land``, shares of squares, spreads over the trunk's end."""
-        sides = land.shape[-2:]
+        return _parts(functional.adaptive_avg_pool2d(land, self._end))
+
+    @property
+    def _end(self) -> tuple[int, int]:
+        """The cells of the trunk's end, down and across."""
+        down, across = self._grid
         for _ in self.size.channels:
-            sides = torch.Size([(side + 1) // 2 for side in sides])
-        territory = functional.adaptive_avg_pool2d(land, sides).flatten(2)
-        return territory / territory.sum(-1, keepdim=True).clamp(min=1e-6)
+            down, across = (down + 1) // 2, (across + 1) // 2
+        return down, across
 
     def shares(self, planes: Tensor) -> Tensor:
         """Return float32 (E, F, P + 2, h, w): the share of every square that each owner code has.
@@ -514,13 +519,21 @@ def _views(seen: Mapping[str, Tensor], rows: int) -> GameViews:
     return GameViews(of_row, used % count, used // count if "snapshot" in seen else None)
 
 
-def _listed_pairs(between: Tensor) -> dict[str, Tensor]:
-    """Return the pairs of seats that have anything between them, as ``list_pairs`` writes them."""
-    games, players = between.shape[:2]
+def _listed_pairs(borders: Tensor, scales: Tensor) -> dict[str, Tensor]:
+    """Return what lies between seats and owners, and the pairs of seats that have anything between them."""
+    games, columns, owners, _ = borders.shape
+    between = torch.empty(games, owners - 1, owners, 2 * columns)
     counts = torch.empty(games, dtype=torch.int64)
-    pairs = torch.empty(games, players**2, dtype=torch.int32)
-    list_pairs(between.numpy(), counts.numpy(), pairs.numpy())
-    return {"pair_counts": counts, "pairs": pairs}
+    pairs = torch.empty(games, (owners - 1) ** 2, dtype=torch.int32)
+    arrays = (table.numpy() for table in (between, counts, pairs))
+    write_between(borders.numpy(), scales.numpy(), np.empty((owners, owners), np.bool_), *arrays)
+    return {"between": between, "pair_counts": counts, "pairs": pairs}
+
+
+def _parts(land: Tensor) -> Tensor:
+    """Return float32 (E, P, cells): the part of a seat's ``land`` (E, P, rows, columns) that a cell has."""
+    cells = land.flatten(2)
+    return cells / cells.sum(-1, keepdim=True).clamp(min=1e-6)
 
 
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:

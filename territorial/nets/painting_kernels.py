@@ -189,23 +189,31 @@ def _list_square(words: Any, j: int, inside: Any, edge: int, owners: Any, shares
 
 
 @kernel
-def spread_shares(starts: Any, owners: Any, shares: Any, land: Any) -> None:
-    """Write the newest frame's shares of every seat.
+def spread_shares(starts: Any, owners: Any, shares: Any, across: int, land: Any) -> None:
+    """Spread the newest frame's shares of every seat over fewer cells, as adaptive mean pooling does.
 
     Args:
         starts: int32 (E, F, S + 1).
         owners: uint8 (entries,).
         shares: float32 (entries,); the three as ``list_shares`` writes them.
-        land: float32 (E, P, S), of zeros; written.
+        across: squares of a row of the S.
+        land: float32 (E, P, rows, columns), of zeros; written.
 
     """
-    _, players, squares = land.shape
-    last = starts.shape[1] - 1
-    for e in range(len(starts)):
-        for square in range(squares):
-            for i in range(starts[e, last, square], starts[e, last, square + 1]):
-                if 1 <= owners[i] <= players:
-                    land[e, owners[i] - 1, square] = shares[i]
+    _, players, rows, columns = land.shape
+    last, down = starts.shape[1] - 1, (starts.shape[2] - 1) // across
+    for r in range(down):
+        for c in range(across):
+            square = r * across + c
+            for i in range(r * rows // down, ((r + 1) * rows - 1) // down + 1):
+                height = -(-(i + 1) * down // rows) - i * down // rows
+                for j in range(c * columns // across, ((c + 1) * columns - 1) // across + 1):
+                    width = -(-(j + 1) * across // columns) - j * across // columns
+                    part = np.float32(1) / np.float32(height * width)
+                    for e in range(len(starts)):
+                        for n in range(starts[e, last, square], starts[e, last, square + 1]):
+                            if 1 <= owners[n] <= players:
+                                land[e, owners[n] - 1, i, j] += part * shares[n]
 
 
 @kernel
