@@ -121,6 +121,10 @@ class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, Torch
         is_own = self.get_exploration_action_dist_cls() is self._dist_of_heads
         return self._heads if is_own else None
 
+    def prepared(self, frames: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return ``frames`` with what the network makes of games, whatever its weights."""
+        return self.policy.prepare(frames)
+
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
         """Return logits and what values are computed of; overrides ``RLModule._forward``."""
         logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))

@@ -215,12 +215,12 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
         device, seen = ray_private.device_of(self), self._source
-        frames = seen.frames(device)
+        frames: Mapping[str, Tensor] = seen.frames(device)
         chosen = {}
         for name, seats in self._seats_by_module().items():
             module, form = self.module[name], self._roster.forms[name]
             if isinstance(module, ModuleFrames):
-                module.frames = frames
+                module.frames = frames = module.prepared(frames)
             columns = self._forward(module, seen.rows(form, seats, device), explore)
             actions[form][seats] = columns[Columns.ACTIONS]
             chosen[name] = Chosen(seats, columns)

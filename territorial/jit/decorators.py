@@ -194,6 +194,15 @@ if JIT_ENABLED:
         return numba.types.int64(numba.types.uint64), generate
 
     @intrinsic
+    def float_of_bits(_context: Any, bits: Any) -> Any:
+        """Return the float32 whose bits are those of an int32."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], ir.FloatType())
+
+        return numba.types.float32(numba.types.int32), generate
+
+    @intrinsic
     def _unsigned_quotient(_context: Any, number: Any, divisor: Any) -> Any:
         def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             return builder.udiv(*args)
@@ -218,6 +227,10 @@ else:
     def highest_bit(word: Any) -> int:
         """Return the index of the highest one in a uint64 that is not zero."""
         return int(word).bit_length() - 1
+
+    def float_of_bits(bits: Any) -> Any:
+        """Return the float32 whose bits are those of an int32."""
+        return np.int32(bits).view(np.float32)
 
 
 ZERO: Any = np.uint64(0)

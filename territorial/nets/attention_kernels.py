@@ -39,13 +39,19 @@ def write_between(borders: Any, scales: Any, is_any: Any, between: Any, counts: 
                             between[e, i - 1, j, k] = value
                         if j > 0:
                             between[e, j - 1, i, columns + k] = value
-        count = 0
-        for i in range(players):
-            for j in range(players):
-                if is_any[i + 1, j + 1]:
-                    pairs[e, count] = players * i + j
-                    count += 1
-        counts[e] = count
+        counts[e] = _list_marked(is_any, players, pairs[e])
+
+
+@njit
+def _list_marked(is_any: Any, players: int, pairs: Any) -> int:
+    """List the marked pairs of seats; return how many there are."""
+    count = 0
+    for i in range(players):
+        for j in range(players):
+            if is_any[i + 1, j + 1]:
+                pairs[count] = players * i + j
+                count += 1
+    return count
 
 
 @kernel

@@ -25,13 +25,23 @@ from territorial.nets.painting_kernels import (
     spread_shares,
 )
 from territorial.nets.policy import GAMES, Policy
-from territorial.nets.seat_rows import LegalLaunches, SeatRows, can_be_rows, heard_of, launches_of, seat_rows
+from territorial.nets.seat_rows import (
+    LegalLaunches,
+    SeatRows,
+    can_be_rows,
+    heard_in_games,
+    heard_of,
+    launches_of,
+    seat_rows,
+)
 from territorial.nets.side_by_side import by_network
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""
 
+FEW_SEATS = 16
+"""Up to which the kernel for attention takes less time than PyTorch's."""
 SIDE_OF_WORD = 8
 """Cells a side of squares whose cells are the bits of a word."""
 LISTED = "square_starts", "square_owners", "square_shares"
@@ -226,31 +236,51 @@ class EncodeOncePolicy(Policy):
         return self.value_head(embedding).float().squeeze(-1)
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``seen`` with the games alone that rows are of, and with what follows from them."""
-        if "between" in seen:
+        """Return ``seen`` with what follows from games: from those that rows are of, if it has none of it."""
+        if "between" not in seen:
+            seen = self._with_pairs(_of_used_games(seen))
+        if self._is_board_prepared(seen):
             return seen
-        seen = dict(_of_used_games(seen))
-        borders = seen["borders"]
-        scales = self._scale("borders", borders.device)
-        if not self._is_plain(borders, borders, torch.float32):
-            seen["between"] = _pairs(borders * scales[:, None, None]).contiguous()
-            return self._with_board(seen)
-        seen |= _listed_pairs(borders, scales)
-        return seen | self._listed_shares(seen["observations"]) if self.size.grid else seen
+        if self._is_plain(seen["between"], seen["between"], torch.float32):
+            return {**seen, **self._listed_shares(seen["observations"])}
+        return self._with_board(seen)
+
+    def _with_pairs(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return ``seen`` with what lies between seats."""
+        borders, scales = seen["borders"], self._scale("borders", seen["borders"].device)
+        if self._is_plain(borders, borders, torch.float32):
+            return {**seen, **_listed_pairs(borders, scales)}
+        return {**seen, "between": _pairs(borders * scales[:, None, None]).contiguous()}
+
+    def _is_board_prepared(self, seen: Mapping[str, Tensor]) -> bool:
+        """Return whether what follows from boards is there, in the form that this network reads."""
+        form = seen.get("square_form")
+        return not self.size.grid or (form is not None and form.tolist() == self._square_form)
+
+    @property
+    def _square_form(self) -> list[int]:
+        """What tells apart how networks prepare boards: cells a side of a square, and the trunk's end."""
+        return [self.factor, *self._end]
 
     def _with_board(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen`` with what the board shows, if it is looked at."""
         if not self.size.grid:
             return seen
         shares = self.shares(seen["observations"])
-        return {**seen, "shares": shares, "territory": self._territory(shares[:, -1, 1:-1])}
+        form = torch.tensor(self._square_form)
+        return {
+            **seen,
+            "shares": shares,
+            "territory": self._territory(shares[:, -1, 1:-1]),
+            "square_form": form,
+        }
 
     def _reads_rows(self, seen: Mapping[str, Tensor]) -> bool:
         """Return whether seats are rows, of which those are left out from which nothing follows.
 
         Without gradients, other kernels read whole games in less time.
         """
-        return torch.is_grad_enabled() and can_be_rows(seen, self.size.width, self.size.heads)
+        return torch.is_grad_enabled() and can_be_rows(seen)
 
     def _rows_read(self, seen: Mapping[str, Tensor]) -> RowsRead:
         """Return what rows see, every game encoded once; as :meth:`_encode_rows`, in fewer steps."""
@@ -364,7 +394,7 @@ class EncodeOncePolicy(Policy):
         """Return (G, P, width): what the board says about each seat."""
         none = seats.new_zeros(len(seats), 1, self.size.paint)
         colours = torch.cat([none + self.ground[0], self.paint(seats), none + self.ground[1]], dim=1)
-        if "shares" in seen:
+        if "square_starts" not in seen:
             painting = torch.einsum("efohw,eoc->efchw", views.of(seen["shares"]), colours).flatten(1, 2)
         else:
             painting = self._painting(seen, colours, views)
@@ -396,7 +426,7 @@ class EncodeOncePolicy(Policy):
             torch.empty(most, dtype=torch.uint8),  # of which few are written, and no others in memory
             torch.empty(most),
         )
-        arrays = [table.numpy() for table in tables]
+        starts, owners, parts = arrays = [table.numpy() for table in tables]
         if self.factor == SIDE_OF_WORD:
             bits = planes.shape[2]
             scratch = np.empty((bits, across), np.uint64), np.empty((down, bits, across), np.uint64)
@@ -406,8 +436,9 @@ class EncodeOncePolicy(Policy):
             codes = self.decoder.owners(planes, seat)
             list_shares(codes.numpy(), self.factor, edge, np.zeros(edge + 1, np.int32), *arrays)
         land = torch.zeros(games, players, *self._end)
-        spread_shares(*arrays, across, land.numpy())
-        return {**dict(zip(LISTED, tables, strict=True)), "territory": _parts(land)}
+        spread_shares(starts, owners, parts, across, land.numpy())
+        form = torch.tensor(self._square_form)
+        return {**dict(zip(LISTED, tables, strict=True)), "territory": _parts(land), "square_form": form}
 
     def _territory(self, land: Tensor) -> Tensor:
         """Return float32 (E, P, cells): how ``land``, shares of squares, spreads over the trunk's end."""
@@ -487,10 +518,16 @@ class SeatAttention(nn.Module):
 
     def forward(self, seats: Tensor, biases: Tensor) -> Tensor:
         """Return (G, P, width) of seats, which attend to each other by ``biases``, (G, heads, P, P)."""
-        asks = self.asks(self.norm(seats)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        heard = functional.scaled_dot_product_attention(asks[0], asks[1], asks[2], attn_mask=biases)
-        seats = seats + self.joins(heard.transpose(1, 2).flatten(2))
+        seats = seats + self.joins(self._heard(self.asks(self.norm(seats)), biases))
         return seats + self.thinks(self.second_norm(seats))
+
+    def _heard(self, asks: Tensor, biases: Tensor) -> Tensor:
+        """Return (G, P, width): what seats hear of those to whom they attend; ``asks``: (G, P, 3 * width)."""
+        if asks.shape[1] <= FEW_SEATS and Policy._is_plain(asks, biases, torch.float32):
+            return heard_in_games(asks, biases)
+        parts = asks.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        heard = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=biases)
+        return heard.transpose(1, 2).flatten(2)
 
     def rows(self, seats: Tensor, known: SeatRows) -> Tensor:
         """Return (A, width): what :meth:`forward` does, of seats that are rows."""

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.pair_rows import PairRows
 from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
-from territorial.nets.side_by_side import FixedShapes, Sizes, side_by_side
+from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
 from territorial.observation.layout import ObsLayout
 
 OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
@@ -33,6 +34,8 @@ MAX_MAPPED = 256 * 2**20
 One of 5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
 MAX_SIDE_BY_SIDE = 2**20
 """Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
+MAX_KEPT = 8
+"""Sets of snapshots of a kind whose weights are kept as those of one network, for when they act again."""
 MAX_INPUT = 2**22
 """Bytes of what rows that act together read: more does not stay in a processor's cache."""
 TOLERANCE = 1e-5
@@ -75,6 +78,22 @@ class _Kind:
 
     def __post_init__(self) -> None:
         self._slots = list(_slots_of(self.network))
+        self._together: list[_Together] = []
+        """Those that have acted together last, in the order in which they act again."""
+
+    def together(self, acting: Sequence[_RowsOfSnapshot]) -> _Together:
+        """Return the weights of snapshots that act together; if they are those of before, as they were."""
+        snapshots = [one.snapshot for one in acting]
+        for known in self._together:
+            if len(known.snapshots) == len(snapshots) and all(map(is_, known.snapshots, snapshots)):
+                return known
+        made = _Together(snapshots)
+        self._together = [*self._together[1 - MAX_KEPT :], made]
+        return made
+
+    def release(self) -> None:
+        """Forget which snapshots have acted together."""
+        self._together.clear()
 
     @contextmanager
     def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
@@ -111,6 +130,21 @@ class _ActingSnapshot(NamedTuple):
     def network(self) -> Policy | PairRows:
         """What the weights run through."""
         return self.kind.network
+
+
+class _Together:
+    """The weights of several snapshots as those of one network."""
+
+    def __init__(self, snapshots: Sequence[_ActingSnapshot]) -> None:
+        self.snapshots = snapshots
+        self._sizes: dict[int, Sequence[int]] = {}
+        self._weights = side_by_side([one.weights for one in snapshots], self._sizes)
+
+    def of(self, sizes: Mapping[int, Sequence[int]]) -> dict[str, SideBySide]:
+        """Return the weights for batches of ``sizes``, until other ones are asked for."""
+        self._sizes.clear()
+        self._sizes.update(sizes)
+        return self._weights
 
 
 class _RowsOfSnapshot(NamedTuple):
@@ -184,7 +218,7 @@ class FrozenPolicies:
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
                 logits = self._logits(acting, _rows(seen, places), device)
-            parts.append(acting[0].snapshot.network.draw(logits, numbers[places]))
+                parts.append(acting[0].snapshot.network.draw(logits, numbers[places]))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
@@ -199,7 +233,7 @@ class FrozenPolicies:
             inputs = len({games[row] for row in rows}) if games is not None and reads_games else len(rows)
             acting = _RowsOfSnapshot(name, snapshot, len(rows), inputs)
             kinds.setdefault(id(snapshot.kind), []).append(acting)
-        return list(kinds.values())
+        return [sorted(acting, key=_name) for acting in kinds.values()]  # in one order from step to step
 
     def _logits(
         self, acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], device: torch.device
@@ -229,6 +263,8 @@ class FrozenPolicies:
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]
             self._mapped.pop(key, None)
+        for kind in self._kinds.values():
+            kind.release()
 
     @property
     def names(self) -> list[str]:
@@ -298,6 +334,10 @@ class FrozenPolicies:
         return self._kinds[key]
 
 
+def _name(acting: _RowsOfSnapshot) -> str:
+    return acting.name
+
+
 def _games_of(seen: Mapping[str, Tensor]) -> list[int] | None:
     """Return the game of every row; None if none is shared."""
     if "frame" not in seen:
@@ -348,17 +388,20 @@ def _logits_together(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tenso
     counts = [one.rows for one in acting]
     number = np.repeat(np.arange(len(acting)), counts)
     mine = {**seen, "snapshot": torch.from_numpy(number[:, None]).to(seen["action_mask"].device)}
-    weights = side_by_side([one.snapshot.weights for one in acting], _sizes(counts, number, seen))
-    return _run(acting[0].snapshot, weights, mine)
+    kind = acting[0].snapshot.kind
+    return _run(acting[0].snapshot, kind.together(acting).of(_sizes(counts, number, seen)), mine)
 
 
-def _sizes(counts: Sequence[int], number: npt.NDArray[np.int64], seen: Mapping[str, Tensor]) -> Sizes:
+def _sizes(
+    counts: Sequence[int], number: npt.NDArray[np.int64], seen: Mapping[str, Tensor]
+) -> dict[int, Sequence[int]]:
     """Return how many rows each snapshot has, and how many games its rows are of."""
     sizes = {sum(counts): counts}
     if "frame" not in seen:
         return sizes
-    games = np.stack([number, seen["frame"].flatten().cpu().numpy()])
-    of_games = np.bincount(np.unique(games, axis=1)[0], minlength=len(counts))
+    games = seen["frame"].flatten().cpu().numpy()
+    count = int(games.max()) + 1
+    of_games = np.bincount(np.unique(number * count + games) // count, minlength=len(counts))
     return {int(of_games.sum()): of_games.tolist(), **sizes}
 
 

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,7 +15,7 @@ from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.torch import Decoder
-from territorial.nets.choice_kernels import write_masked
+from territorial.nets.choice_kernels import draw_choices, write_masked
 from territorial.observation.layout import ObsLayout
 
 MASKED = -1e9
@@ -22,8 +23,8 @@ MASKED = -1e9
 
 
 OBSERVED = frozenset({"observations", "players", "borders", "globals"})
-LISTS = frozenset({"square_owners", "square_shares"})
-"""The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end."""
+LISTS = frozenset({"square_owners", "square_shares", "square_form"})
+"""The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end, and of how it does."""
 PREPARED = LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
 """The names of all that it adds."""
 GAMES = OBSERVED | PREPARED
@@ -67,7 +68,10 @@ class Policy(nn.Module):
     """Whether rows of a game share what is largest in the network."""
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``seen``, prepared or not, with what follows from games, whatever the weights."""
+        """Return ``seen``, prepared or not, with what follows from games, whatever the weights.
+
+        It may be prepared by other networks, for games of the same config.
+        """
         return seen
 
     @abstractmethod
@@ -115,12 +119,21 @@ class Policy(nn.Module):
         ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
         PyTorch draws.
         """
+        if numbers is not None and self._is_plain(logits, numbers, torch.float64):
+            return self._drawn(logits, numbers)
         parts = [part.softmax(1) for part in logits.split([self.num_targets, NUM_FRACTIONS], dim=1)]
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
         else:
             drawn = [drawn_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
         return torch.cat(drawn, dim=1)
+
+    def _drawn(self, logits: Tensor, numbers: Tensor) -> Tensor:
+        """Return the same by a kernel."""
+        heads = np.array([self.num_targets, NUM_FRACTIONS])
+        choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
+        draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
+        return torch.from_numpy(choices)
 
     def greedy(self, logits: Tensor) -> Tensor:
         """Return int64 (N, 2): the likeliest action of every row of ``logits``."""

@@ -14,6 +14,7 @@ from territorial.nets.seat_kernels import (
     LANES,
     attend,
     attend_back,
+    attend_in_games,
     mark_seats,
     write_launches,
     write_meetings,
@@ -55,13 +56,13 @@ class LegalLaunches(NamedTuple):
     """float32 (L, 2 * K): the borders that each crosses."""
 
 
-def can_be_rows(seen: Mapping[str, Tensor], width: int, heads: int) -> bool:
-    """Return whether kernels can read what rows see of games, for networks of these sizes."""
+def can_be_rows(seen: Mapping[str, Tensor]) -> bool:
+    """Return whether kernels can read what rows see of games."""
     tables = [seen[name] for name in TABLES]
     is_plain = all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tables)
     is_prepared = "between" in seen or "snapshot" in seen
     needs_torch = torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
-    fits = width // heads % LANES == 0 and seen["action_mask"].dtype == torch.int8
+    fits = seen["action_mask"].dtype == torch.int8
     return is_plain and fits and not is_prepared and not needs_torch
 
 
@@ -143,8 +144,7 @@ class _Attention(torch.autograd.Function):
         width, players = width // 3, rows.which.shape[1]
         heard, chances = torch.empty(count, width), torch.empty(count, heads, players)
         ctx.which, ctx.starts = rows.which.numpy(), rows.starts.numpy()
-        ctx.scale, ctx.shape = np.float32(1 / math.sqrt(width // heads)), biases.shape
-        turned = np.empty((width, players), np.float32)
+        ctx.scale, ctx.shape = scale_of(width, heads), biases.shape
         attend(
             _array(asks),
             _array(biases),
@@ -152,7 +152,7 @@ class _Attention(torch.autograd.Function):
             ctx.starts,
             rows.is_alive.numpy(),
             ctx.scale,
-            turned,
+            *scratch(width, heads, players),
             chances.numpy(),
             heard.numpy(),
         )
@@ -164,7 +164,7 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, of_heard: Tensor) -> tuple[Tensor, Tensor, None]:
         """Return the gradients of both."""
         asks, chances = ctx.saved_tensors
-        of_asks, of_biases = torch.zeros_like(asks), torch.zeros(ctx.shape)
+        of_asks, of_biases = torch.empty_like(asks), torch.zeros(ctx.shape)
         attend_back(
             _array(asks),
             ctx.which,
@@ -172,12 +172,43 @@ class _Attention(torch.autograd.Function):
             ctx.scale,
             chances.numpy(),
             _array(of_heard),
-            np.empty((of_heard.shape[1], chances.shape[2]), np.float32),
-            np.empty(chances.shape[2], np.float32),
+            *scratch(of_heard.shape[1], *chances.shape[1:]),
             of_asks.numpy(),
             of_biases.numpy(),
         )
         return of_asks, of_biases, None
+
+
+def heard_in_games(asks: Tensor, biases: Tensor) -> Tensor:
+    """Return float32 (G, P, W): as ``heard_of``, of games whose seats are all there, and without gradients.
+
+    Args:
+        asks: float32 (G, P, 3 * W).
+        biases: float32 (G, H, P, P), by how much more each attends to whom.
+
+    """
+    heads, width = biases.shape[1], asks.shape[2] // 3
+    heard = torch.empty(*asks.shape[:2], width)
+    attend_in_games(
+        _array(asks.flatten(0, 1)),
+        _array(biases),
+        scale_of(width, heads),
+        *scratch(width, heads, asks.shape[1]),
+        heard.flatten(0, 1).numpy(),
+    )
+    return heard
+
+
+def scale_of(width: int, heads: int) -> np.float32:
+    """Return by what the products of heads are multiplied."""
+    return np.float32(1 / math.sqrt(width // heads))
+
+
+def scratch(width: int, heads: int, players: int) -> tuple[Any, Any, Any]:
+    """Return what ``attend`` and ``attend_back`` write to: ``turned``, ``sums`` and ``scores``."""
+    room = -(-players // LANES) * LANES
+    turned, sums, scores = (np.empty((rows, room), np.float32) for rows in (width // heads, 2, players))
+    return turned, sums, scores
 
 
 def _array(tensor: Tensor) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -64,10 +66,21 @@ class SideBySide(Tensor):
 
     A network with such weights reads rows of all these networks, sorted by network. Operations of rows with
     weights are done network by network, each with its own weights, and all others for all rows at once.
+    ``sizes`` may change from one batch to the next; what follows from the weights alone is kept.
     """
 
     members: Sequence[Tensor]
     sizes: Sizes
+
+    @cached_property
+    def stacked(self) -> Tensor:
+        """(N, ...): a copy of all members; for those that are small."""
+        return torch.stack(list(self.members))
+
+    @cached_property
+    def turned(self) -> Sequence[Tensor]:
+        """All members, which are matrices, as their transposes."""
+        return [member.t() for member in self.members]
 
     @classmethod
     def of(cls, members: Sequence[Tensor], sizes: Sizes) -> SideBySide:
@@ -83,6 +96,8 @@ class SideBySide(Tensor):
         """Do network by network what PyTorch is asked for; NotSideBySideError if that is not known."""
         if func is functional.linear and not kwargs and _is_product(*args):
             return _products(*args)
+        if func is functional.layer_norm and _is_norm(*args, **(kwargs or {})):
+            return _normed(*args, **(kwargs or {}))
         names = tuple(kwargs or ())
         given = [*args, *(kwargs or {}).values()]
         weights = [one for one in given if isinstance(one, SideBySide)]
@@ -119,33 +134,59 @@ def _is_plain_index(func: Any, args: Sequence[Any]) -> bool:
     return all(one is None or one.dtype not in (torch.bool, torch.uint8) for one in args[1])
 
 
-def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, Tensor]:
+def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, SideBySide]:
     """Return the weights of several networks of one kind as those of one network."""
     return {name: SideBySide.of([own[name] for own in weights], sizes) for name in weights[0]}
 
 
 def _is_product(rows: Any, weights: Any, biases: Any = None) -> bool:
     """Return whether a linear layer is a product of plain rows with the weights and biases of networks."""
+    has_biases = biases is None or isinstance(biases, SideBySide)
+    return has_biases and isinstance(weights, SideBySide) and _is_plain(rows, weights)
+
+
+def _is_plain(rows: Any, weights: SideBySide) -> bool:
+    """Return whether ``rows`` are numbers of the type of weights, and neither gradients nor others wanted."""
     is_plain = type(rows) is Tensor and rows.dim() > 1 and not torch.is_grad_enabled()
-    same = is_plain and isinstance(weights, SideBySide) and rows.dtype == weights.members[0].dtype
-    return same and isinstance(biases, SideBySide) and not torch.is_autocast_enabled(rows.device.type)
+    is_same = is_plain and rows.dtype == weights.members[0].dtype
+    return is_same and not torch.is_autocast_enabled(rows.device.type)
 
 
-def _products(rows: Tensor, weights: SideBySide, biases: SideBySide) -> Tensor:
+def _products(rows: Tensor, weights: SideBySide, biases: SideBySide | None = None) -> Tensor:
     """Return what a linear layer makes of rows; each product is written to where it belongs."""
     result = rows.new_empty(*rows.shape[:-1], len(weights.members[0]))
     each = math.prod(rows.shape[1:-1])
     counts = [each * count for count in _sizes_of(len(rows), weights.sizes)]
-    own = rows.reshape(-1, rows.shape[-1]).split(counts)
-    places = result.view(-1, result.shape[-1]).split(counts)
-    for part, weight, bias, out in zip(own, weights.members, biases.members, places, strict=True):
-        torch.addmm(bias, part, weight.t(), out=out)
+    own = rows.reshape(-1, rows.shape[-1]).split_with_sizes(counts)
+    places = result.view(-1, result.shape[-1]).split_with_sizes(counts)
+    if biases is None:
+        for part, weight, out in zip(own, weights.turned, places, strict=True):
+            torch.mm(part, weight, out=out)
+    else:
+        for part, weight, bias, out in zip(own, weights.turned, biases.members, places, strict=True):
+            torch.addmm(bias, part, weight, out=out)
     return result
+
+
+def _is_norm(rows: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 0) -> bool:
+    """Return whether plain rows are normalised, and then scaled by weights and biases of networks."""
+    both = isinstance(weight, SideBySide) and isinstance(bias, SideBySide)
+    return both and _is_plain(rows, weight) and rows.dim() > len(shape)
+
+
+def _normed(rows: Tensor, shape: Any, weight: SideBySide, bias: SideBySide, eps: float = 1e-5) -> Tensor:
+    """Return what ``layer_norm`` makes of rows: all are normalised at once."""
+    counts = _sizes_of(len(rows), weight.sizes)
+    numbers = torch.from_numpy(np.repeat(np.arange(len(counts)), counts)).to(rows.device)
+    axes = (len(rows), *[1] * (rows.dim() - 1 - len(shape)), *shape)
+    scales, shifts = (one.stacked.index_select(0, numbers).view(axes) for one in (weight, bias))
+    ones = rows.new_ones(shape)  # without them PyTorch takes longer
+    return torch.addcmul(shifts, functional.layer_norm(rows, shape, ones, rows.new_zeros(shape), eps), scales)
 
 
 def by_network(weight: Tensor) -> Tensor:
     """Return (N, ...): a copy of a weight of each of N networks, or of the one that there is."""
-    return torch.stack(list(weight.members)) if isinstance(weight, SideBySide) else weight[None]
+    return weight.stacked if isinstance(weight, SideBySide) else weight[None]
 
 
 def _has_rows(given: Any) -> bool:

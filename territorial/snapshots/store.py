@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
@@ -97,7 +98,7 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     def __repr__(self) -> str:
         return f"Weights({self.name!r}, {len(self)} tensors, {self.nbytes:,} bytes)"
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of all tensors together."""
         return sum(array.nbytes for array in self._arrays.values())

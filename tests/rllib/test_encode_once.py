@@ -13,12 +13,16 @@ from ray.rllib.core.columns import Columns  # noqa: E402
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402
+from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.encode_once import (  # noqa: E402
     EncodeOnceModule,
     RowsByFrame,
     rows_by_frame,
     rows_of_frames,
 )
+from territorial.league import SnapshotStore  # noqa: E402
+from territorial.nets.encode_once import EncodeOncePolicy  # noqa: E402
+from territorial.nets.frozen import FrozenPolicies  # noqa: E402
 from tests.rllib.support import (  # noqa: E402
     CONFIG,
     BigModule,
@@ -32,6 +36,7 @@ pytestmark = pytest.mark.usefixtures("running_ray")
 
 SEATS = ["agent"] * 4 + ["metronome"] * 2
 GAMES = 3
+SNAPSHOTS = league("snapshot:first", "snapshot:second")
 
 
 def small_ppo(env=None, **settings):
@@ -72,6 +77,26 @@ def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
     steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
     assert calls == [GAMES] * 8
     assert steps > 3 * sum(calls)  # of the living seats, nearly four a game
+
+
+def test_boards_are_listed_once_a_step_for_learning_and_frozen_seats(tmp_path, monkeypatch):
+    listed, acted = [], []
+    for policy, name, calls in (
+        (EncodeOncePolicy, "_listed_shares", listed),
+        (FrozenPolicies, "act", acted),
+    ):
+        done = getattr(policy, name)
+        monkeypatch.setattr(policy, name, lambda *given, d=done, c=calls: c.append(1) or d(*given))
+    store, env = SnapshotStore(tmp_path), {"config": CONFIG, "league": SNAPSHOTS, "frames": 2}
+    settings = settings_of(env)
+    for name in ("first", "second"):
+        network = EncodeOnceModule.make_policy(settings).state_dict()
+        weights = {key: part.detach().numpy() for key, part in network.items()}
+        store.add(name, weights, EncodeOnceModule.manifest(settings))
+    config = small_ppo(env, store=store)
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner.sample()
+    assert len(acted) == len(listed) == 8
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -1,5 +1,7 @@
 """The encode-once network: one look at a game for all seats, no seat by its number, games of any size."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -137,7 +139,8 @@ def test_seats_told_apart_by_a_mask_are_kept_however_they_are():
     config, seen, layout = played(agents=1)
     policy = policy_with_opinions(layout, config, size="tables")
     free = seen | {"action_mask": torch.ones_like(seen["action_mask"])}  # targets that are eliminated, too
-    mine = outputs(policy, free)
+    logits, own = policy(free)  # with gradients, as rows
+    mine = logits.detach(), policy.values(own).detach()
     theirs = outputs(policy, policy.prepare(free))  # what is prepared is read as tensors of all seats
     for one, other in zip(mine, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
@@ -204,6 +207,31 @@ def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, 
     views, colours = encode_once.GameViews(torch.arange(4), torch.tensor([2, 0, 0, 1])), torch.randn(4, 7, 4)
     wanted = torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
     torch.testing.assert_close(policy._painting(listed, colours, views), wanted)
+
+
+def test_games_that_one_network_prepared_are_read_by_all(monkeypatch):
+    sizes = {name: Size(grid, 4, channels, 16, 2, 1) for name, grid, channels in FORMS}
+    policies = {name: policy_with_opinions(size=size) for name, size in sizes.items()}
+    policies["tables"] = policy_with_opinions(size="tables")
+    listed, lists = [], EncodeOncePolicy._listed_shares
+    monkeypatch.setattr(
+        EncodeOncePolicy, "_listed_shares", lambda *given: listed.append(given[0]) or lists(*given)
+    )
+    for first, second in itertools.product(policies, repeat=2):
+        alone = outputs(policies[second], SEEN)
+        listed.clear()
+        with torch.no_grad():
+            prepared = policies[first].prepare(SEEN)
+        for one, other in zip(outputs(policies[second], prepared), alone, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+        with_boards = [name for name in dict.fromkeys((first, second)) if name != "tables"]
+        assert [id(policy) for policy in listed] == [id(policies[name]) for name in with_boards]
+        with torch.no_grad():
+            assert policies[second].prepare(prepared)["between"] is prepared["between"]
+
+
+FORMS = ("coarse", 4, (8,)), ("fine", 8, (8,)), ("deep", 8, (8, 8))
+"""Networks that prepare boards each in another way: of squares, or of the end of the trunk."""
 
 
 @pytest.mark.parametrize("size", ["tables", Size(8, 4, (8,), 16, 2, 2)])
