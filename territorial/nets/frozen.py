@@ -78,16 +78,16 @@ class _Kind:
 
     def __post_init__(self) -> None:
         self._slots = list(_slots_of(self.network))
-        self._together: list[_Together] = []
+        self._together: list[_StackedWeights] = []
         """Those that have acted together last, in the order in which they act again."""
 
-    def together(self, acting: Sequence[_RowsOfSnapshot]) -> _Together:
+    def together(self, acting: Sequence[_RowsOfSnapshot]) -> _StackedWeights:
         """Return the weights of snapshots that act together; if they are those of before, as they were."""
         snapshots = [one.snapshot for one in acting]
         for known in self._together:
             if len(known.snapshots) == len(snapshots) and all(map(is_, known.snapshots, snapshots)):
                 return known
-        made = _Together(snapshots)
+        made = _StackedWeights(snapshots)
         self._together = [*self._together[1 - MAX_KEPT :], made]
         return made
 
@@ -132,7 +132,7 @@ class _ActingSnapshot(NamedTuple):
         return self.kind.network
 
 
-class _Together:
+class _StackedWeights:
     """The weights of several snapshots as those of one network."""
 
     def __init__(self, snapshots: Sequence[_ActingSnapshot]) -> None:
