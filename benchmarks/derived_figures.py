@@ -141,6 +141,12 @@ def packed_league_peak(result: Result) -> float:
     return league_memory.over_idle(result["cases"]["packed"], "peak")
 
 
+def leagues_of_small_networks_peak(result: Result) -> Iterator[float]:
+    """Return, by network, the bytes over idle processes that training the same league takes at most."""
+    for name in league_memory.SMALL_NETWORKS:
+        yield league_memory.over_idle(result["cases"][name], "peak")
+
+
 def one_hot_league_built(result: Result) -> float:
     """Return the bytes of the same league with one-hot boards, extrapolated."""
     return league_memory.one_hot_league(result["cases"])["built"]

@@ -2,8 +2,8 @@
 """Measures what the league takes that did not fit, and compares it with RLlib's own ways of doing it.
 
 The league has 32 players on 256 x 256 cells: a policy of 4.9 million parameters that learns, 32 bots and 32
-frozen copies, with 2 runners. It is measured as well with the networks of the presets "features" and "pairs",
-with both of them in one league, and in the sizes of the preset "pairs".
+frozen copies, with 2 batched runners, and with 2 of RLlib's own. It is measured as well with the networks of
+the presets "features" and "pairs", with both of them in one league, and in the sizes of the preset "pairs".
 
     python benchmarks/memory/league_memory.py            forty minutes, 12 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only packed "packed, small"
@@ -95,19 +95,23 @@ class PackedCase(NamedTuple):
     """Of ``league_seats.NETWORKS``; in the form "mixed", that of the agents on boards."""
     form: str = "packed"
     """Of the prediction."""
-    runner: str = "stock"
+    runner: str = "batched"
     iterations: int = 5
     epochs: int = 1
 
 
+STOCK_RUNNER = "packed with RLlib's own runner"
+SMALL_NETWORKS = ("features", "pairs", "mixed")
+"""Those of the same league whose networks are small."""
 PACKED = {
     "packed": PackedCase(LEAGUE),
-    "features": PackedCase(TABLES, "tables", runner="batched"),
-    "pairs": PackedCase(TABLES, "pairs", "pairs", "batched"),
-    "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed", "batched"),
-    "pairs, preset": PackedCase(PRESET, "pairs", "pairs", "batched", epochs=2),
-    "packed, middle": PackedCase(MIDDLE, iterations=1),
-    "packed, small": PackedCase(SMALL, iterations=1),
+    STOCK_RUNNER: PackedCase(LEAGUE, runner="stock"),
+    "features": PackedCase(TABLES, "tables"),
+    "pairs": PackedCase(TABLES, "pairs", "pairs"),
+    "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed"),
+    "pairs, preset": PackedCase(PRESET, "pairs", "pairs", epochs=2),
+    "packed, middle": PackedCase(MIDDLE, runner="stock", iterations=1),
+    "packed, small": PackedCase(SMALL, runner="stock", iterations=1),
 }
 ONE_HOT = dataclasses.replace(LEAGUE, agents=32, parameters=1, env_runners=0, snapshots=0, bots=0)
 STOCK = {
@@ -127,7 +131,7 @@ from territorial.observation.layout import ObsLayout
 layer = OwnerConv2d(ObsLayout(height=16, width=16, num_players=2, frames=1), 2, 2)
 layer(torch.zeros((1, 1, 16, 16), dtype=torch.uint8)).sum().backward()
 """
-"""Compiles the gradient of OwnerConv2d, which `territorial warmup` leaves out."""
+"""Compiles the kernels of OwnerConv2d, which `territorial warmup` leaves out."""
 
 
 # ---- measuring ---------------------------------------------------------------------------------------

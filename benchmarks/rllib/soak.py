@@ -46,7 +46,7 @@ RESULT = harness.RESULTS / "soak.json"
 CAPACITY = 32
 """Snapshots that the league keeps; a shorter run keeps fewer, so that it is full after a fifth."""
 FLAT = goals.bound("soak", "growth")
-STEADY = 0.9
+STEADY = goals.bound("soak", "speed")
 JUDGED = 100
 """Iterations from which on the bounds count; those of fewer are a matter of a few games."""
 UNLIMITED = 10.0**6

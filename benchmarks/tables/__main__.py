@@ -520,6 +520,11 @@ def league_figures() -> str:
             for name in ("features", "pairs")
             if name in cases
         ),
+        *(
+            ("the same with RLlib's own runner", in_mb(league_memory.over_idle(cases[name], "peak")), "")
+            for name in (league_memory.STOCK_RUNNER,)
+            if name in cases
+        ),
         (
             "time: what 12 frozen seats of 32 snapshots add to a step (`training_speed.py`)",
             f"{training.frozen_time(must_load('training_speed'), 32, ['reference'])} µs",

@@ -27,6 +27,7 @@ from rllib_adapters.learning.unfilled import unfilled
 from rllib_adapters.learning.weighted_loss import weighted_loss
 from rllib_adapters.learning.whole_states import WholeStates
 from rllib_adapters.observations.connector import ModuleFrames
+from territorial.memory.heap import give_back
 
 
 class OwnUpdates(WeightAverages, FusedAdam):
@@ -92,7 +93,9 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
         count = math.ceil(num_total_minibatches * self._share)
         with unfilled():
-            return super().update(*args, num_total_minibatches=count, **kwargs)
+            found = super().update(*args, num_total_minibatches=count, **kwargs)
+        give_back()
+        return found
 
     def compute_loss_for_module(self, *, batch: Any, **kwargs: Any) -> Any:
         """Return the loss of a module's minibatch; called by RLlib."""

@@ -41,6 +41,7 @@ from rllib_adapters.observations.connector import ModuleFrames, frames_for_runne
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.observation_source import ObservationSources
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
+from territorial.memory.heap import give_back
 from territorial.typing import Bools
 
 Actions = dict[str, npt.NDArray[np.int64]]
@@ -155,6 +156,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._report(episodes)
         self._source.forget(rollout.cut())
         episodes = drop_untrained(self.config, episodes)
+        give_back()
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
     def _begin_all(self) -> None:

@@ -9,6 +9,7 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
+from territorial.memory.heap import give_back
 
 
 class StockEnvRunner(MultiAgentEnvRunner):
@@ -24,4 +25,6 @@ class StockEnvRunner(MultiAgentEnvRunner):
 
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
-        return drop_untrained(self.config, super()._sample(**kwargs))
+        episodes = drop_untrained(self.config, super()._sample(**kwargs))
+        give_back()
+        return episodes

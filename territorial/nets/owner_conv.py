@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from territorial.config.validation import is_whole_number
 from territorial.decode.forms import onehot_shape
-from territorial.nets.owner_kernels import add_gradients
+from territorial.nets.owner_kernels import add_gradients, add_weights
 from territorial.observation.layout import ObsLayout
 
 Pair = tuple[int, int]
@@ -27,8 +27,8 @@ class OwnerConv2d(nn.Module):
     Args:
         layout: of the observations; says how many players and frames there are.
         out_channels, kernel_size, stride, padding, bias, device, dtype: as for ``nn.Conv2d``.
-        chunk: entries convolved in one go; temporary memory is 4 * F * kernel cells bytes for each of
-            their output cells.
+        chunk: entries convolved in one go on a GPU, or in half precision: temporary memory is
+            4 * F * kernel cells bytes for each of their output cells. A processor needs none.
 
     ``weight`` is (out_channels, F * (P+1), kernel rows, kernel columns) and ``bias`` (out_channels,), in
     the channel order of ``Decoder.onehot``, so that a state dict of one fits the other.
@@ -126,7 +126,7 @@ class OwnerConv2d(nn.Module):
         padded = functional.pad(owners, (across, across, down, down), value=edge)
         result = _SumOfWeights.apply(self.weight, padded, self.stride, self.chunk)
         if self.bias is not None:
-            result = result + self.bias
+            result = result.add_(self.bias)
         return result.permute(0, 3, 1, 2)
 
     def extra_repr(self) -> str:
@@ -148,17 +148,8 @@ class _SumOfWeights(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, codes: Tensor, stride: Pair, chunk: int) -> Tensor:
         ctx.save_for_backward(codes)
         ctx.shape, ctx.dtype, ctx.stride, ctx.chunk = weight.shape, weight.dtype, stride, chunk
-        table = _table(weight, codes.shape[1])
-        first = torch.arange(table[..., 0, 0].numel(), dtype=torch.int32, device=codes.device)
-        first = (first * table.shape[3]).view(table.shape[:3])  # where in the table the codes of a cell begin
-        sums = []
-        for part in codes.split(chunk):
-            windows = _windows(part, weight.shape[2:], stride).permute(0, 2, 3, 1, 4, 5)
-            n, rows, columns = windows.shape[:3]
-            places = (windows + first).reshape(n * rows * columns, first.numel())
-            summed = functional.embedding_bag(places, table.flatten(0, 3), mode="sum")
-            sums.append(summed.view(n, rows, columns, table.shape[-1]))
-        return torch.cat(sums)
+        summed: Tensor = _owner_sums(codes, _table(weight, codes.shape[1]).contiguous(), stride, chunk)
+        return summed
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -171,6 +162,34 @@ class _SumOfWeights(torch.autograd.Function):
         # Blocked cells have no weight.
         weight = total[..., :-1, :].permute(4, 0, 3, 1, 2).reshape(ctx.shape)
         return weight.to(ctx.dtype), None, None, None
+
+
+def sums_by_embedding(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: int) -> Tensor:
+    """Return (N, rows, columns, channels) of the table's type: for each output cell, what it looks up."""
+    first = torch.arange(table[..., 0, 0].numel(), dtype=torch.int32, device=codes.device)
+    first = (first * table.shape[3]).view(table.shape[:3])  # where in the table the codes of a cell begin
+    sums = []
+    for part in codes.split(chunk):
+        windows = _windows(part, table.shape[1:3], stride).permute(0, 2, 3, 1, 4, 5)
+        n, rows, columns = windows.shape[:3]
+        places = (windows + first).reshape(n * rows * columns, first.numel())
+        summed = functional.embedding_bag(places, table.flatten(0, 3), mode="sum")
+        sums.append(summed.view(n, rows, columns, table.shape[-1]))
+    return torch.cat(sums)
+
+
+def sums_on_cpu(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: int) -> Tensor:
+    """Return the same by a kernel that needs no memory but for the result; half precision as elsewhere."""
+    if table.dtype not in (torch.float32, torch.float64):
+        return sums_by_embedding(codes, table, stride, chunk)
+    sums = _room_for_sums(codes, table, stride, chunk).zero_()
+    add_weights(sums.numpy(), codes.contiguous().numpy(), table.numpy(), *stride)
+    return sums
+
+
+def _room_for_sums(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: int) -> Tensor:
+    sides = ((codes.shape[2 + axis] - table.shape[1 + axis]) // stride[axis] + 1 for axis in (0, 1))
+    return table.new_empty((len(codes), *sides, table.shape[-1]))
 
 
 def gradients_by_embedding(
@@ -201,7 +220,15 @@ def _room(
     return gradients.new_empty((codes.shape[1], *kernel, num_codes, gradients.shape[-1]))
 
 
-# An operation of its own, so that torch.compile sees no more of it than the shape of its result.
+# Operations of their own, so that torch.compile sees no more of them than the shapes of their results.
+_owner_sums = torch.library.custom_op(
+    "territorial::owner_sums",
+    sums_by_embedding,
+    mutates_args=(),
+    schema="(Tensor codes, Tensor table, int[] stride, int chunk) -> Tensor",
+)
+_owner_sums.register_kernel("cpu", sums_on_cpu)
+_owner_sums.register_fake(_room_for_sums)
 _owner_gradients = torch.library.custom_op(
     "territorial::owner_gradients",
     gradients_by_embedding,

@@ -66,6 +66,19 @@ def test_the_kernel_of_processors_sums_what_other_devices_sum(kernel_size, strid
     assert expected.abs().sum() > 0
 
 
+@pytest.mark.parametrize(("kernel_size", "stride"), [((4, 4), (4, 4)), ((3, 2), (1, 2)), ((1, 1), (1, 1))])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_kernel_of_processors_looks_up_what_other_devices_look_up(kernel_size, stride, dtype):
+    owners, _ = boards()
+    size = (SMALL.frames, *kernel_size, SMALL.num_players + 2, 7)
+    table = torch.randn(size, generator=torch.Generator().manual_seed(3)).to(dtype)
+    expected = owner_conv.sums_by_embedding(owners, table, stride, 2)
+    seen = owner_conv.sums_on_cpu(owners, table, stride, 2)
+    assert seen.dtype == dtype
+    torch.testing.assert_close(seen, expected, rtol=1e-5, atol=1e-4)
+    assert expected.abs().sum() > 0
+
+
 @pytest.mark.parametrize(
     "layout",
     [
