@@ -73,6 +73,7 @@ def play(folder: str, count: int, end: Any) -> None:
     import torch
 
     from territorial.actions.masks import pair_masks
+    from territorial.memory.heap import give_back
     from territorial.nets.features import FeatureTrunk
     from territorial.nets.frozen import FrozenPolicies
 
@@ -96,6 +97,7 @@ def play(folder: str, count: int, end: Any) -> None:
     tensors = {name: torch.from_numpy(np.array(array)) for name, array in rows.items()}
     for i in range(count):
         frozen.act([f"s-{i:04d}"], tensors)
+    give_back()  # as runners do after each sample
     end.send(len(frozen._open))
     end.recv()
 
