@@ -60,15 +60,9 @@ def _rows(name: str, all_: Found) -> Iterator[tuple[str, ...]]:
                     f"{one['us_a_step']:,.0f}",
                     _cell(one, "us_of_frozen_seats", ",.0f"),
                     _cell(one, "us_of_multiplications", ",.0f"),
-                    *_times(one, all_),
+                    _cell(one, "times_stock", ".1f"),
+                    _cell(one, "times_with_pool", ".1f"),
                 )
-
-
-def _times(one: Found, all_: Found) -> tuple[str, str]:
-    """Return how many times as fast a row is as RLlib by itself, and as its runner with the pool."""
-    beside = all_.get(one.get("stock", ""), {}).get("runner")
-    times = {"stock": _cell(one, "times_with_pool", ".1f")} | {beside: _cell(one, "times_stock", ".1f")}
-    return times.get("modules", ""), times["stock"]
 
 
 def by_snapshots(found: Found) -> str:
