@@ -157,7 +157,9 @@ def main(argv: list[str] | None = None) -> None:
         metavar="X",
         help="hours of processor time in all (default %(default)s)",
     )
-    parser.add_argument("--quick", action="store_true", help="see whether it runs, with tiny numbers")
+    parser.add_argument(
+        "--quick", action="store_true", help="take a short look: fewer games, steps and rounds"
+    )
     parsed = parser.parse_args(argv)
     try:
         road = Road(parsed.folder, parsed.seed, parsed.hours, parsed.quick)

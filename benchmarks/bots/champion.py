@@ -104,7 +104,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "(default %(default)s)",
     )
     parser.add_argument(
-        "--only", nargs="+", choices=PARTS, metavar="WHAT", help=f"part to examine; {', '.join(PARTS)}"
+        "--only", nargs="+", choices=PARTS, metavar="WHAT", help=f"case to measure; {', '.join(PARTS)}"
     )
     parser.add_argument(
         "--threads",

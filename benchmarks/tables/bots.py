@@ -276,12 +276,13 @@ def _evolved_row(one: Mapping[str, Any]) -> tuple[str, ...]:
         str(one["seed"]),
         f"{sum(done['games'] for done in one['curve']):,}",
         f"{sum(done['processor_seconds'] for done in one['curve']) / 60:.1f}",
-        *(_spanned(field["fair"]) for field in full.values()),
-        _spanned(next(iter(full.values()))["place"]),
+        *(spanned(field["fair"]) for field in full.values()),
+        spanned(next(iter(full.values()))["place"]),
         f"{100 * sum(each['value'] for each in above.values()) / len(above):.0f} %",
         f"{100 * above[hardest]['value']:.0f} % (`{hardest}`)",
     )
 
 
-def _spanned(figure: Mapping[str, float]) -> str:
+def spanned(figure: Mapping[str, float]) -> str:
+    """Return a figure with the ends of its interval."""
     return f"{figure['value']:.1f} ({figure['low']:.1f} to {figure['high']:.1f})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchmarks.tables.bots import spanned
 from benchmarks.tables.machines import line_about
 from territorial.cli.obs_tables import markdown
 
@@ -42,24 +43,20 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         yield games, f"... of the hardest bot's, `{one['worst']}`", _percent(one["above"][one["worst"]]), "-"
     for name, one in found["full"].items():
         games = f"32 players on 256 x 256, {name}"
-        yield games, "wins over the fair share", _spanned(one["fair"]), "-"
-        yield games, "mean place", _spanned(one["place"]), "-"
+        yield games, "wins over the fair share", spanned(one["fair"]), "-"
+        yield games, "mean place", spanned(one["place"]), "-"
     yield (
         "8 seats against 24 besiegers",
         "wins over the fair share",
-        _spanned(found["besiegers"]["fair"]),
+        spanned(found["besiegers"]["fair"]),
         "-",
     )
     for name, one in found["unseen"].items():
-        best = f"{_spanned(one['place_of_best_bot'])}, `{one['best_bot']}`"
-        yield name, "mean place", _spanned(one["place"]), best
+        best = f"{spanned(one['place_of_best_bot'])}, `{one['best_bot']}`"
+        yield name, "mean place", spanned(one["place"]), best
     alone = found["alone"]
     yield "32 of its own", "games that the last tick ends", f"{100 * alone['undecided']:.1f} %", "-"
 
 
 def _percent(one: Mapping[str, float]) -> str:
     return f"{100 * one['value']:.0f} % ({100 * one['low']:.0f} to {100 * one['high']:.0f})"
-
-
-def _spanned(one: Mapping[str, float]) -> str:
-    return f"{one['value']:.1f} ({one['low']:.1f} to {one['high']:.1f})"

@@ -32,7 +32,7 @@ LEARNED = MappingProxyType(
         "upstart-1": LearnedBot(
             "upstart-1.json",
             "a style that was evolved against all bots at full size",
-            "Defend: it attacks whoever is thin, and wins by growing faster than its neighbours.",
+            "Keep many troops a cell: it attacks those that are thin, and grows faster than most.",
         ),
     }
 )

@@ -259,7 +259,7 @@ def test_info_tells_versions_bots_and_defaults(capsys):
         assert text in out
     result = json.loads(run(capsys, "info", "--json")[1])
     assert result["config_digest"] == territorial.GameConfig().hexdigest
-    assert set(result["bots"]) == set(territorial.bots.NAMES)
+    assert set(result["bots"]) == {*territorial.bots.NAMES, *territorial.bots.LEARNED}
     assert len(result["line_ups"]["mixed-1"]) == 32
     assert result["env_options"]["agent_death"] == "remove"
     assert "decisions after which agents are truncated; at least 1; None: never" in out

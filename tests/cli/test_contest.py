@@ -107,13 +107,13 @@ def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
 
 def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
     file = tmp_path / "t.jsonl"
-    arguments = ("tournament", "--games", "30", "--records", str(file), *SMALL, "--processes", "2")
+    arguments = ("tournament", "--games", "60", "--records", str(file), *SMALL, "--processes", "2")
     found = result(capsys, *arguments)
-    assert sum(line["seats"] for line in found["standings"]) == 120
+    assert sum(line["seats"] for line in found["standings"]) == 240
     games = [json.loads(line) for line in file.read_text().splitlines()[1:]]
-    assert {game["game"] for game in games} == set(range(30))
+    assert {game["game"] for game in games} == set(range(60))
     assert all(len(set(game["seats"])) == 4 for game in games), "there are more bots than seats"
-    assert {name for game in games for name in game["seats"]} == set(bots.NAMES)
+    assert {name for game in games for name in game["seats"]} == {*bots.NAMES, *bots.LEARNED}
     again = result(capsys, *arguments)
     assert again["standings"] == found["standings"], "nothing was played again"
 

@@ -146,7 +146,7 @@ def test_by_default_a_match_is_that_of_the_command():
     assert found[1][0].seats == territorial.LINEUPS["mixed-2"].seats
     assert (ranking.records, ranking.is_complete) == ((), False)
     ranking = tournament(games=2, play=play, progress=False)
-    assert set(ranking.contest.players) == set(bots.NAMES)
+    assert set(ranking.contest.players) == {*bots.NAMES, *bots.LEARNED}
     six = match("levels-1", SMALL.replace(num_players=6), 1, play=play, progress=False)
     assert six.contest.players == tuple(
         territorial.LINEUPS["levels-1"].seats[i] for i in (0, 5, 10, 16, 21, 26)
