@@ -1,7 +1,7 @@
 """The road to a strong player, from nothing: evolve a style, clone it, and train the clone against a league.
 
 Four commands in a row, each of which resumes where it was stopped; so does this one, with the same folder.
-The champions of the library were made so. Needs PyTorch, and openskill for ratings.
+Needs PyTorch, and openskill for ratings.
 
     python examples/champion.py runs/champion               two hours of processor time: one on two cores
     python examples/champion.py runs/second --seed 1        from another seed

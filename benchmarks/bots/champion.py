@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Examines the champion, or any bot: against every other bot, at full size, and in games of other kinds.
 
-    python benchmarks/bots/champion.py                    champion-1: 20 minutes of processor time
+    python benchmarks/bots/champion.py upstart            20 minutes of processor time
     python benchmarks/bots/champion.py net:runs/pairs/network.safetensors --json pairs.json
-    python benchmarks/bots/champion.py style:upstart/style.json --only small full --games 50 --json style.json
+    python benchmarks/bots/champion.py style:mine/style.json --only small full --games 50
 
 Maps and seeds are those of no training. All intervals are of 95 per cent.
 
@@ -17,7 +17,8 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
   the best bot.
 - alone: all 32 seats are its own; how many games the last tick ends.
 
-The result goes to benchmarks/results/champion.json. The exit code is 1 if a figure misses its bar.
+The result goes to the file of ``--json``; docs/champion.md shows benchmarks/results/champion.json. The exit code
+is 1 if a figure misses its bar.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ from territorial.config.map_names import KINDS, LANDS
 from territorial.evaluation.statistics import Estimate
 from territorial.files.cores import usable_cores
 
-RESULT = harness.RESULTS / "champion.json"
 FULL = GameConfig(**EXAM_MAPS)
 SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
 TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
@@ -78,8 +78,8 @@ def main(argv: list[str] | None = None) -> int:
         result[part] = PARTS[part](examiner, player, parsed.games)
         harness.tell("")
         print(text_of(part, result[part]), flush=True)
-    if parsed.json or not parsed.only:
-        harness.write(parsed.json or RESULT, result)
+    if parsed.json:
+        harness.write(parsed.json, result)
     missed = list(misses(result))
     print("\n".join(missed) or "no bar is missed")
     return int(bool(missed))
@@ -92,9 +92,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "player",
-        nargs="?",
-        default="champion-1",
-        help="bot to examine: a name, net:FILE or style:FILE (default %(default)s)",
+        help="bot to examine: a name, net:FILE or style:FILE",
     )
     parser.add_argument(
         "--games",
@@ -112,7 +110,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=usable_cores(),
         help="threads that step the games; no result depends on it (default %(default)s)",
     )
-    harness.add_json(parser, shown=f"{RESULT.name} in benchmarks/results; with --only, none")
+    harness.add_json(parser, shown="none")
     return parser.parse_args(argv)
 
 
