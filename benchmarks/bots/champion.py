@@ -17,8 +17,8 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
   the best bot.
 - alone: all 32 seats are its own; how many games the last tick ends.
 
-The result goes to the file of ``--json``; docs/champion.md shows benchmarks/results/champion.json. The exit code
-is 1 if a figure misses its bar.
+The result goes to the file of ``--json``; docs/champion.md shows benchmarks/results/champion.json. The exit
+code is 1 if a figure misses its bar.
 """
 
 from __future__ import annotations
