@@ -110,8 +110,9 @@ class Road:
             "interval": INTERVAL,
             "map": MAPS,
             "num-games": 16 if self.quick else 192,
-            "full-games": 4 if self.quick else 32,
-            "learning-rate": 1e-4,
+            "full-games": 4 if self.quick else 48,
+            "rollout": 8 if self.quick else 64,
+            "learning-rate": 1.5e-4,
             "last-rate": 7e-6,
         }
         return [str(HERE / "pairs_ppo.py"), *_written(options)]

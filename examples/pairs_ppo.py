@@ -51,6 +51,8 @@ from territorial.snapshots.checkpoints import Checkpoints
 MAIN = "trainable:main"
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of the file of a run's settings."""
+FULL_PLAYERS = 32
+"""Seats of a game of full size."""
 FAST, SLOW = 10, 50
 """Ticks of a step of the environment, at which bots may decide."""
 FLOOR = 0.1
@@ -79,10 +81,10 @@ class Settings:
     height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
     width: int = option(96, "columns of the map of small games, in cells", 16, 1024)
     num_players: int = option(12, "seats of a small game", 2, 250)
-    seats: int = option(3, "seats of a small game that learn", 1, 249)
+    seats: str = option("2,4", "seats of a small game that learn; with several numbers, games with each")
     num_games: int = option(112, "small games that run side by side", 1, 100_000)
     full_games: int = option(16, "games of 256 x 256 cells with 32 players beside them", 0, 100_000)
-    full_seats: int = option(4, "seats of these that learn", 1, 31)
+    full_seats: str = option("2,8", "seats of these that learn")
     slow: float = option(0.5, "share of the games in which bots decide every 50 ticks, not every 10", 0, 1)
     interval: int = option(50, "ticks from one decision to the next, a multiple of 10", 10, 10_000)
     max_ticks: int = option(6000, "the game ends after this many ticks", 10)
@@ -118,8 +120,8 @@ class Settings:
                 check(spec.name, getattr(self, spec.name), *limits)
         if not self.save:
             raise ValueError("save is empty; it must be the folder of the run")
-        if self.seats >= self.num_players:
-            raise ValueError(f"seats is {self.seats}; it must be below num_players, {self.num_players}")
+        learning_seats(self, "seats", self.num_players)
+        learning_seats(self, "full_seats", FULL_PLAYERS)
         step = SLOW if self.slow else FAST
         if self.interval % step:
             raise ValueError(f"interval is {self.interval}; it must be a multiple of {step}, a step's ticks")
@@ -145,17 +147,37 @@ class GameKind(NamedTuple):
     """From one step to the next."""
 
 
+def learning_seats(settings: Settings, name: str, num_players: int) -> list[int]:
+    """Return the numbers of seats that learn, of games of one size; ValueError names one that cannot be."""
+    text = getattr(settings, name)
+    if not all(part.strip().isdecimal() and 0 < int(part) < num_players for part in text.split(",")):
+        raise ValueError(
+            f"{name} is {text!r}; it must be whole numbers from 1 to {num_players - 1}, one or more, "
+            f"separated by commas"
+        )
+    return [int(part) for part in text.split(",")]
+
+
 def kinds_of(settings: Settings) -> list[GameKind]:
     """Return the kinds of games that a run plays."""
-    size = settings.height, settings.width, settings.num_players
-    small = GameKind(*size, settings.seats, settings.num_games, FAST)
-    full = GameKind(256, 256, 32, settings.full_seats, settings.full_games, FAST)
-    found = []
-    for kind in (small, full):
-        slow = round(kind.num_games * settings.slow)
-        found.append(kind._replace(num_games=kind.num_games - slow))
-        found.append(kind._replace(num_games=slow, ticks=SLOW))
-    return [kind for kind in found if kind.num_games]
+    small = settings.height, settings.width, settings.num_players
+    full = 256, 256, FULL_PLAYERS
+    return [
+        *_kinds_of_size(small, learning_seats(settings, "seats", small[2]), settings.num_games, settings.slow),
+        *_kinds_of_size(full, learning_seats(settings, "full_seats", full[2]), settings.full_games, settings.slow),
+    ]
+
+
+def _kinds_of_size(
+    size: tuple[int, int, int], learning: list[int], num_games: int, slow_share: float
+) -> Iterator[GameKind]:
+    """Yield the kinds of games of a size, as even in number as can be."""
+    for place, seats in enumerate(learning):
+        count = num_games * (place + 1) // len(learning) - num_games * place // len(learning)
+        slow = round(count * slow_share)
+        for ticks, games in ((FAST, count - slow), (SLOW, slow)):
+            if games:
+                yield GameKind(*size, seats, games, ticks)
 
 
 def config_of(settings: Settings, kind: GameKind) -> GameConfig:
@@ -320,7 +342,9 @@ def act(policy: PairPolicy, rows: dict[str, np.ndarray]) -> dict[str, np.ndarray
     """Return actions that the policy draws, their logarithms of probability, and values, (N,) each."""
     own, pairs, mask = (torch.from_numpy(rows[name]) for name in ("own", "pairs", "action_mask"))
     logits, value = policy(own, pairs, mask)
-    action = logits.exp().multinomial(1) if len(logits) else torch.zeros((0, 1), dtype=torch.int64)
+    chances = logits.exp().cumsum(1)  # far quicker than multinomial, which draws a number for every action
+    drawn = torch.rand(len(logits), 1) * chances[:, -1:]
+    action = torch.searchsorted(chances, drawn, right=True).clamp_(max=logits.shape[1] - 1)
     found = {"action": action[:, 0], "logp": logits.gather(1, action)[:, 0], "value": value}
     return {name: part.numpy() for name, part in found.items()}
 
@@ -559,10 +583,10 @@ def settings_in(path: Path) -> dict[str, Any]:
 
 def new_league(settings: Settings) -> League:
     """Return a league of one main agent, its copies and all bots."""
-    others = settings.num_players - settings.seats
-    parts = (Opponents(seats=others, strategy="uniform", among=("snapshots", "bots")),)
+    seats = min(learning_seats(settings, "seats", settings.num_players))
+    parts = (Opponents(seats=settings.num_players - seats, strategy="uniform", among=("snapshots", "bots")),)
     gate = Gate(min_games=50, max_steps=settings.freeze_every)
-    main = Learner(name="main", seats=settings.seats, opponents=parts, gate=gate)
+    main = Learner(name="main", seats=seats, opponents=parts, gate=gate)
     config = LeagueConfig(
         num_players=settings.num_players,
         learners=(main,),
