@@ -111,6 +111,9 @@ class Settings:
     max_norm: float = option(0.5, "largest norm of a gradient", 1e-6, 1e6)
     average: float = option(0.995, "what the average of the weights keeps at every step", 0, 0.999999)
     checkpoint_every: int = option(20, "updates from one checkpoint to the next", 1)
+    history_every: float = option(
+        10.0, "processor minutes from one network that is kept in history/ to the next", 0.01
+    )
 
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):
@@ -130,7 +133,7 @@ class Settings:
 
 
 SETTINGS, PROGRESS = "settings.json", "progress.csv"
-LENGTH = ("save", "minutes", "updates", "checkpoint_every")
+LENGTH = ("save", "minutes", "updates", "checkpoint_every", "history_every")
 """Settings that may be others when a run is resumed."""
 
 
@@ -163,8 +166,12 @@ def kinds_of(settings: Settings) -> list[GameKind]:
     small = settings.height, settings.width, settings.num_players
     full = 256, 256, FULL_PLAYERS
     return [
-        *_kinds_of_size(small, learning_seats(settings, "seats", small[2]), settings.num_games, settings.slow),
-        *_kinds_of_size(full, learning_seats(settings, "full_seats", full[2]), settings.full_games, settings.slow),
+        *_kinds_of_size(
+            small, learning_seats(settings, "seats", small[2]), settings.num_games, settings.slow
+        ),
+        *_kinds_of_size(
+            full, learning_seats(settings, "full_seats", full[2]), settings.full_games, settings.slow
+        ),
     ]
 
 
@@ -546,6 +553,17 @@ class PairRun:
             if path.stem not in needed:
                 path.unlink()
 
+    def keep_history(self, seconds: float) -> None:
+        """Write the network to history/ if a mark was passed in the last so many processor seconds.
+
+        The file is called by the processor minutes of the run: 0030.safetensors.
+        """
+        every = 60 * self.settings.history_every
+        if self.seconds // every > (self.seconds - seconds) // every:
+            path = self.folder / "history" / f"{round(self.seconds / 60):04d}.safetensors"
+            path.parent.mkdir(exist_ok=True)
+            self.export(path, least_equal=0)
+
     def finish(self) -> None:
         """Write the league and the network where users look for them."""
         self.keep()
@@ -633,6 +651,7 @@ def train(run: PairRun) -> None:
             above = share_above(found)
             run.log.add(run, found, loss, above)
             print(progress(run, found, used, loss, above) + f", frozen {frozen}" * bool(frozen), flush=True)
+            run.keep_history(used)
             if run.updates % run.settings.checkpoint_every == 0:
                 run.keep()
         pipe.recv()

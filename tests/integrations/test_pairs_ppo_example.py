@@ -22,7 +22,7 @@ TINY = {
     "height": 16,
     "width": 16,
     "num_players": 4,
-    "seats": 2,
+    "seats": "2",
     "num_games": 4,
     "full_games": 0,
     "slow": 0.0,
@@ -150,7 +150,8 @@ def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_pa
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"seats": 4}, "seats is 4; it must be below num_players, 4"),
+        ({"seats": "2,4"}, "seats is '2,4'; it must be whole numbers from 1 to 3, one or more"),
+        ({"full_seats": "many"}, "full_seats is 'many'; it must be whole numbers from 1 to 31, one or more"),
         ({"interval": 15}, "interval is 15; it must be a multiple of 10"),
         ({"interval": 60, "slow": 0.5}, "interval is 60; it must be a multiple of 50"),
         ({"start": "missing.safetensors"}, "missing.safetensors"),
@@ -175,7 +176,7 @@ def test_a_run_that_began_otherwise_is_left_alone(one_process, tmp_path, capsys)
     one_process.main(options(tmp_path, updates=1))
     with pytest.raises(SystemExit):
         one_process.main(options(tmp_path, updates=2, seats=1))
-    assert "seats is 1; the run in" in capsys.readouterr().err
+    assert "seats is '1'; the run in" in capsys.readouterr().err
     assert one_process.main(options(tmp_path, updates=2)).updates == 2
     (tmp_path / "settings.json").write_text("{")
     with pytest.raises(SystemExit):
@@ -229,7 +230,7 @@ def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
 
 def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
     _, order = order_of(pairs_ppo, tmp_path)
-    settings = pairs_ppo.Settings(**TINY | {"save": "x", "full_games": 2, "full_seats": 3, "slow": 0.5})
+    settings = pairs_ppo.Settings(**TINY | {"save": "x", "full_games": 2, "full_seats": "3", "slow": 0.5})
     games = pairs_ppo.AllGames(settings, order, 0)
     configs = [kind.env.game.config for kind in games.kinds]
     found = [(config.height, config.num_players, config.decision_every) for config in configs]
@@ -239,6 +240,40 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
     assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
     ticks = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
     assert ticks == [50 * TINY["rollout"]] * 4, "a decision holds for 50 ticks in all"
+
+
+def test_games_have_seats_that_learn_of_several_numbers(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    settings = pairs_ppo.Settings(**TINY | {"save": "x", "seats": "1,3", "num_games": 5})
+    games = pairs_ppo.AllGames(settings, order, 0)
+    assert [(kind.kind.seats, kind.kind.num_games) for kind in games.kinds] == [(1, 2), (3, 3)]
+    for kind in games.kinds:
+        assert all(players.count(pairs_ppo.MAIN) == kind.kind.seats for players in kind.players)
+
+
+def test_actions_are_drawn_by_their_chances_and_none_that_is_masked(pairs_ppo, monkeypatch):
+    import torch
+
+    torch.manual_seed(0)
+    chances = torch.tensor([0.5, 0.0, 0.3, 0.2, 0.0])
+    logits = chances.log().clamp(min=-1e9).expand(40_000, 5)
+    rows = {name: np.zeros((len(logits), 1), np.float32) for name in ("own", "pairs", "action_mask")}
+    found = pairs_ppo.act(lambda *_: (logits, torch.zeros(len(logits))), rows)
+    counts = np.bincount(found["action"], minlength=5) / len(logits)
+    assert counts == pytest.approx(chances.numpy(), abs=0.01)
+    assert counts[1] == counts[4] == 0
+    assert found["logp"] == pytest.approx(np.log(chances.numpy()[found["action"]]))
+
+
+def test_networks_are_kept_as_they_were(one_process, tmp_path):
+    one_process.main(options(tmp_path, updates=1))
+    run = one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path)}))
+    run.seconds = 1300.0
+    run.keep_history(50.0)
+    assert not (tmp_path / "history").exists(), "from minute 20.8 to 21.7"
+    run.keep_history(150.0)
+    assert [path.name for path in (tmp_path / "history").iterdir()] == ["0022.safetensors"]
+    Network(tmp_path / "history/0022.safetensors")
 
 
 def test_who_is_beaten_least_is_drawn_most(pairs_ppo, tmp_path):
