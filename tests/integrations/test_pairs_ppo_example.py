@@ -305,7 +305,7 @@ def test_rows_that_are_kept_stand_for_all(pairs_ppo):
 
 def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
     _, order = order_of(pairs_ppo, tmp_path)
-    games = games_of(pairs_ppo, order, num_games=1, seats=1, gamma=0.9)
+    games = games_of(pairs_ppo, order, num_games=1, seats="1", gamma=0.9)
     rng = np.random.default_rng(0)
     values, rewards = rng.random(5).astype(np.float32), rng.random(5).astype(np.float32)
     steps = [
