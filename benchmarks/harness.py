@@ -46,6 +46,13 @@ def add_rounds(parser: argparse.ArgumentParser, default: int, whole: Callable[[s
     )
 
 
+def add_quick(parser: argparse.ArgumentParser) -> None:
+    """Add ``--quick``."""
+    parser.add_argument(
+        "--quick", action="store_true", help="take a short look: fewer games, steps and rounds"
+    )
+
+
 def tell(what: str) -> None:
     """Show on stderr what is being measured, in place of what was; an empty text clears the line."""
     print(f"\r{what:60}", end="\r", file=sys.stderr, flush=True)

@@ -35,6 +35,18 @@ BOUNDS = Bounds(nbytes=2**16, values=100)
 MAPS = "6*lakes + open + mountains + islands + continents + maze + archipelago"
 INTERVAL = 50
 """Ticks from one decision to the next."""
+TRAINING: dict[str, object] = {
+    "interval": INTERVAL,
+    "map": MAPS,
+    "num-games": 192,
+    "full-games": 48,
+    "rollout": 64,
+    "learning-rate": 1.5e-4,
+    "last-rate": 7e-6,
+}
+"""Options of pairs_ppo.py."""
+QUICK = TRAINING | {"num-games": 16, "full-games": 4, "rollout": 8}
+"""Those of a short look."""
 SHOWN = 100
 """Characters of a command that are printed."""
 OWN = 9
@@ -91,13 +103,13 @@ class Road:
             "map": MAPS,
         }
         changed = ["--set", "num_maps=64", "--set", "max_ticks=6000"]
-        return ["-m", "territorial", "dataset", self._at("games"), *_written(options), *changed]
+        return ["-m", "territorial", "dataset", self._at("games"), *written(options), *changed]
 
     def clone(self) -> list[str]:
         """Return the command that trains a network to decide as the style did."""
         epochs = 1 if self.quick else 6
         where = self._at("games"), self._at("clone")
-        return ["-m", "territorial", "clone", *where, *_written({"seed": self.seed, "epochs": epochs})]
+        return ["-m", "territorial", "clone", *where, *written({"seed": self.seed, "epochs": epochs})]
 
     def train(self) -> list[str]:
         """Return the command that trains the network in a league, for the time that is left."""
@@ -107,15 +119,8 @@ class Road:
             "start": self._at("clone", "weights.safetensors"),
             "seed": self.seed,
             "minutes": 0.5 if self.quick else max(1.0, 60 * self.hours - used - SPARE),
-            "interval": INTERVAL,
-            "map": MAPS,
-            "num-games": 16 if self.quick else 192,
-            "full-games": 4 if self.quick else 48,
-            "rollout": 8 if self.quick else 64,
-            "learning-rate": 1.5e-4,
-            "last-rate": 7e-6,
         }
-        return [str(HERE / "pairs_ppo.py"), *_written(options)]
+        return [str(HERE / "pairs_ppo.py"), *written(options | (QUICK if self.quick else TRAINING))]
 
     def _at(self, *parts: str) -> str:
         return str(self.folder.joinpath(*parts))
@@ -134,7 +139,8 @@ class Road:
             raise SystemExit(code)
 
 
-def _written(options: dict[str, object]) -> list[str]:
+def written(options: dict[str, object]) -> list[str]:
+    """Return options as they stand in a command."""
     return [f"--{name}={value}" for name, value in options.items()]
 
 

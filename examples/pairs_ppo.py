@@ -90,6 +90,7 @@ class Settings:
     max_ticks: int = option(6000, "the game ends after this many ticks", 10)
     map: str = option("lakes", "map of the games: a kind, a land, or a mix of them such as '3*lakes + maze'")
     maps: int = option(64, "generated maps that games are drawn from; 0: a new one for every game", 0, 1024)
+    rewards: str = option("land=1,placement=1", "parts of the reward and their weights")
     opponents: str = option(
         "", "bots to play against, separated by commas, net:FILE and style:FILE among them; all, if empty"
     )
@@ -197,6 +198,7 @@ def config_of(settings: Settings, kind: GameKind) -> GameConfig:
         max_ticks=settings.max_ticks,
         map=settings.map,
         num_maps=settings.maps,
+        rewards=settings.rewards,
     )
 
 
@@ -582,12 +584,13 @@ class PairRun:
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
             return
-        began = settings_in(path)
+        defaults = {spec.name: spec.default for spec in dataclasses.fields(Settings)}
+        began = defaults | settings_in(path)  # a run of an older release has not all of them
         for name in mine:
-            if mine[name] != began.get(name):
+            if mine[name] != began[name]:
                 raise ValueError(
                     f"{name} is {mine[name]!r}; the run in {str(self.folder)!r} began with "
-                    f"{began.get(name)!r}. Give it that, or another folder"
+                    f"{began[name]!r}. Give it that, or another folder"
                 )
 
 

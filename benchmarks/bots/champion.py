@@ -32,24 +32,31 @@ import numpy as np
 
 import territorial
 from benchmarks import harness
-from benchmarks.bots.exam_games import EXAM_MAPS, ExamField, Examined, Examiner, all_of, dealt, lineup
+from benchmarks.bots.exam_games import (
+    DECISIONS,
+    EXAM_MAPS,
+    FULL,
+    LINEUP,
+    OWN,
+    SMALL,
+    ExamField,
+    Examined,
+    Examiner,
+    add_options,
+    all_of,
+    dealt,
+    lineup,
+)
 from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file
-from territorial.cli import options
 from territorial.config import GameConfig
 from territorial.config.map_names import KINDS, LANDS
 from territorial.evaluation.statistics import Estimate
-from territorial.files.cores import usable_cores
 
-FULL = GameConfig(**EXAM_MAPS)
-SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
 TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
 LARGE = GameConfig(height=512, width=512, num_players=128, map_seed=EXAM_MAPS["map_seed"], num_maps=16)
-DECISIONS = (10, 50)
-"""Ticks from one decision of a bot to the next in small games."""
-OWN, OWN_LARGE = 2, 4
-"""Seats of the player, and those among 128."""
-LINEUP = "mixed-2"
+OWN_LARGE = 4
+"""Seats of the player among 128."""
 BESIEGERS = 24
 PLAYER = "it"
 BARS = {
@@ -94,21 +101,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "player",
         help="bot to examine: a name, net:FILE or style:FILE",
     )
-    parser.add_argument(
-        "--games",
-        type=options.whole(10, 100_000),
-        default=400,
-        help="games to play; so many of each small and unseen field, and five times as many of the others "
-        "(default %(default)s)",
-    )
+    add_options(parser, 400, "so many of each small and unseen field, and five times as many of the others")
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, metavar="WHAT", help=f"case to measure; {', '.join(PARTS)}"
-    )
-    parser.add_argument(
-        "--threads",
-        type=options.whole(1, 1024),
-        default=usable_cores(),
-        help="threads that step the games; no result depends on it (default %(default)s)",
     )
     harness.add_json(parser, shown="none")
     return parser.parse_args(argv)

@@ -27,24 +27,27 @@ import numpy as np
 
 import territorial
 from benchmarks import harness
-from benchmarks.bots.exam_games import EXAM_MAPS, ExamField, Examiner, all_of, dealt, lineup
+from benchmarks.bots.exam_games import (
+    DECISIONS,
+    FULL,
+    LINEUP,
+    OWN,
+    SMALL,
+    ExamField,
+    Examiner,
+    add_options,
+    all_of,
+    dealt,
+    lineup,
+)
 from territorial import bots
 from territorial.bots import Style
 from territorial.cli import options
-from territorial.config import GameConfig
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS
-from territorial.files.cores import usable_cores
 
 RESULT = harness.RESULTS / "evolved.json"
 SEEDS = (0, 1, 2)
-FULL = GameConfig(**EXAM_MAPS)
-SMALL = GameConfig(height=96, width=96, num_players=12, **EXAM_MAPS)
-LINEUP = "mixed-2"
-DECISIONS = (10, 50)
-"""Ticks from one decision to the next, of the games at full size."""
-OWN = 2
-"""Seats of the style."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,19 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         default=GENERATIONS,
         help="generations of the search (default %(default)s)",
     )
-    parser.add_argument(
-        "--games",
-        type=options.whole(10, 100_000),
-        default=2000,
-        help="games to play; so many of each field at full size, and a fifth of that with each bot alone "
-        "(default %(default)s)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=options.whole(1, 1024),
-        default=usable_cores(),
-        help="threads that step the games; no result depends on it (default %(default)s)",
-    )
+    add_options(parser, 2000, "so many of each field at full size, and a fifth of that with each bot alone")
     parser.add_argument(
         "--style-files",
         nargs="+",

@@ -63,9 +63,7 @@ def main(argv: list[str] | None = None) -> int:
         action="append",
         help="case to measure; the others keep the result on file; repeat the option for more (default all)",
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="take a short look: fewer games, steps and rounds"
-    )
+    harness.add_quick(parser)
     parser.add_argument(
         "--draw", action="store_true", help="measure nothing; draw the result that is on file"
     )

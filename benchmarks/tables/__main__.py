@@ -26,7 +26,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
-from benchmarks.tables import bots, champion, figures, league, networks, performance, trainers, training
+from benchmarks.tables import (
+    bots,
+    champion,
+    champion_training,
+    figures,
+    league,
+    networks,
+    performance,
+    trainers,
+    training,
+)
 from benchmarks.tables.machines import cpu_of
 from territorial.cli import obs_tables
 from territorial.game.state import FIELDS, in_letters
@@ -796,6 +806,11 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/evolve.md", "evolved", lambda: bots.evolved(load("evolved"))),
     ("docs/champion.md", "exam", lambda: champion.exam(load("champion"))),
     ("docs/champion.md", "hardest", lambda: champion.hardest(load("champion"))),
+    ("docs/champion.md", "ablations", lambda: champion_training.ablations(load("champion_roads"))),
+    ("docs/champion.md", "roads", lambda: champion_training.roads(load("champion_roads"))),
+    ("docs/champion.md", "seeds", lambda: champion_training.seeds(load("champion_seeds"))),
+    ("docs/champion.md", "curve", lambda: champion_training.curve(load("champion_curve"))),
+    ("docs/champion.md", "exploiter", lambda: champion_training.exploiter(load("champion_exploiter"))),
     ("docs/performance.md", "bench", speed),
     ("docs/performance.md", "parts", performance.parts),
     ("docs/performance.md", "counts", performance.counts),

@@ -18,13 +18,13 @@ from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
-Network = Literal["pairs", "features", "boards"]
+Network = Literal["pairs", "features", "boards", "encode_once"]
 Log = Literal["csv", "tensorboard"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
-ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
+ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 30_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_POWER = 2.5
@@ -49,7 +49,7 @@ class Training:
     network: str = _option(
         "features",
         "input of the network: pairs, numbers of each owner that can be attacked; features, which are tables "
-        "alone; or boards",
+        "alone; boards; or encode_once, features and the board, which is read once for all seats",
     )
     start: str = _option(
         "", "file of weights that learners begin with, as `territorial clone` writes; for pairs alone"

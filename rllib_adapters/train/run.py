@@ -26,6 +26,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import ray_private
 from rllib_adapters.configure import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.control import freeze
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
@@ -45,6 +46,8 @@ from territorial.snapshots.checkpoints import Checkpoints
 PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
 CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
 STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
+LAST = "last"
+"""The snapshot of the main agent as training ended; it is not in the league."""
 OBJECT_STORE = 200 * MB
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
@@ -53,6 +56,7 @@ NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]]
     "pairs": (PairModule, {"size": "standard"}),
     "features": (EncodeOnceModule, {"trunk": {"size": "tables"}}),
     "boards": (ReferenceModule, {}),
+    "encode_once": (EncodeOnceModule, {"trunk": {"size": "small"}}),
 }
 """What ``Training.network`` stands for: the module and its settings."""
 
@@ -62,7 +66,7 @@ class Run:
 
     ==================  ====================================================================================
     ``run.json``        its options
-    ``snapshots/``      a ``SnapshotStore``
+    ``snapshots/``      a ``SnapshotStore``; ``last`` is the main agent as training ended
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
     ``progress.csv``    a line an iteration, cut back to the checkpoint that a run resumes from
     ``tensorboard/``    the same for TensorBoard, if asked for
@@ -183,11 +187,20 @@ class Run:
         try:
             with self._guard(self._end_runners):
                 self._iterate(show, during)
-        except (KeyboardInterrupt, BudgetError):
+        except (KeyboardInterrupt, BudgetError) as reason:
             gc.collect()  # what the iteration that was broken off leaves
             self.keep()
+            if isinstance(reason, KeyboardInterrupt):  # there may be no memory left to export in
+                self._freeze_last()
             raise
         self.keep()
+        self._freeze_last()
+
+    def _freeze_last(self) -> None:
+        """Add the main agent as it is to the snapshots, in place of an earlier one."""
+        if LAST in self.store:
+            self.store.remove(LAST)
+        freeze(self.algorithm, self.store, LAST, step=self.algorithm.training_iteration)
 
     def _iterate(
         self,
