@@ -68,6 +68,11 @@ COMMANDS = {
         ["python -m benchmarks.suite league"],
         "measure leagues, train one for an hour, check that networks learn: five hours, 12 GB",
     ),
+    "verify-champion": Command(
+        "rllib",
+        ["python -m benchmarks.suite champion"],
+        "train champions in many ways and compare them; days, and the same command resumes",
+    ),
     "verify-trainers": Command(
         "sb3",
         ["python -m benchmarks.suite trainers"],

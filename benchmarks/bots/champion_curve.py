@@ -24,9 +24,8 @@ from typing import Any
 
 import territorial
 from benchmarks import harness
-from benchmarks.bots import exam_games
 from benchmarks.bots.road_folders import make_untrained, points_of
-from benchmarks.bots.short_exam import MEANING, ShortExam, add_exams, line_of
+from benchmarks.bots.short_exam import ShortExam, add_options, line_of
 from territorial.evaluation.charts import check_matplotlib
 
 RESULT = harness.RESULTS / "champion_curve.json"
@@ -46,10 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--draw", action="store_true", help="measure nothing; draw the result that is on file"
     )
-    add_exams(parser)
-    exam_games.add_options(parser, 200, MEANING)
-    harness.add_json(parser, RESULT)
-    harness.add_quick(parser)
+    add_options(parser, 200, RESULT)
     parsed = parser.parse_args(argv)
     if parsed.draw:
         draw(json.loads(parsed.json.read_bytes()), PICTURE)

@@ -3,7 +3,7 @@
 
     python examples/champion.py runs/champion                             what most arms start from
     python benchmarks/bots/champion_roads.py runs/champion                many hours; resumes where it stopped
-    python benchmarks/bots/champion_roads.py runs/champion --only default all-rows --minutes 10
+    python benchmarks/bots/champion_roads.py runs/champion --only default all-rows --minutes-each 10
 
 The arms are ways to train. ``default`` is examples/pairs_ppo.py as examples/champion.py runs it, from the
 clone. Each of the others says what differs, and from which arm. Arms that start from nothing also get the
@@ -14,7 +14,7 @@ Every network plays a short examination on maps and seeds of no training: games 
 against mixed-2, and small ones, two of 12 against ten of each bot. Intervals, of 95 per cent, are over seeds.
 A gain is over the arm that it differs from, seed by seed.
 
-An arm and seed that is done is not run again; one that was stopped begins anew. The result, with the machine
+An arm and seed that is done is not run again; one that was stopped begins again. The result, with the machine
 and the versions, goes to benchmarks/results/champion_roads.json after every run.
 """
 
@@ -31,11 +31,10 @@ from typing import Any, NamedTuple
 
 import territorial
 from benchmarks import harness
-from benchmarks.bots import exam_games
 from benchmarks.bots.exam_games import Examined
 from benchmarks.bots.metered import CommandFailedError, minutes, run_for
 from benchmarks.bots.road_folders import make_untrained, preparation
-from benchmarks.bots.short_exam import FIGURES, MEANING, ShortExam, line_of, over_runs, spread_of
+from benchmarks.bots.short_exam import FIGURES, ShortExam, add_options, line_of, over_runs, spread_of
 from territorial.bots import Network
 from territorial.cli import options
 from territorial.files.atomic import write_file
@@ -126,7 +125,7 @@ QUICK_RLLIB = {
     "num-games": 2,
     "iteration-steps": 32,
     "minibatch": 16,
-    "capacity": 2,
+    "capacity": 6,
     "epochs": 1,
 }
 
@@ -137,20 +136,22 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("road", type=Path, help="folder that examples/champion.py made")
-    parser.add_argument("--folder", type=Path, help="folder of all runs (default ROAD-roads)")
     parser.add_argument(
-        "--minutes",
+        "--folder", metavar="FOLDER", type=Path, help="folder of all runs (default ROAD-roads)"
+    )
+    parser.add_argument(
+        "--minutes-each",
         type=minutes,
         default=20.0,
-        help="minutes of processor time of each training (default %(default)g)",
+        help="processor time of each training (default %(default)g)",
     )
     parser.add_argument(
-        "--seeds", type=options.whole(1, 100), default=3, help="trainings of each arm (default %(default)s)"
+        "--seeds", type=options.whole(1, 100), default=3, help="trainings of each case (default %(default)s)"
     )
-    parser.add_argument("--only", nargs="+", choices=ARMS, metavar="ARM", help=f"of {', '.join(ARMS)}")
-    exam_games.add_options(parser, 400, MEANING)
-    harness.add_json(parser, RESULT)
-    harness.add_quick(parser)
+    parser.add_argument(
+        "--only", nargs="+", choices=ARMS, metavar="ARM", help=f"case to measure; {', '.join(ARMS)}"
+    )
+    add_options(parser, 400, RESULT)
     parsed = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as temporary:
         if parsed.quick:
@@ -168,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
 def compare(parsed: argparse.Namespace) -> None:
     """Run and examine what is missing; print and write after every run."""
     folder = parsed.folder or Path(f"{parsed.road}-roads")
-    roads = Roads(parsed.road, folder, parsed.minutes, quick=parsed.quick)
+    roads = Roads(parsed.road, folder, parsed.minutes_each, quick=parsed.quick)
     exam = ShortExam(folder / "exams", parsed.games, parsed.threads)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in ARMS if name in (parsed.only or ARMS)}
     for seed in range(parsed.seeds):
@@ -179,7 +180,7 @@ def compare(parsed: argparse.Namespace) -> None:
             done.append({"seed": seed, "processor_minutes": round(used, 2), "exam": found})
             harness.tell("")
             print(f"{name}, seed {seed}, {used:.1f} min: {line_of(found)}", flush=True)
-            about = {"minutes": parsed.minutes, "preparation_minutes": preparation(parsed.road)}
+            about = {"minutes": parsed.minutes_each, "preparation_minutes": preparation(parsed.road)}
             harness.write(parsed.json, about | result_of(runs, parsed.games))
 
 

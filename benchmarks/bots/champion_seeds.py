@@ -26,9 +26,8 @@ from typing import Any
 
 import territorial
 from benchmarks import harness
-from benchmarks.bots import exam_games
 from benchmarks.bots.road_folders import NETWORK, make_untrained, minutes_of, progress, seed_of
-from benchmarks.bots.short_exam import MEANING, ShortExam, add_exams, line_of, over_runs, spread_of
+from benchmarks.bots.short_exam import ShortExam, add_options, line_of, over_runs, spread_of
 from territorial.bots import Network
 
 RESULT = harness.RESULTS / "champion_seeds.json"
@@ -42,10 +41,7 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("roads", nargs="*", type=Path, help="folders that examples/champion.py made")
-    add_exams(parser)
-    exam_games.add_options(parser, 2000, MEANING)
-    harness.add_json(parser, RESULT)
-    harness.add_quick(parser)
+    add_options(parser, 2000, RESULT)
     parsed = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as temporary:
         if parsed.quick:

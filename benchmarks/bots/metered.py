@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.rllib.processes import processor_seconds
@@ -56,6 +57,16 @@ def minutes(text: str) -> float:
     return value
 
 
+@contextmanager
+def _not_ignored(number: int) -> Iterator[None]:
+    """Let processes that begin within the block notice a signal: shells have those behind ignore it."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 def run_for(
     command: Sequence[str], seconds: float, log: Path, told: Callable[[float], None] = lambda _: None
 ) -> float:
@@ -65,7 +76,7 @@ def run_for(
     seconds so far, now and then. What it prints is added to the file ``log``. CommandFailedError if it fails
     by itself.
     """
-    with open(log, "ab") as file:
+    with open(log, "ab") as file, _not_ignored(signal.SIGINT):
         process = subprocess.Popen(
             [sys.executable, *command],
             stdin=subprocess.DEVNULL,

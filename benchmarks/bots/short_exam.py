@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import territorial
+from benchmarks import harness
+from benchmarks.bots import exam_games
 from benchmarks.bots.exam_games import (
     DECISIONS,
     FULL,
@@ -38,8 +40,11 @@ FIGURES = ("above", "fair", "place")
 MEANING = f"so many at full size, and one for {PART} of them against each bot, at either decision interval"
 
 
-def add_exams(parser: argparse.ArgumentParser) -> None:
-    """Add ``--exams``, the folder of a ``ShortExam``."""
+def add_options(parser: argparse.ArgumentParser, games: int, result: Path, meaning: str = MEANING) -> None:
+    """Add the options of a measurement by a ``ShortExam``; ``meaning``: which games there are so many of."""
+    exam_games.add_options(parser, games, meaning)
+    harness.add_json(parser, result)
+    harness.add_quick(parser)
     parser.add_argument(
         "--exams",
         metavar="FOLDER",

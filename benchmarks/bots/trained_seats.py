@@ -65,7 +65,8 @@ class SnapshotOfAnySize:
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Any:
         """Return what chooses the actions in games of any size."""
-        name = f"{self._name}-{config.height}-{config.width}-{config.num_players}"
+        weights_are = self._store.digest(self._name)[:16]
+        name = f"{weights_are}-{config.height}-{config.width}-{config.num_players}"
         if name not in self._sizes:
             game = {key: getattr(layout, key) for key in ("height", "width", "num_players")}
             weights = self._store.load(self._name)

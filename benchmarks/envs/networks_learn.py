@@ -60,9 +60,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--minutes-each", type=float, default=4, help="processor time of each training (default %(default)s)"
     )
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="trainings of each network (default %(default)s)"
-    )
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each case (default %(default)s)")
     parser.add_argument(
         "--eval-games", type=int, default=200, help="games of each evaluation (default %(default)s)"
     )

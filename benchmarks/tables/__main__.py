@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md, docs/bots.md, docs/evolve.md, docs/rules.md, docs/frame_store.md,
-docs/replays.md, docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md and
-docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
+docs/replays.md, docs/rendering.md, docs/watching.md, docs/performance.md, docs/league.md, docs/champion.md
+and docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
 territorial.observation. Those about bots are in bots.py, those of docs/performance.md and docs/league.md in
-performance.py and league.py. Those about networks on pairs are in networks.py. Figures in sentences are in
-figures.py.
+performance.py and league.py. Those of docs/champion.md are in champion.py and champion_training.py, those
+about networks on pairs in networks.py. Figures in sentences are in figures.py.
 
     python -m benchmarks.tables            fill in what stands between the markers
     python -m benchmarks.tables --check    exit code 1 if that would change anything

@@ -24,7 +24,7 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
-ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 30_000}
+ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_POWER = 2.5

@@ -9,7 +9,7 @@ import pytest
 champion_roads = pytest.importorskip("benchmarks.bots.champion_roads", reason="the benchmarks are not here")
 
 from benchmarks import harness  # noqa: E402 - only where they are
-from benchmarks.bots import champion_curve, champion_exploiter, champion_seeds, road_folders  # noqa: E402
+from benchmarks.bots import champion_curve, champion_exploiter, champion_seeds, exam_games, road_folders  # noqa: E402
 from benchmarks.bots.champion_roads import ARMS, DEFAULT, RLLIB_PAIRS  # noqa: E402
 from benchmarks.tables import champion_training  # noqa: E402
 from rllib_adapters.train.options import Training  # noqa: E402
@@ -141,11 +141,11 @@ def test_every_arm_and_seed_is_trained_once_and_gains_are_seed_by_seed(trained, 
     assert result["preparation_minutes"] == 6.0
     assert champion_roads.main(trained.arguments) == 0
     assert trained.run == order, "what is done is not run again"
-    assert champion_roads.main([*trained.arguments, "--minutes", "5"]) == 1
+    assert champion_roads.main([*trained.arguments, "--minutes-each", "5"]) == 1
     assert "was trained by other options" in capsys.readouterr().err
 
 
-def test_a_training_that_was_stopped_begins_anew(trained, monkeypatch):
+def test_a_training_that_was_stopped_begins_again(trained, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
@@ -232,7 +232,7 @@ def test_an_exploiter_is_trained_against_the_champion_alone_and_plays_champions_
         one = Estimate(0.5, 0.4, 0.6)
         return SimpleNamespace(above=lambda: one, fair=lambda: one)
 
-    monkeypatch.setattr(champion_exploiter.exam_games.Examiner, "play", play)
+    monkeypatch.setattr(exam_games.Examiner, "play", play)
     path = tmp_path / "exploiter.json"
     given = ["--exams", str(tmp_path / "exams"), "--games", "10", "--json", str(path), "--minutes", "30"]
     assert champion_exploiter.main([champion, str(road / "pairs"), *given]) == 0

@@ -1,6 +1,7 @@
 """benchmarks/bots: who plays in an examination, and commands stopped after so much processor time."""
 
 import json
+import signal
 import sys
 
 import numpy as np
@@ -169,7 +170,12 @@ except KeyboardInterrupt:
 def test_a_command_is_stopped_by_the_time_of_its_children_and_may_write(tmp_path, monkeypatch):
     monkeypatch.setattr(metered, "TOLD_EVERY", 0.1)
     path, looks = tmp_path / "result", []
-    used = metered.run_for(["-c", STARTS, str(path)], 0.5, tmp_path / "log", looks.append)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell has it for what runs behind
+    try:
+        used = metered.run_for(["-c", STARTS, str(path)], 0.5, tmp_path / "log", looks.append)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert path.read_text() == "stopped"
     assert used >= 0.5
     assert looks

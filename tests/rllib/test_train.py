@@ -465,6 +465,28 @@ def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):  # "be
         assert all(name.endswith(",every=50") for name in networks)
         assert league_in(current.algorithm).num_games > 0
         assert current.store.network("main-1") is not None
+        assert current.store.manifest(run.LAST).metadata["step"] == 2
+        last, frozen = current.store.load(run.LAST), current.store.load("main-2")
+        assert all(np.array_equal(last[key], array) for key, array in frozen.items())
+        assert run.LAST not in league_in(current.algorithm).snapshots
+        current.training = dataclasses.replace(current.training, iterations=3)
+        current.train(lambda row, seconds: None)
+        assert current.store.manifest(run.LAST).metadata["step"] == 3, "it takes the place of the earlier one"
+    finally:
+        current.close()
+
+
+@NEEDS_RATINGS
+def test_a_run_on_boards_reads_them_once_for_all_seats(begun, tmp_path):  # "begun" has started Ray
+    small = {"height": 24, "width": 24, "maps": 1, "max_ticks": 300, "games": 2, "steps": 24, "minibatch": 24}
+    training = dataclasses.replace(PRESETS["pairs"], network="encode_once", runners=0, iterations=1, **small)
+    current = run.Run(tmp_path / "run", training)
+    try:
+        current.train(lambda row, seconds: None)
+        manifest = current.store.manifest(run.LAST)
+        assert (manifest.architecture, manifest.frames) == ("EncodeOnceModule", 1)
+        assert manifest.settings == {"size": "small"}
+        assert any(name.startswith("trunk") for name in current.store.load(run.LAST)), "it reads boards"
     finally:
         current.close()
 
