@@ -1,6 +1,7 @@
 """The example that trains on pairs in two processes, with tiny numbers: it learns, resumes, exports."""
 
 import csv
+import json
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -137,6 +138,28 @@ def test_opponents_may_be_in_files_and_resume(one_process, tmp_path):
     run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=6))
     assert run.updates == 6
     assert run.league.payoff.games("trainable:main", [f"bot:{network.name}"]).sum() > 0
+
+
+def test_the_reward_is_what_was_asked_for(pairs_ppo, tmp_path):
+    settings = pairs_ppo.Settings(**TINY | {"save": str(tmp_path), "rewards": "placement=2"})
+    (kind,) = pairs_ppo.kinds_of(settings)
+    assert pairs_ppo.config_of(settings, kind).rewards == (("placement", 2.0),)
+    usual = pairs_ppo.Settings(**TINY | {"save": str(tmp_path)})
+    assert pairs_ppo.config_of(usual, kind).rewards == GameConfig().rewards
+    with pytest.raises(ValueError, match="rewards has the part 'place'"):
+        pairs_ppo.Settings(**TINY | {"save": str(tmp_path), "rewards": "place=1"})
+
+
+def test_a_run_of_a_release_with_fewer_settings_resumes_with_their_defaults(one_process, tmp_path, capsys):
+    one_process.main(options(tmp_path, updates=1))
+    path = tmp_path / "settings.json"
+    kept = json.loads(path.read_text())
+    assert kept.pop("rewards") == "land=1,placement=1"
+    path.write_text(json.dumps(kept))
+    assert one_process.main(options(tmp_path, updates=2)).updates == 2
+    with pytest.raises(SystemExit):
+        one_process.main(options(tmp_path, updates=3, rewards="placement=1"))
+    assert "rewards is 'placement=1'; the run in" in capsys.readouterr().err
 
 
 def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
