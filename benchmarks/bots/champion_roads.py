@@ -188,7 +188,7 @@ class Roads:
     """Trainings in a folder, by arm and seed."""
 
     def __init__(self, road: Path, folder: Path, each: float, *, quick: bool) -> None:
-        self._road, self._folder, self._quick = road, folder, quick
+        self._road, self._folder, self._quick = road.absolute(), folder.absolute(), quick
         self._each = QUICK_MINUTES if quick else each
         self._champion = harness.example("champion")
 
@@ -247,7 +247,7 @@ class Roads:
         return self._each if arm.starts else self._each + preparation(self._road)
 
     def _at(self, name: str, seed: int) -> Path:
-        return self._folder.absolute() / name / f"seed-{seed}"
+        return self._folder / name / f"seed-{seed}"
 
 
 # ---- what comes of it --------------------------------------------------------------------------------

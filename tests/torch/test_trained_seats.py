@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 trained_seats = pytest.importorskip("benchmarks.bots.trained_seats", reason="the benchmarks are not here")
 
+from benchmarks.bots import road_folders  # noqa: E402 - only where they are
 from benchmarks.bots.exam_games import ActingSeat, ExamField, Examiner, all_of  # noqa: E402 - only where they are
 from territorial import GameConfig  # noqa: E402
 from territorial.bots import Network  # noqa: E402
@@ -65,3 +66,12 @@ def test_a_network_on_pairs_is_one_of_the_engine(tmp_path):
     seat = trained_seats.seat_of_snapshot(store, "last", tmp_path, interval=20, temperature=1.0)
     assert isinstance(seat, Network)
     assert (seat.interval, seat.temperature) == (20, 1.0)
+
+
+def test_an_untrained_road_has_all_that_is_read_of_one(tmp_path):
+    road = tmp_path / "road"
+    road_folders.make_untrained(road)
+    assert [point.what for point in road_folders.points_of(road)] == ["clone", "network", "network"]
+    assert PairPolicy.load(road / "clone" / "weights.safetensors").size == "standard"
+    assert road_folders.preparation(road) == pytest.approx(0.3)
+    assert road_folders.seed_of(road) == 0
