@@ -45,7 +45,7 @@ DEFAULT = "default"
 RLLIB_PAIRS = "rllib-pairs"
 START_UP = 0.6
 """Minutes of processor time that examples/pairs_ppo.py takes to start and to end, beside its own count."""
-POINTS = 5
+POINTS = 10
 """Networks that a run of examples/pairs_ppo.py keeps on its way, for ``champion_curve.py``."""
 QUICK_MINUTES = 10.0
 """The limit of an arm in a short look, which ends after one update."""
