@@ -12,7 +12,9 @@ until it has written its network.
 
 Every network plays a short examination on maps and seeds of no training: games at full size, two seats of 32
 against mixed-2, and small ones, two of 12 against ten of each bot. Intervals, of 95 per cent, are over seeds.
-A gain is over the arm that it differs from, seed by seed.
+A gain is over the arm that it differs from, seed by seed. What examples/pairs_ppo.py trained plays its
+likeliest action, and is examined once more as it draws its actions: after a short training the likeliest may
+always be to hold, and ``holds`` says so.
 
 An arm and seed that is done is not run again; one that was stopped begins again. The result, with the machine
 and the versions, goes to benchmarks/results/champion_roads.json after every run.
@@ -34,7 +36,7 @@ from benchmarks import harness
 from benchmarks.bots.exam_games import Examined
 from benchmarks.bots.metered import CommandFailedError, minutes, run_for
 from benchmarks.bots.road_folders import make_untrained, preparation
-from benchmarks.bots.short_exam import FIGURES, ShortExam, add_options, line_of, over_runs, spread_of
+from benchmarks.bots.short_exam import FIGURES, HOLDS, ShortExam, add_options, line_of, over_runs, spread_of
 from territorial.bots import Network
 from territorial.cli import options
 from territorial.files.atomic import write_file
@@ -43,7 +45,7 @@ from territorial.league import SnapshotStore
 RESULT = harness.RESULTS / "champion_roads.json"
 DEFAULT = "default"
 RLLIB_PAIRS = "rllib-pairs"
-START_UP = 0.6
+START_UP = 0.2
 """Minutes of processor time that examples/pairs_ppo.py takes to start and to end, beside its own count."""
 POINTS = 10
 """Networks that a run of examples/pairs_ppo.py keeps on its way, for ``champion_curve.py``."""
@@ -176,10 +178,12 @@ def compare(parsed: argparse.Namespace) -> None:
         for name, done in runs.items():
             used = roads.trained(name, seed)
             harness.tell(f"{name}, seed {seed}: examination")
-            found = exam.examined(roads.seat(name, seed))
-            done.append({"seed": seed, "processor_minutes": round(used, 2), "exam": found})
+            found = exam.examined(roads.seat(name, seed, ARMS[name].temperature))
+            drawn = exam.examined(roads.seat(name, seed, 1.0))
+            done.append({"seed": seed, "processor_minutes": round(used, 2), "exam": found, "drawn": drawn})
             harness.tell("")
             print(f"{name}, seed {seed}, {used:.1f} min: {line_of(found)}", flush=True)
+            print(f"  as it draws its actions: {line_of(drawn)}", flush=True)
             about = {"minutes": parsed.minutes_each, "preparation_minutes": preparation(parsed.road)}
             harness.write(parsed.json, about | result_of(runs, parsed.games))
 
@@ -212,7 +216,7 @@ class Roads:
             harness.tell(f"{name}, seed {seed}: {seconds / 60:.1f} of {most:.1f} minutes of processor time")
 
         used = run_for(self.command(name, seed), 60 * most, folder / "log.txt", told) / 60
-        self.seat(name, seed)  # raises where there is none
+        self.seat(name, seed, 1.0)  # raises where there is none
         write_file(about, json.dumps({"asked": asked, "processor_minutes": used}).encode())
         return used
 
@@ -230,18 +234,21 @@ class Roads:
         given = {**usual, **common, "save": run, "minutes": own, "history-every": own / POINTS}
         return [str(harness.EXAMPLES / "pairs_ppo.py"), *self._champion.written(given)]
 
-    def seat(self, name: str, seed: int) -> Examined:
-        """Return what was trained, as a seat; ValueError where the time was too short for anything."""
+    def seat(self, name: str, seed: int, temperature: float) -> Examined:
+        """Return what was trained, as a seat; ValueError where the time was too short for anything.
+
+        ``temperature``: 0 plays the likeliest action, 1 draws; what acts outside the engine always draws.
+        """
         arm, run = ARMS[name], self._at(name, seed) / "run"
         if not arm.rllib:
-            return Network(run / "network.safetensors", temperature=arm.temperature)
+            return Network(run / "network.safetensors", temperature=temperature)
         from benchmarks.bots.trained_seats import seat_of_snapshot
         from rllib_adapters.train.run import LAST, SNAPSHOTS
 
         store = SnapshotStore(run / SNAPSHOTS)
         if LAST not in store:
             raise ValueError(f"{str(run)!r} has no trained network; give it more than {self._each:g} minutes")
-        return seat_of_snapshot(store, LAST, run.parent, interval=INTERVAL, temperature=arm.temperature)
+        return seat_of_snapshot(store, LAST, run.parent, interval=INTERVAL, temperature=temperature)
 
     def _minutes_of(self, arm: Arm) -> float:
         return self._each if arm.starts else self._each + preparation(self._road)
@@ -266,12 +273,15 @@ def _about(
     yield from {"differs": arm.differs, "of": arm.of, "rllib": arm.rllib, "from_clone": arm.starts}.items()
     yield "runs", done
     yield "mean", over_runs(done)
+    yield "mean_drawn", over_runs(done, "drawn")
+    yield HOLDS, sum(run["exam"][HOLDS] for run in done)
     if name != arm.of and (pairs := list(zip(done, runs.get(arm.of, []), strict=False))):
-        yield "gain", {key: spread_of([_gained(key, *pair) for pair in pairs]) for key in FIGURES}
+        for gain, exam in (("gain", "exam"), ("gain_drawn", "drawn")):
+            yield gain, {key: spread_of([_gained(exam, key, *pair) for pair in pairs]) for key in FIGURES}
 
 
-def _gained(key: str, run: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    return float(run["exam"][key]["value"] - other["exam"][key]["value"])
+def _gained(exam: str, key: str, run: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    return float(run[exam][key]["value"] - other[exam][key]["value"])
 
 
 if __name__ == "__main__":

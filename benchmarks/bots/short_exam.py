@@ -29,12 +29,16 @@ from benchmarks.bots.exam_games import (
 )
 from territorial import bots
 from territorial.bots import Network, Style
-from territorial.evaluation.players import identity_of
+from territorial.config import GameConfig
+from territorial.evaluation.players import Act, identity_of
 from territorial.evaluation.statistics import Estimate, mean_of
 from territorial.files.atomic import write_file
+from territorial.observation.layout import ObsLayout
 
 PART = 20
 """Games against each bot, at each decision interval, for one that is played at full size: one in so many."""
+HOLDS = "holds"
+"""Beside the figures: whether every game ended as if the player had never acted."""
 FIGURES = ("above", "fair", "place")
 """What a short examination finds."""
 MEANING = f"so many at full size, and one for {PART} of them against each bot, at either decision interval"
@@ -69,6 +73,23 @@ class ShortExamination(NamedTuple):
         return {name: one._asdict() for name, one in self._asdict().items()}
 
 
+class Holding:
+    """A policy that never acts: the floor of an examination."""
+
+    frames = 1
+
+    def identity(self) -> str:
+        """Return what it is called in files."""
+        return "holding"
+
+    def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Act:
+        """Return what holds in all games."""
+        return lambda game, games, seats: np.zeros((len(games), 2), np.int64)
+
+    def stop(self) -> None:
+        """There is nothing to release."""
+
+
 class KeptExams:
     """What was found, in a folder by names: what is there is not played again."""
 
@@ -99,7 +120,15 @@ class ShortExam:
         self.kept, self.examiner, self.games = KeptExams(folder), Examiner(threads), games
 
     def examined(self, player: Examined) -> dict[str, Any]:
-        """Return what is found of a player, by ``FIGURES``."""
+        """Return what is found of a player, by ``FIGURES``, and whether it ``holds``.
+
+        A network that has learned little may never act where it plays its likeliest action. All such come to
+        the same figures, which say nothing of how well they learn.
+        """
+        found = self._found(player)
+        return found | {HOLDS: found == self._found(ActingSeat(Holding(), DECISIONS[-1]))}
+
+    def _found(self, player: Examined) -> dict[str, Any]:
         return self.kept.found(f"{digest_of(player)}-{self.games}", lambda: self._play(player).to_dict())
 
     def _play(self, player: Examined) -> ShortExamination:
@@ -126,19 +155,19 @@ def digest_of(player: Examined) -> str:
     return identity_of(player)
 
 
-def line_of(found: Mapping[str, Mapping[str, float]]) -> str:
+def line_of(found: Mapping[str, Any]) -> str:
     """Return what was found, in a line."""
     above, fair, place = (found[name] for name in FIGURES)
     return (
         f"above {above['value']:.1%} of the bots' seats in small games; at full size it wins "
         f"{fair['value']:.2f} times the fair share ({fair['low']:.2f} to {fair['high']:.2f}), place "
-        f"{place['value']:.2f}"
+        f"{place['value']:.2f}" + "; as if it never acted" * bool(found.get(HOLDS))
     )
 
 
-def over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+def over_runs(runs: Sequence[Mapping[str, Any]], exam: str = "exam") -> dict[str, dict[str, float | None]]:
     """Return the means over runs that were examined, with Student's intervals: each run is one number."""
-    return {name: spread_of([run["exam"][name]["value"] for run in runs]) for name in FIGURES}
+    return {name: spread_of([run[exam][name]["value"] for run in runs]) for name in FIGURES}
 
 
 def spread_of(numbers: Sequence[float]) -> dict[str, float | None]:

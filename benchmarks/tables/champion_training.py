@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.tables.machines import line_about
 from territorial.cli.obs_tables import markdown
 
+DRAWN = ("drawn: above so many of the bots' seats", "and over that")
 CURVE = "![Strength over minutes of processor time](images/champion_curve.png)"
 FOUND = (
     "above so many of the bots' seats, 12 players on 96 x 96",
@@ -102,7 +103,7 @@ def _ways(found: Mapping[str, Any] | None, *, with_rllib: bool) -> str:
     if found is None:
         return _none("champion_roads")
     rows = [
-        (name, arm["differs"], _minutes(arm), *_figures(arm["mean"]), *_gains(arm))
+        (name, arm["differs"] + _held(arm), _minutes(arm), *_figures(arm["mean"]), *_gains(arm), *_drawn(arm))
         for name, arm in found["arms"].items()
         if arm["rllib"] is with_rllib or (name == arm["of"] and not arm["rllib"])
     ]
@@ -113,8 +114,21 @@ def _ways(found: Mapping[str, Any] | None, *, with_rllib: bool) -> str:
         "in brackets are the ends of 95 % intervals over them. A gain is over the way that is named. "
         f"{_exam_of(found)} {_made(found, 'champion_roads')}"
     )
-    header = ("way", "what differs", "minutes", *FOUND, *GAINED)
-    return "\n".join([markdown(header, rows, "llrrrrrr"), "", about])
+    header = ("way", "what differs", "minutes", *FOUND, *GAINED, *DRAWN)
+    return "\n".join([markdown(header, rows, "llrrrrrrrr"), "", about])
+
+
+def _held(arm: Mapping[str, Any]) -> str:
+    """Return how many networks never act, whose figures then say nothing of what they have learned."""
+    held, count = arm["holds"], len(arm["runs"])
+    return f"; **{held} of {count} never act** by their likeliest action" if held else ""
+
+
+def _drawn(arm: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of networks that draw their actions."""
+    gain = arm.get("gain_drawn")
+    yield _percent(arm["mean_drawn"]["above"])
+    yield "" if gain is None else _percent(gain["above"], "+.0f")
 
 
 def _minutes(arm: Mapping[str, Any]) -> str:

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.checkout
 
 
 def figures(value):
-    return {name: Estimate(value, value - 0.5, value + 0.5)._asdict() for name in ("above", "fair", "place")}
+    found = {name: Estimate(value, value - 0.5, value + 0.5)._asdict() for name in ("above", "fair", "place")}
+    return found | {"holds": False}
 
 
 @pytest.fixture
@@ -111,8 +112,9 @@ def trained(monkeypatch, road, tmp_path):
 
     class Exam:
         def __init__(self, *_):
+            order = [(seed, name) for seed in range(2) for name in (DEFAULT, "all-rows")]
             self.asked = iter(
-                [figures(seed + bonus[name]) for seed in range(2) for name in (DEFAULT, "all-rows")]
+                [figures(seed + bonus[name] + drawn) for seed, name in order for drawn in (0, 7)]
             )
 
         def examined(self, player):
@@ -136,6 +138,9 @@ def test_every_arm_and_seed_is_trained_once_and_gains_are_seed_by_seed(trained, 
     assert default["mean"]["fair"]["value"] == 0.5
     assert "gain" not in default
     assert other["gain"]["fair"] == {"value": -1.0, "low": -1.0, "high": -1.0}, "no seed differs from another"
+    assert default["mean_drawn"]["fair"]["value"] == 7.5
+    assert other["gain_drawn"]["fair"]["value"] == -1.0
+    assert default["holds"] == 0
     assert result["preparation_minutes"] == 6.0
     assert champion_roads.main(trained.arguments) == 0
     assert trained.run == order, "what is done is not run again"
@@ -256,7 +261,7 @@ def test_tables_say_where_no_result_is_on_file():
 
 def test_ways_with_and_without_rllib_are_in_tables_of_their_own():
     def run(seed, value):
-        return {"seed": seed, "processor_minutes": 20.5, "exam": figures(value)}
+        return {"seed": seed, "processor_minutes": 20.5, "exam": figures(value), "drawn": figures(value + 1)}
 
     runs = {
         name: [run(seed, 0.5) for seed in range(2)]
@@ -268,8 +273,13 @@ def test_ways_with_and_without_rllib_are_in_tables_of_their_own():
         "preparation_minutes": 6.0,
         "machine": {"cpu": "Alpha"},
     }
+    held = runs["nothing"][0]["exam"] | {"holds": True}
+    runs["nothing"][0] = runs["nothing"][0] | {"exam": held}
+    result |= {"arms": champion_roads.result_of(runs, 400)["arms"]}
     ablations, roads = champion_training.ablations(result), champion_training.roads(result)
-    assert "| nothing |" in ablations
+    (nothing,) = (line for line in ablations.splitlines() if "| nothing |" in line)
+    assert "**1 of 2 never act**" in nothing
+    assert ablations.count("never act") == 1, "it is said of no other"
     assert "rllib" not in ablations.split("\n\n")[0]
     (boards,) = (line for line in roads.splitlines() if "| rllib-boards |" in line)
     assert "-20 % (-147 to +107) over `rllib-pairs`" in boards

@@ -106,7 +106,7 @@ def exam(tmp_path):
 
 def test_a_short_exam_meets_every_bot_at_both_intervals_and_keeps_what_it_finds(exam, tmp_path):
     found = exam.examined("banker")
-    *small, (full, full_games) = exam.examiner.fields
+    *small, (full, full_games) = exam.examiner.fields[: len(exam.examiner.fields) // 2]  # then who holds
     assert len(small) == 2 * len(bots.NAMES)
     assert {games for _, games in small} == {2}
     assert {field.config.decision_every for field, _ in small} == {10, 50}
@@ -122,6 +122,28 @@ def test_a_short_exam_meets_every_bot_at_both_intervals_and_keeps_what_it_finds(
     exam.games = 20
     exam.examined("banker")
     assert len(exam.examiner.fields) == 2 * count, "of other games nothing is kept"
+
+
+def test_a_player_that_never_acts_is_found_out(exam, monkeypatch):
+    def play(self, player):
+        acts = player == "banker" or getattr(player, "interval", 0) == 10
+        one = Estimate(0.4 + acts, 0.3, 0.5)
+        return short_exam.ShortExamination(one, one, one)
+
+    monkeypatch.setattr(short_exam.ShortExam, "_play", play)
+    idle, active = exam.examined("turtle"), exam.examined("banker")
+    assert (idle[short_exam.HOLDS], active[short_exam.HOLDS]) == (True, False)
+    assert "as if it never acted" in short_exam.line_of(idle)
+    assert "never acted" not in short_exam.line_of(active)
+
+
+def test_the_floor_of_an_examination_is_what_a_network_that_always_holds_comes_to():
+    field = exam_games.ExamField(GAME, 2, exam_games.all_of("banker-1"))
+    found = exam_games.Examiner(1).play(exam_games.ActingSeat(short_exam.Holding(), 50), field, 3)
+    other = exam_games.Examiner(1).play(exam_games.ActingSeat(Holder(), 10), field, 3)
+    assert np.array_equal(found.places, other.places), "how often it holds changes nothing"
+    banker = exam_games.Examiner(1).play("banker-1", field, 3)
+    assert not np.array_equal(found.places, banker.places)
 
 
 def test_what_is_kept_is_told_apart_by_weights_and_intervals(tmp_path):
