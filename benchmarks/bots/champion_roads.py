@@ -13,7 +13,7 @@ until it has written its network.
 Every network plays a short examination on maps and seeds of no training: games at full size, two seats of 32
 against mixed-2, and small ones, two of 12 against ten of each bot. Intervals, of 95 per cent, are over seeds.
 A gain is over the arm that it differs from, seed by seed. What examples/pairs_ppo.py trained plays its
-likeliest action, and is examined once more as it draws its actions: after a short training the likeliest may
+likeliest action, and is examined once more where it draws its actions: after a short training the likeliest may
 always be to hold, and ``holds`` says so.
 
 An arm and seed that is done is not run again; one that was stopped begins again. The result, with the machine
@@ -183,7 +183,7 @@ def compare(parsed: argparse.Namespace) -> None:
             done.append({"seed": seed, "processor_minutes": round(used, 2), "exam": found, "drawn": drawn})
             harness.tell("")
             print(f"{name}, seed {seed}, {used:.1f} min: {line_of(found)}", flush=True)
-            print(f"  as it draws its actions: {line_of(drawn)}", flush=True)
+            print(f"  where it draws its actions: {line_of(drawn)}", flush=True)
             about = {"minutes": parsed.minutes_each, "preparation_minutes": preparation(parsed.road)}
             harness.write(parsed.json, about | result_of(runs, parsed.games))
 
