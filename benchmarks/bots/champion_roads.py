@@ -13,8 +13,8 @@ until it has written its network.
 Every network plays a short examination on maps and seeds of no training: games at full size, two seats of 32
 against mixed-2, and small ones, two of 12 against ten of each bot. Intervals, of 95 per cent, are over seeds.
 A gain is over the arm that it differs from, seed by seed. What examples/pairs_ppo.py trained plays its
-likeliest action, and is examined once more where it draws its actions: after a short training the likeliest may
-always be to hold, and ``holds`` says so.
+likeliest action, and is examined once more where it draws its actions: after a short training the likeliest
+may always be to hold, and ``holds`` says so.
 
 An arm and seed that is done is not run again; one that was stopped begins again. The result, with the machine
 and the versions, goes to benchmarks/results/champion_roads.json after every run.
