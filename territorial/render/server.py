@@ -92,6 +92,7 @@ class PageServer(ThreadingMixIn, TCPServer):
 
     allow_reuse_address = os.name != "nt"  # there it would share the port with its owner
     daemon_threads = True
+    request_queue_size = MOST_CONNECTIONS  # with fewer, clients that come at once wait for a second
 
     def __init__(
         self,
