@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import territorial
 from territorial.play.commands import PlayerCommand
+from territorial.play.server import PlayServer
 from territorial.play.session import Session
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
@@ -49,6 +51,27 @@ def session_of(
         session.stop()
         thread.join(SECONDS)
         assert not thread.is_alive()
+
+
+@contextmanager
+def served(save: Path, page: bytes, **options: Any) -> Iterator[SimpleNamespace]:
+    """Give a session and its server, and what a page of it knows: ``host`` and ``path``."""
+    with session_of(save, **options) as session, PlayServer(page, session) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        host, port = server.server_address[:2]
+        try:
+            yield SimpleNamespace(
+                session=session,
+                server=server,
+                address=(host, port),
+                host=f"{host}:{port}",
+                path=f"/{server.token}/",
+            )
+        finally:
+            server.shutdown()
+            session.stop()  # which ends the streams
+            thread.join()
 
 
 def wait_for(is_so: Callable[[], Any]) -> Any:

@@ -4,40 +4,20 @@ import http.client
 import json
 import socket
 import threading
-from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
 from territorial.play import server as server_module
 from territorial.play.commands import LARGEST_COMMAND
-from territorial.play.server import PlayServer
 from territorial.replay import Replay
-from tests.play.sessions import FREE, now, session_of, wait_for
+from tests.play.sessions import FREE, now, served, wait_for
 
 PAGE = b"<!doctype html><p>the page</p>"
 HOLD = b'{"do": "hold"}'
 
 
-@contextmanager
 def playing(save, **options):
-    """A server and its session, and what a page of it knows: ``host`` and ``path``."""
-    with session_of(save, **options) as session, PlayServer(PAGE, session) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        host, port = server.server_address[:2]
-        try:
-            yield SimpleNamespace(
-                session=session,
-                server=server,
-                address=(host, port),
-                host=f"{host}:{port}",
-                path=f"/{server.token}/",
-            )
-        finally:
-            server.shutdown()
-            session.stop()  # which ends the streams
-            thread.join()
+    return served(save, PAGE, **options)
 
 
 @pytest.fixture

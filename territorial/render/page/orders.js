@@ -1,7 +1,7 @@
 "use strict";
 // What a page that plays tells its server, and what it is told: see territorial/play/server.py.
 
-/** The line to the session: commands go out, situations come in. */
+/** The connection to the session: commands go out, situations come in. */
 class Orders {
   /** `arrived(situation)` is called for each that comes, `lost(reason)` once there are no more. */
   constructor(arrived, lost) {

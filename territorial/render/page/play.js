@@ -33,6 +33,7 @@ class Game {
     const { page } = this;
     if (page.painter && page.film.lastTick > page.tick) page.seek(page.film.lastTick);
     if (page.painter && page.frame >= 0 && this.now) this.outlines.show(this.now.seat, this.#legal());
+    if (page.film.isComplete && this.now?.is_over) this.#showEnding();
     requestAnimationFrame(() => this.#animate());
   }
 
