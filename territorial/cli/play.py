@@ -210,7 +210,8 @@ def _serve(parsed: argparse.Namespace, session: Session) -> None:
 
         def play() -> None:
             session.run()
-            server.shutdown()
+            if session.error is not None:
+                server.shutdown()
 
         playing = threading.Thread(target=play, name="the game", daemon=True)
         danger = "and gets this address, unencrypted as it is, can play your seat"

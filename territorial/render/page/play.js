@@ -79,6 +79,7 @@ class Game {
     put(box.querySelector("b"), now.seat ? page.film.name(now.seat) : "You watch");
     put(box.querySelector(".facts"), facts.filter(Boolean).join(", "));
     document.body.classList.toggle("is-out", !this.#decides);
+    document.body.classList.toggle("is-over", now.is_over);
     page.standings.rows[now.seat - 1]?.element.classList.add("is-own");
   }
 
@@ -311,7 +312,7 @@ function playKeys(game) {
 function connectGame(game) {
   const pace = element("pace"), share = element("share");
   for (const value of PACES) pace.add(new Option(`${value} ticks/s`, value));
-  pace.add(new Option("each decision", "step"));
+  pace.add(new Option("step", "step"));
   pace.addEventListener("change", () => game.setPace(pace.value === "step" ? "step" : Number(pace.value)));
   share.addEventListener("input", () => game.setShare(Number(share.value)));
   const buttons = { pause: () => game.pause(), hold: () => game.hold(), resign: () => game.askToResign() };
