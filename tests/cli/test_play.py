@@ -48,7 +48,8 @@ def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Style(name="mine-1", interval=50).save(tmp_path / "mine.json")
     (tmp_path / "my_bot.py").write_text(
-        "from territorial.bots import PythonBot\n\n\nclass Patient(PythonBot):\n    name = 'patient'\n"
+        "from territorial.bots import PythonBot\n\n\nclass Patient(PythonBot):\n    name = 'patient'\n\n"
+        "    def decide(self, view):\n        return None\n"
     )
     table = table_of(*SMALL, "--opponent", "style:mine.json", "--opponent", "my_bot:Patient")
     assert table.names[1:3] == ("mine-1", "patient")

@@ -35,12 +35,14 @@ def session_of(
     config: territorial.GameConfig = SMALL,
     seed: int = 3,
     has_page: bool = True,
+    names: tuple[str, ...] = NAMES,
+    title: str = "a test",
     **options: Any,
 ) -> Iterator[Session]:
     """Give a session that runs within the block."""
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
-    session = Session(game, seat, NAMES[: len(seats)], pace=pace, save=save, title="a test", **options)
+    session = Session(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
     thread = threading.Thread(target=session.run)
     thread.start()
     try:

@@ -15,10 +15,10 @@ class Outlines {
   /** Shows the land of `seat` and the owner codes of the set `legal`, where there is anything new to show. */
   show(seat, legal) {
     const { view, frame } = this.page, box = view.box, ratio = devicePixelRatio;
-    const what = `${seat};${[...legal].sort()};${frame}`;
+    const what = `${seat};${[...legal].sort()};${frame} `;
     const where = `${view.x};${view.y};${view.scale};${box.clientWidth};${box.clientHeight};${ratio}`;
     if (this.#shown === what + where) return;
-    if (!this.#shown.startsWith(`${what}`) || this.#shown === "") this.#paths = this.#trace(seat, legal);
+    if (!this.#shown.startsWith(what)) this.#paths = this.#trace(seat, legal);
     this.#shown = what + where;
     this.#draw(view, ratio);
   }
@@ -31,13 +31,13 @@ class Outlines {
   #trace(seat, legal) {
     const { board, painter: { height, width } } = this.page;
     const targets = new Path2D(), own = new Path2D();
-    const kind = new Uint8Array(256);
-    for (const owner of legal) kind[owner] = owner === NEUTRAL ? 0 : owner;
-    const free = legal.has(NEUTRAL);
+    const free = legal.has(NEUTRAL), isTarget = new Uint8Array(256);
+    for (const owner of legal) isTarget[owner] = owner !== NEUTRAL; // of free land, only the front
     const pathOf = (a, b) => {
       if (a === b) return null;
       if (a === seat || b === seat) return free && (a === NEUTRAL || b === NEUTRAL) ? targets : own;
-      return kind[a] || kind[b] ? targets : null;
+      if (a === BLOCKED || b === BLOCKED) return null; // coasts can be seen as they are
+      return isTarget[a] || isTarget[b] ? targets : null;
     };
     const trace = (rows, columns, at, line) => {
       for (let row = 1; row < rows; row++) {

@@ -31,7 +31,10 @@ class Game {
   #animate() {
     if (!this.isLive) return;
     const { page } = this;
-    if (page.painter && page.film.lastTick > page.tick) page.seek(page.film.lastTick);
+    if (page.painter && page.film.lastTick > page.tick) {
+      page.seek(page.film.lastTick);
+      if (this.now) this.#showOpenings(); // with the troops of this tick
+    }
     if (page.painter && page.frame >= 0 && this.now) this.outlines.show(this.now.seat, this.#legal());
     if (page.film.isComplete && this.now?.is_over) this.#showEnding();
     requestAnimationFrame(() => this.#animate());
@@ -141,7 +144,7 @@ class Game {
     const shown = this.#decides ? this.now.openings.slice(0, LARGEST_LIST) : [], list = element("openings");
     for (const { owner, cells, reason } of shown) {
       const row = this.#row(owner), troops = owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))} troops`;
-      put(row.text, reason || `${count(cells)} cells wide${troops}`);
+      put(row.text, reason || `front ${count(cells)}${troops}`);
       row.button.setAttribute("aria-disabled", Boolean(reason));
       row.button.classList.toggle("is-target", owner === this.target);
     }
