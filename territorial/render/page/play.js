@@ -327,8 +327,13 @@ function connectGame(game) {
   const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain() }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
-    dialog.addEventListener("keydown", (event) => event.stopPropagation());
-    dialog.addEventListener("close", () => acts[dialog.returnValue]?.());
+    dialog.addEventListener("keydown", (event) => {
+      if (dialog.open) event.stopPropagation(); // for a moment after it was closed, it still has the focus
+    });
+    dialog.addEventListener("close", () => {
+      acts[dialog.returnValue]?.();
+      dialog.returnValue = ""; // Escape would say again what was said before
+    });
   }
   element("help").addEventListener("click", (event) => {
     if (!game.isLive) return;
