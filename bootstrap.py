@@ -29,7 +29,7 @@ Command = collections.namedtuple("Command", "extra steps help")
 # arguments; the first step gets the user's arguments as well. All steps run, whatever fails.
 COMMANDS = {
     "run": Command(
-        "", ["python -m territorial play --animation --page --replay"], "play one whole game of bots"
+        "", ["python -m territorial demo --animation --page --replay"], "play one whole game of bots"
     ),
     "test": Command(
         "dev", ["python -m pytest -q -n auto --maxprocesses 4 -o testpaths=tests"], "run the core tests"

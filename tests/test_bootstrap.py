@@ -289,7 +289,7 @@ def ready_project(folder, body):
 def test_arguments_and_the_exit_code_are_passed_on(tmp_path):
     command = ready_project(tmp_path, 'echo "$@"; exit 7')
     done = subprocess.run([*command, "run", "--seed", "5"], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "-m territorial play --animation --page --replay --seed 5"
+    assert done.stdout.splitlines()[-1] == "-m territorial demo --animation --page --replay --seed 5"
     assert done.returncode == 7
 
 

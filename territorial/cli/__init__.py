@@ -28,6 +28,7 @@ from territorial.cli import (
     bench,
     clone,
     dataset,
+    demo,
     doctor,
     ending,
     evolve,
@@ -53,6 +54,7 @@ TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 
 VERBS = {
     "play": play,
+    "demo": demo,
     "watch": watch,
     "replay": replay,
     "dataset": dataset,
@@ -72,10 +74,11 @@ VERBS = {
 
 EXAMPLES = """\
 examples:
-  territorial play                    play one game of 32 bots, draw a picture
-  territorial play --seed 7 --seats metronome,banker
+  territorial play                    play a game yourself, in the browser
+  territorial demo                    play one game of 32 bots, draw a picture
+  territorial demo --seed 7 --seats metronome,banker
   territorial watch                   show a game in the browser
-  territorial play --replay           play a game and record it
+  territorial demo --replay           play a game and record it
   territorial replay FILE --at 2000   print a recorded game as of tick 2000
   territorial watch FILE              show a recorded game in the browser
   territorial maps europe             show a map

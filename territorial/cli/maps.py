@@ -30,7 +30,7 @@ EXAMPLES = """\
   territorial maps --picture maps.png       draw one map of each kind
   territorial maps maze --export my.png     write a file to edit: white is land
   territorial maps my.png --num-players 8   check that 8 seats have room
-  territorial play --map my.png --num-players 8
+  territorial demo --map my.png --num-players 8
 """
 
 MAX_COUNT = 100

@@ -66,7 +66,7 @@ RENAMED: dict[str, dict[str, str]] = {
         "--size": "--side",
         "--steps": "--rollout",
     },
-    "play": {"--out": "--picture"},
+    "demo": {"--out": "--picture"},
     "replay": {"--out": "--picture", "--to-video": "--animation"},
     "tournament": {"--out": "--records"},
     "train": {

@@ -1,297 +1,242 @@
-"""``territorial play``: one whole game of bots, live on the terminal, with standings and a picture."""
+"""``territorial play``: a person plays against bots and trained policies, on a page in the browser."""
 
 from __future__ import annotations
 
 import argparse
+import secrets
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TextIO
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from territorial.cli import animation, options
-from territorial.cli.animation import check_animation, write_animation
+import numpy as np
+
+from territorial.cli import options, serving, snapshots
+from territorial.cli.demo import begin
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
-from territorial.cli.poster import Album, Title, draw_poster
-from territorial.cli.show import live_show, write_page
-from territorial.cli.standings import SeatStanding, standings_of, standings_table
 from territorial.config import GameConfig
-from territorial.engine.seats import Seat, shown_names
+from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.jit import warmup
-from territorial.render.figures import percent
-from territorial.render.film import write_film
-from territorial.replay import Recorder, Replay
-from territorial.replay.replay import SUFFIX
+from territorial.evaluation.players import Acting, Player, is_acting, named_bot
+from territorial.league import SnapshotError
+from territorial.play.commands import FASTEST, STEP
+from territorial.play.server import PlayServer
+from territorial.play.session import Choose, Session
+from territorial.render.web import page
+from territorial.replay.replay import SUFFIX, checked_names
 
 EXAMPLES = """\
-  territorial play
-  territorial play --seed 7 --picture seven.png
-  territorial play --seed 7 --animation seven.mp4
-  territorial play --page              write a page for the browser as well
-  territorial play --seed 7 --replay   record the game for `territorial replay`
-  territorial play --seats metronome,banker,turtle --num-players 60
-  territorial play --height 512 --width 1024 --num-players 250 --map mountains
-  territorial play --set launch_delay=0 --set deaths=false --json game.json
+  territorial play                            you and 31 others
+  territorial play --map europe --pace 40     another map, twice as quick
+  territorial play --pace step                the game waits for your decisions
+  territorial play --num-players 2 --opponent turtle
+  territorial play --opponent style:mine.json --opponent net:one.safetensors
+  territorial play --opponent snapshot:main-12 --store snapshots
+  territorial play --spectate --pace 200      watch bots alone
+  territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
-BOARDS = 128
-"""Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
-ANIMATION_FPS = 12
-ANIMATION_SIDE = 512
-"""Pixels of a board's longer side in an animation, about."""
-MILESTONES = 10
-"""Lines of progress that stay on the screen, however short the game."""
+CHAMPION = "upstart-1"
+"""The strongest player of the library: who plays unless other opponents are asked for."""
+DEFAULT_PACE = 20
+PERSON = "person"
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play one whole game of bots, print the standings and leave a picture"
+    summary = "play a game yourself against bots and trained policies, in the browser"
     parser = options.new_parser(verbs, "play", summary, EXAMPLES)
-    options.add_seed_option(parser, "equal seeds give equal games")
+    parser.add_argument(
+        "--seat", type=options.whole(1, 250), default=1, metavar="N", help="your seat; 1 to P (default 1)"
+    )
+    parser.add_argument(
+        "--person", default=PERSON, metavar="NAME", help=f"your name in the replay (default {PERSON})"
+    )
+    parser.add_argument(
+        "--opponent",
+        action="append",
+        metavar="PLAYER",
+        dest="opponents",
+        help="a player that is among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
+        f"repeat the option for more (default {CHAMPION}, unless --seats is given)",
+    )
+    parser.add_argument(
+        "--pace",
+        type=_pace,
+        default=DEFAULT_PACE,
+        metavar="N",
+        help=f"ticks a second, 1 to {FASTEST}, or the word step: the game waits for each of your decisions "
+        f"(default {DEFAULT_PACE})",
+    )
+    parser.add_argument("--spectate", action="store_true", help="take no seat, and watch")
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        help="file of the replay, which is always written (default territorial-SEED-TIME.replay, here)",
+    )
+    serving.add_options(parser).add_argument(
+        "--no-open", action="store_true", help="do not open the page in a browser"
+    )
+    parser.add_argument(
+        "--seed",
+        type=options.whole(0, options.SEED_LIMIT - 1),
+        metavar="N",
+        help=explained("--seed", "equal seeds give equal maps", "0 to 2**64 - 1", default="a new one"),
+    )
     options.add_seats_option(parser)
-    parser.add_argument(
-        "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
-    )
-    parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
-    parser.add_argument(
-        "--animation",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help=explained("--animation", animation.KINDS, default="FILE is territorial-SEED.apng, here"),
-    )
-    parser.add_argument(
-        "--page",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help=explained("--page", default="FILE is territorial-SEED.html, here"),
-    )
-    parser.add_argument(
-        "--replay",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="record the game in FILE, a few KB for `territorial replay` (default FILE is "
-        "territorial-SEED.replay, here)",
-    )
+    snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
 
 
-class Files(NamedTuple):
-    """What the game leaves, None where it leaves none."""
-
-    picture: str | None
-    animation: str | None
-    replay: str | None
-    page: str | None
+def _pace(text: str) -> int | None:
+    """Return ticks a second; None for a game that waits."""
+    if text == STEP:
+        return None
+    try:
+        return options.whole(1, FASTEST)(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, nor the word {STEP}") from None
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Play the game and report it."""
-    config = options.config_of(parsed)
-    seats = options.seats_of(parsed, config)
-    files = _files(parsed)
+    """Serve the game until it is interrupted, and say where its replay is."""
     options.check_json(parsed)
+    config = options.config_of(parsed)
+    seed = secrets.randbelow(2**31) if parsed.seed is None else parsed.seed
+    save = Path(parsed.save or time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}"))
+    options.check_writable("--save", save)
+    table = _table(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = begin(config, seats, parsed.seed, is_recorded=files.replay is not None)
-        recorder = None if files.replay is None else Recorder(game)
-        album = Album(BOARDS)
-        match = _play(game, seats, album, sys.stderr)
-    lineup = options.lineup_name(seats)
-    if files.picture is not None:
-        title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
-        options.write_picture("--picture", files.picture, draw_poster(title, album, match.standings))
-    if files.animation is not None:
-        _write_animation(files.animation, album, game, shown_names(seats))
-    if recorder is not None and files.replay is not None:
-        _write_replay(files.replay, recorder.replay())
-    result = _result(match, game, parsed.seed, lineup) | files._asdict()
-    if files.page is not None:  # the game is played again, so that filming it costs no time above
-        game.reset(seeds=[parsed.seed])
-        write_page("--page", files.page, b"".join(write_film(*live_show(game, parsed.seed))))
-    options.report(parsed, _text(match, game, files), result)
+        game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)
+    session = Session(
+        game,
+        0 if parsed.spectate else parsed.seat,
+        table.names,
+        pace=parsed.pace,
+        save=save,
+        title=f"{'bots' if parsed.spectate else table.names[parsed.seat - 1]}, seed {seed}",
+        policies={seat: _choice(policy, seat, game, seed) for seat, policy in table.policies.items()},
+    )
+    _serve(parsed, session)
+    if error := session.error or session.save_error:
+        raise error
+    if session.saved_tick:
+        print(f"replay of {session.saved_tick:,} ticks: {save}", file=sys.stderr)
+    else:
+        print("no replay: the game has not begun", file=sys.stderr)
     return 0
 
 
-def _files(parsed: argparse.Namespace) -> Files:
-    """Return what was asked for; UsageError for what cannot be written, before time is spent on it."""
-    name = f"territorial-{parsed.seed}"
-    files = Files(
-        picture=None if parsed.no_picture else parsed.picture or f"{name}.png",
-        animation=None if parsed.animation is None else parsed.animation or f"{name}.apng",
-        replay=None if parsed.replay is None else parsed.replay or f"{name}{SUFFIX}",
-        page=None if parsed.page is None else parsed.page or f"{name}.html",
-    )
-    if files.picture is not None:
-        options.check_picture("--picture", files.picture)
-    if files.animation is not None:
-        check_animation("--animation", files.animation, ANIMATION_FPS)
-    if files.replay is not None:
-        options.check_writable("--replay", files.replay)
-    if files.page is not None:
-        options.check_writable("--page", files.page)
-    return files
+# ---- who plays -------------------------------------------------------------------------------------
 
 
-def _write_replay(path: str, replay: Replay) -> None:
-    try:
-        replay.save(path)
-    except OSError as error:
-        raise UsageError(f"argument --replay: {path!r} cannot be written: {error.strerror}") from None
+class Table(NamedTuple):
+    """Who plays a game."""
+
+    seats: tuple[Seat, ...]
+    names: tuple[str, ...]
+    policies: dict[int, Acting]
+    """By seat: those that act on observations."""
+
+    @property
+    def frames(self) -> int | None:
+        """Boards in an observation, as many as a policy needs; None: no policy observes anything."""
+        return max((policy.frames for policy in self.policies.values()), default=None)
 
 
-def _write_animation(path: str, album: Album, game: VecGame, names: Sequence[str]) -> None:
-    write_animation(
-        "--animation",
-        path,
-        album.boards(),
-        game.config,
-        names,
-        game.terrain_name(0),
-        side=ANIMATION_SIDE,
-        fps=ANIMATION_FPS,
-        stream=sys.stderr,
-    )
-
-
-# ---- playing ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class Match:
-    """A game that was played to its end, and how long that took."""
-
-    ticks: int
-    steps: int
-    seconds: float
-    """Time within the engine's steps alone."""
-    living_steps: int
-    """Steps of seats that were alive, summed."""
-    standings: list[SeatStanding]
-
-
-def begin(config: GameConfig, seats: Sequence[Seat], seed: int, *, is_recorded: bool = False) -> VecGame:
-    """Return a game at its first tick, with everything compiled that playing, or recording, it needs."""
-    try:
-        game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", observe=False)
-    except ValueError as error:  # such as a map that has no room for all spawns
-        raise UsageError(str(error)) from None
-    with warmup.progress("territorial: compiling the engine"):
-        game.reset(seeds=[seed])
-        game.step()
-        _ = game.state.owner
-        if is_recorded:
-            with Recorder(game) as recorder:
-                game.reset(seeds=[seed])
-                game.step()
-                recorder.replay()
-            game.reset(seeds=[seed])
-            game.play(0, (), until=0)  # what verifies the replay
-        game.reset(seeds=[seed])
-    return game
-
-
-def _play(game: VecGame, seats: Sequence[Seat], album: Album, stream: TextIO) -> Match:
-    """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
-    progress = GameProgress(game, seats, stream)
-    alive = game.state.alive[0]  # a view: always current
-    steps, living_steps, spent, is_over = 0, 0, 0.0, False
-    while not is_over:
-        album.look(game, steps)
-        living_steps += int(alive.sum())
-        started = time.perf_counter()
-        info = game.step()[-1]
-        now = time.perf_counter()
-        spent += now - started
-        steps += 1
-        is_over = bool(info["ended"][0])
-        progress.show(now, is_over)
-    album.close(game)
-    ticks = int(game.state.tick[0])
-    return Match(ticks, steps, spent, living_steps, standings_of(game, shown_names(seats)))
-
-
-class GameProgress:
-    """One line on the state of the game: rewritten ten times a second on a terminal, else now and then.
-
-    A few lines at fixed ticks stay, so that even a game of a few milliseconds leaves its story.
-    """
-
-    def __init__(self, game: VecGame, seats: Sequence[Seat], stream: TextIO) -> None:
-        self._game, self._names, self._stream = game, shown_names(seats), stream
-        self._is_terminal = stream.isatty()
-        self._period = 0.1 if self._is_terminal else 3.0
-        self._due = time.perf_counter() + self._period
-        self._milestone = -(-game.config.max_ticks // MILESTONES)
-        self._tick = game.state.tick  # a view: always current
-        self._next_tick = self._milestone
-
-    def show(self, now: float, is_over: bool) -> None:
-        """Print the line if it is time to."""
-        tick = int(self._tick[0])
-        stays = tick >= self._next_tick or is_over
-        if not stays and now < self._due:
-            return
-        self._due = now + self._period
-        if stays:
-            self._next_tick = (tick // self._milestone + 1) * self._milestone
-        end = "\n" if stays or not self._is_terminal else "\r"
-        print(self._line(tick), end=end, file=self._stream, flush=True)
-
-    def _line(self, tick: int) -> str:
-        state, last = self._game.state, self._game.config.max_ticks
-        leader = int(state.land[0, 1:].argmax()) + 1
-        share = percent(int(state.land[0, leader]), int(state.num_land[0]))
-        bar = "#" * (20 * tick // last)
-        return (
-            f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
-            f"{int(state.alive[0].sum()):3} alive  "
-            f"leader P{leader} {self._names[leader - 1]} {share}   "
+def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
+    """Return the person and the others: opponents next to the person, the line-up on all other seats."""
+    players = config.num_players
+    if parsed.seat > players:
+        raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
+    seats, policies = list(options.seats_of(parsed, config)), dict[int, Acting]()
+    named = dict[int, str]()
+    if not parsed.spectate:
+        seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
+    opponents, first = _opponents(parsed), parsed.seat - bool(parsed.spectate)
+    if len(opponents) > players - (not parsed.spectate):
+        raise UsageError(
+            f"argument --opponent: {len(opponents)} opponents; there are seats for {players - 1}"
         )
+    for number, (name, opponent) in enumerate(opponents):
+        seat = (first + number) % players + 1
+        if isinstance(opponent, str | CustomBot):
+            seats[seat - 1] = opponent
+        else:
+            seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
+    names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
+    try:
+        return Table(tuple(seats), checked_names("names", names, players), policies)
+    except ValueError as error:
+        raise UsageError(f"argument --person: {error}") from None
 
 
-# ---- reporting -------------------------------------------------------------------------------------
+def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
+    """Return the opponents that were asked for, with what they are called on the command line."""
+    is_usual = options.lineup_name(parsed.seats) == options.DEFAULT_LINEUP
+    texts = parsed.opponents or ([CHAMPION] if is_usual else [])
+    try:
+        players = snapshots.players_of(parsed, texts)
+        return [
+            (text, player if is_acting(player) else named_bot(text))
+            for text, player in zip(texts, players, strict=True)
+        ]
+    except (ValueError, SnapshotError) as error:
+        raise UsageError(f"argument --opponent: {error}") from None
 
 
-def _rates(match: Match, num_players: int) -> dict[str, float]:
-    return {
-        "env_steps_per_s": match.steps / match.seconds,
-        "ticks_per_s": match.ticks / match.seconds,
-        "agent_steps_per_s": match.steps * num_players / match.seconds,
-        "living_agent_steps_per_s": match.living_steps / match.seconds,
-    }
+def _choice(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
+    """Return what chooses the actions of a seat in a game that begins now."""
+    act, games, seats = policy.start(game.config, game.layout, seed), np.array([0]), np.array([seat])
+    return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "line_up": lineup,
-        "config": options.config_values(game.config),
-        "config_digest": game.config.hexdigest,
-        "game_digest": game.digest(0).hex(),
-        "seats": list(game.seats_of(0)),
-        "ticks": match.ticks,
-        "env_steps": match.steps,
-        "seconds": match.seconds,
-        **_rates(match, game.config.num_players),
-        "standings": [row._asdict() for row in match.standings],
-    }
+# ---- as a server -----------------------------------------------------------------------------------
 
 
-def _text(match: Match, game: VecGame, files: Files) -> str:
-    rates = _rates(match, game.config.num_players)
-    text = (
-        f"{standings_table(match.standings)}\n\n"
-        f"{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
-        f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
-        f"  {rates['agent_steps_per_s']:>12,.0f} agent-steps/s ({game.config.num_players} seats, "
-        f"a decision every {game.config.decision_every} ticks)\n"
-        "Many games at once are faster; `territorial bench` measures that."
-    )
-    left = [f"{kind}: {path}" for kind, path in files._asdict().items() if path is not None]
-    return "\n\n".join([text, "\n".join(left)] if left else [text])
+def _serve(parsed: argparse.Namespace, session: Session) -> None:
+    """Play and serve until the process is interrupted or the session fails; the session has ended then."""
+    make = partial(PlayServer, page(is_played=True), session)
+    with serving.server_at(parsed, make) as server, _ends_like_ctrl_c():
+
+        def play() -> None:
+            session.run()
+            if session.error is not None:
+                server.shutdown()
+
+        playing = threading.Thread(target=play, name="the game", daemon=True)
+        danger = "and gets this address, unencrypted as it is, can play your seat"
+        serving.announce(parsed, server, "play at", danger, replay=str(session.save))
+        if not parsed.no_open:
+            webbrowser.open(server.url)
+        playing.start()
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            print("\nterritorial play: stopped", file=sys.stderr)
+        finally:
+            session.stop()
+            playing.join()
+
+
+@contextmanager
+def _ends_like_ctrl_c() -> Iterator[None]:
+    """Within the block, closing the terminal or ending the process saves the game, as Ctrl-C does."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []  # only there can it be asked for
+    before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

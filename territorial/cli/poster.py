@@ -1,4 +1,4 @@
-"""The picture that ``territorial play`` leaves: four boards, the standings, land over time."""
+"""The picture that ``territorial demo`` leaves: four boards, the standings, land over time."""
 
 from __future__ import annotations
 

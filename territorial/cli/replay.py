@@ -22,7 +22,7 @@ from territorial.render import Renderer
 from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
 
 EXAMPLES = """\
-  territorial play --replay game.replay     record a game
+  territorial demo --replay game.replay     record a game
   territorial replay game.replay            print what game it is
   territorial replay game.replay --verify   exit code 1 if it plays differently
   territorial replay game.replay --standings

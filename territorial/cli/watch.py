@@ -8,12 +8,13 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from territorial.cli import options
+from territorial.cli import options, serving
+from territorial.cli.demo import GameProgress, begin
 from territorial.cli.option_names import explained
-from territorial.cli.options import STDOUT, UsageError
-from territorial.cli.play import GameProgress, begin
+from territorial.cli.options import UsageError
 from territorial.cli.show import Show, live_show, recorded_show, write_page
 from territorial.render.film import write_film
 from territorial.render.server import Feed, PageServer
@@ -29,7 +30,6 @@ EXAMPLES = """\
 """
 
 LIVE = "live"
-DEFAULT_PORT = 8765
 
 
 def add_parser(verbs: Any) -> None:
@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
         help="a replay file, or the word live, which shows a new game of bots as it is played (default live)",
     )
     parser.add_argument("--page", metavar="FILE", help=explained("--page", "nothing is served then"))
-    _add_server_options(parser)
+    serving.add_options(parser).add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--every",
         type=options.whole(1, 10_000_000),
@@ -60,25 +60,6 @@ def add_parser(verbs: Any) -> None:
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
-
-
-def _add_server_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the server")
-    group.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="address to serve on; 127.0.0.1 serves this machine alone, 0.0.0.0 the whole network "
-        "(default 127.0.0.1)",
-    )
-    group.add_argument(
-        "--port",
-        type=options.whole(0, 65535),
-        default=DEFAULT_PORT,
-        metavar="N",
-        help=f"TCP port to serve on; 0 takes a free port; 0 to 65535 (default {DEFAULT_PORT})",
-    )
-    group.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -155,9 +136,11 @@ def _write(parsed: argparse.Namespace, show: Show) -> int:
 def _serve(parsed: argparse.Namespace, show: Show) -> int:
     """Serve until interrupted; an error in making the film ends it too."""
     film, failures = Feed(), list[BaseException]()
-    with _server(parsed, film) as server:
+    with serving.server_at(parsed, partial(PageServer, page(), film)) as server:
         filling = threading.Thread(target=_fill, args=(film, show, server, failures), daemon=True)
-        _announce(parsed, server)
+        serving.announce(parsed, server, "watch at", "can see the game")
+        if parsed.open:
+            webbrowser.open(server.url)
         filling.start()
         try:
             server.serve_forever(poll_interval=0.1)
@@ -169,31 +152,6 @@ def _serve(parsed: argparse.Namespace, show: Show) -> int:
     if failures:
         raise failures[0]
     return 0
-
-
-def _server(parsed: argparse.Namespace, film: Feed) -> PageServer:
-    try:
-        return PageServer(page(), film, parsed.host, parsed.port)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(
-            f"arguments --host, --port: cannot serve on {parsed.host!r}, port {parsed.port}: {error}; "
-            "--port 0 takes a free port"
-        ) from None
-
-
-def _announce(parsed: argparse.Namespace, server: PageServer) -> None:
-    if parsed.json is not None:
-        options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1]})
-    if parsed.json != STDOUT:
-        print(f"watch at {server.url} (Ctrl-C stops)")
-    sys.stdout.flush()
-    if not server.is_loopback:
-        print(
-            f"territorial watch: anyone who can reach this machine can see the game ({parsed.host})",
-            file=sys.stderr,
-        )
-    if parsed.open:
-        webbrowser.open(server.url)
 
 
 def _fill(film: Feed, show: Show, server: PageServer, failures: list[BaseException]) -> None:

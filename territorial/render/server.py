@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
@@ -86,13 +86,22 @@ class PageServer(ThreadingMixIn, TCPServer):
     Requests must name this very server in their Host header, or the pages of other sites could read
     what is served here once their name is made to lead here (DNS rebinding). A server on a
     loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
-    no other site can redirect. ``port`` 0 takes a free one. Raises OSError if it cannot listen.
+    no other site can redirect. ``port`` 0 takes a free one. ``handler`` answers requests; a subclass may
+    serve more. Raises OSError if it cannot listen.
     """
 
     allow_reuse_address = os.name != "nt"  # there it would share the port with its owner
     daemon_threads = True
+    request_queue_size = MOST_CONNECTIONS  # with fewer, clients that come at once wait for a second
 
-    def __init__(self, page: bytes, film: Feed, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        page: bytes,
+        film: Feed,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        handler: type[PageHandler] | None = None,
+    ) -> None:
         self.page, self.film, self.host = page, film, host
         self._connections = threading.Semaphore(MOST_CONNECTIONS)
         self._clients = threading.Semaphore(MOST_CLIENTS)
@@ -100,7 +109,7 @@ class PageServer(ThreadingMixIn, TCPServer):
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         self.address_family = family
-        super().__init__((str(address[0]), port), _Handler)
+        super().__init__((str(address[0]), port), handler or PageHandler)
         self.is_loopback = ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
 
     @property
@@ -181,19 +190,21 @@ class RequestBytes(io.RawIOBase):
         return count
 
 
-class _Handler(BaseHTTPRequestHandler):
+class PageHandler(BaseHTTPRequestHandler):
     """One connection, one request."""
 
     server: PageServer
     protocol_version = "HTTP/1.1"
 
     def version_string(self) -> str:
+        """Return what the header ``Server`` says: no versions."""
         return "territorial"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name it has there)
-        pass
+        """Say nothing on stderr."""
 
     def setup(self) -> None:
+        """Read requests within bounds."""
         super().setup()
         self.rfile.close()  # it would wait again for every byte, and for any number of them
         self.rfile = io.BufferedReader(RequestBytes(self.connection))
@@ -207,11 +218,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.REQUEST_URI_TOO_LONG)
 
     def parse_request(self) -> bool:
+        """Return whether there is a request; the answer then has a time limit of its own."""
         is_whole = super().parse_request()
         self.connection.settimeout(SECONDS_WITHOUT_PROGRESS)
         return is_whole
 
     def end_headers(self) -> None:
+        """Send the headers that all answers have, and end them."""
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         super().end_headers()
@@ -219,53 +232,68 @@ class _Handler(BaseHTTPRequestHandler):
     def __getattr__(self, name: str) -> Any:
         """The method of a request is looked up as ``do_`` and its name, whatever that is."""
         if name in ("do_GET", "do_HEAD"):
-            return self._answer
+            return self.answer
         if name.startswith("do_"):
-            return self._refuse
+            return self.refuse_method
         raise AttributeError(name)
 
-    def _answer(self) -> None:
+    def answer(self) -> None:
+        """Send what is asked for."""
+        if self.names_server():
+            self.send(self.path, {"/": self.send_page, "/film": self.send_film})
+
+    def names_server(self) -> bool:
+        """Return whether the request names this very server; if not, it is refused."""
         hosts = self.headers.get_all("Host", [])
-        if len(hosts) != 1 or not self.server.is_own_name(hosts[0]):
+        is_own = len(hosts) == 1 and self.server.is_own_name(hosts[0])
+        if not is_own:
             self.send_error(HTTPStatus.FORBIDDEN, "This server has another name")
-        elif self.path in ("/", "/film"):
-            with self.server.place() as has_room:
-                if not has_room:
-                    self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_CLIENTS} watch already")
-                elif self.path == "/":
-                    self._send_page()
-                else:
-                    self._send_film()
-        else:
+        return is_own
+
+    def send(self, name: str, served: Mapping[str, Callable[[], None]]) -> None:
+        """Send what ``served`` has under this name, if there is room for one more client."""
+        if name not in served:
             self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        with self.server.place() as has_room:
+            if has_room:
+                served[name]()
+            else:
+                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_CLIENTS} watch already")
 
-    def _refuse(self) -> None:
+    def refuse_method(self, allowed: str = "GET, HEAD") -> None:
+        """Say which methods there are."""
         self.send_response(HTTPStatus.METHOD_NOT_ALLOWED)
-        self.send_header("Allow", "GET, HEAD")
-        self._end({"Content-Length": "0"})
+        self.send_header("Allow", allowed)
+        self.end({"Content-Length": "0"})
 
-    def _send_page(self) -> None:
+    def send_page(self) -> None:
+        """Send the page."""
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/html; charset=utf-8")
-        self._end({"Content-Length": str(len(self.server.page))})
+        self.end({"Content-Length": str(len(self.server.page))})
         if self.command != "HEAD":
             for piece in _cut(self.server.page):
                 self.wfile.write(piece)
 
-    def _send_film(self) -> None:
-        """Send what there is of the film, and the rest as it comes, in chunks for those who know them."""
+    def send_film(self) -> None:
+        """Send what there is of the film, and the rest as it comes."""
+        self.send_stream("application/octet-stream", self.server.film.pieces())
+
+    def send_stream(self, kind: str, pieces: Iterable[bytes]) -> None:
+        """Send bytes of a content type as they come, in chunks for those who know them."""
         is_chunked = self.request_version >= "HTTP/1.1"
         self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", "application/octet-stream")
-        self._end({"Transfer-Encoding": "chunked"} if is_chunked else {})
+        self.send_header("Content-Type", kind)
+        self.end({"Transfer-Encoding": "chunked"} if is_chunked else {})
         if self.command == "HEAD":
             return
-        for piece in (part for new in self.server.film.pieces() for part in _cut(new)):
+        for piece in (part for new in pieces for part in _cut(new)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
         if is_chunked:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _end(self, headers: dict[str, str]) -> None:
+    def end(self, headers: dict[str, str]) -> None:
         """Send the last headers; what the client may send after this request is not read."""
         for name, value in {"Connection": "close", **headers}.items():
             self.send_header(name, value)

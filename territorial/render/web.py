@@ -16,16 +16,22 @@ from territorial.files.atomic import write_file
 
 SCRIPTS = ("film.js", "colors.js", "board.js", "standings.js", "charts.js", "page.js", "controls.js")
 """In the order in which they need each other."""
+PLAY_SCRIPTS = ("orders.js", "outlines.js", "play.js")
+"""What comes after them in a page that plays a seat."""
 
 
-def page(film: bytes = b"") -> bytes:
+def page(film: bytes = b"", *, is_played: bool = False) -> bytes:
     """Return the page as UTF-8 HTML, with the bytes of a whole film or, without, to be served beside one.
 
-    A page without a film asks for it under the name ``film`` where it came from itself.
+    A page without a film asks for it under the name ``film`` where it came from itself. ``is_played``: the
+    page plays a seat of the game too, and asks for ``seat`` and ``act`` there, which territorial.play serves.
     """
-    style, script = _part("page.css"), "\n".join(_part(name) for name in SCRIPTS)
+    scripts = (*SCRIPTS, *PLAY_SCRIPTS) if is_played else SCRIPTS
+    style = _part("page.css") + (_part("play.css") if is_played else "")
+    script = "\n".join(_part(name) for name in scripts)
     text = _part("page.html")
     for mark, content in (
+        ("@PLAY@", _part("play.html") if is_played else ""),
         ("@POLICY@", _policy(style, script, "'none'" if film else "'self'")),
         ("@STYLE@", style),
         ("@SCRIPT@", script),

@@ -322,5 +322,5 @@ def test_contests_take_networks_by_path_and_as_objects(path):
 def test_commands_take_networks(path, capsys):
     size = ["--height", "32", "--width", "32", "--num-players", "2", "--set", "max_ticks=200"]
     with contextlib.chdir(path.parent):
-        assert main(["play", *size, "--seats", f"net:{path.name},banker", "--json", "--no-picture"]) == 0
+        assert main(["demo", *size, "--seats", f"net:{path.name},banker", "--json", "--no-picture"]) == 0
     assert f"net:one.safetensors@{Network(path).digest[:8]}" in capsys.readouterr().out

@@ -16,11 +16,11 @@ from tests.replay.support import BOTS, SMALL, small_replay
 
 LITTLE = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
 FILES = [
-    (["play", *LITTLE], "--picture", "a.png"),
-    (["play", "--no-picture", *LITTLE], "--animation", "a.apng"),
-    (["play", "--no-picture", *LITTLE], "--replay", "a.replay"),
-    (["play", "--no-picture", *LITTLE], "--page", "a.html"),
-    (["play", "--no-picture", *LITTLE], "--json", "a.json"),
+    (["demo", *LITTLE], "--picture", "a.png"),
+    (["demo", "--no-picture", *LITTLE], "--animation", "a.apng"),
+    (["demo", "--no-picture", *LITTLE], "--replay", "a.replay"),
+    (["demo", "--no-picture", *LITTLE], "--page", "a.html"),
+    (["demo", "--no-picture", *LITTLE], "--json", "a.json"),
     (["watch", *LITTLE], "--page", "a.html"),
     (["watch", *LITTLE], "--json", "a.json"),
     (["replay", "game.replay", "--at", "20"], "--picture", "a.png"),
@@ -77,7 +77,7 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(
 
 
 def test_the_picture_that_is_left_without_being_asked_for_is_noticed_too(capsys, nothing_begins, read_only):
-    assert cli.main(["play", *LITTLE]) == 2
+    assert cli.main(["demo", *LITTLE]) == 2
     assert "argument --picture: 'territorial-0.png': the folder " in capsys.readouterr().err
 
 

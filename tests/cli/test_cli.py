@@ -55,7 +55,7 @@ def fresh_python(*arguments: str) -> str:
 
 def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "play", "--seed", "5", *SMALL)
+    code, out, err = run(capsys, "demo", "--seed", "5", *SMALL)
     assert code == 0
     assert "tick 100 of 200 [##########          ]    4 alive  leader P" in err
     assert "tick 200 of 200 [####################]" in err
@@ -72,22 +72,22 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, t
 
 def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "play", "--no-picture", "--page", "--seed", "5", *SMALL)
+    code, out, _ = run(capsys, "demo", "--no-picture", "--page", "--seed", "5", *SMALL)
     assert code == 0
     assert out.endswith("\n\npage: territorial-5.html\n")
     assert run(capsys, "watch", "--page", "other.html", "--seed", "5", *SMALL)[0] == 0
     assert Path("territorial-5.html").read_bytes() == Path("other.html").read_bytes()
-    result = json.loads(run(capsys, "play", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
+    result = json.loads(run(capsys, "demo", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
     assert result["page"] == "a.html"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "other.html", "territorial-5.html"]
-    code, _, err = run(capsys, "play", "--no-picture", "--page", "no/such/a.html", *SMALL)
+    code, _, err = run(capsys, "demo", "--no-picture", "--page", "no/such/a.html", *SMALL)
     assert code == 2
     assert "argument --page: 'no/such/a.html': there is no such folder" in err
 
 
 def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     picture = tmp_path / "a.png"
-    arguments = ["play", "--seed", "3", "--seats", "banker,turtle", "--picture", str(picture), *SMALL]
+    arguments = ["demo", "--seed", "3", "--seats", "banker,turtle", "--picture", str(picture), *SMALL]
     first, second = (json.loads(run(capsys, *arguments, "--json")[1]) for _ in range(2))
     assert first["game_digest"] == second["game_digest"]
     assert first["ticks"] == 200
@@ -120,7 +120,7 @@ def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
 
 def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "play", "--no-picture", *SMALL)
+    code, out, _ = run(capsys, "demo", "--no-picture", *SMALL)
     assert code == 0
     assert "picture" not in out
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +128,7 @@ def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
 
 def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    arguments = ["play", "--seed", "4", "--no-picture", *SMALL]
+    arguments = ["demo", "--seed", "4", "--no-picture", *SMALL]
     code, out, _ = run(capsys, *arguments, "--animation")
     assert code == 0
     assert "animation: territorial-4.apng" in out
@@ -155,7 +155,7 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
 
 
 def test_play_plays_the_game_of_its_seed(capsys):
-    result = json.loads(run(capsys, "play", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
+    result = json.loads(run(capsys, "demo", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
     seats = territorial.LINEUPS["mixed-1"].seats[::8]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
@@ -167,14 +167,14 @@ def test_play_plays_the_game_of_its_seed(capsys):
 
 def test_set_reaches_every_field(capsys):
     extra = ["--set", "deaths=false", "--set", "cadence_land=5,6,7", "--set", "launch_tax=20"]
-    _, out, _ = run(capsys, "play", "--no-picture", *SMALL, *extra, "--json")
+    _, out, _ = run(capsys, "demo", "--no-picture", *SMALL, *extra, "--json")
     config = json.loads(out)["config"]
     assert (config["deaths"], config["cadence_land"], config["launch_tax"]) == (False, [5, 6, 7], 20)
 
 
 def test_a_long_list_of_standings_is_cut_and_says_so(capsys):
     size = ["--height", "64", "--width", "64", "--num-players", "60", "--max-ticks", "20"]
-    _, out, _ = run(capsys, "play", "--no-picture", *size)
+    _, out, _ = run(capsys, "demo", "--no-picture", *size)
     assert "... and 30 more" in out
 
 
@@ -364,24 +364,24 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["play", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
-        (["play", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
-        (["play", "--seed", "x"], ["--seed", "'x'"]),
-        (["play", "--map", "moon"], ["--map", "moon", "lakes"]),
-        (["play", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
-        (["play", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
-        (["play", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
-        (["play", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
-        (["play", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
-        (["play", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
-        (["play", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
-        (["play", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
-        (["play", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
-        (["play", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["play", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
-        (["play", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
-        (["play", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
-        (["play", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
+        (["demo", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
+        (["demo", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
+        (["demo", "--seed", "x"], ["--seed", "'x'"]),
+        (["demo", "--map", "moon"], ["--map", "moon", "lakes"]),
+        (["demo", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
+        (["demo", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
+        (["demo", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
+        (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
+        (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
+        (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
+        (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
+        (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
+        (["demo", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
+        (["demo", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+        (["demo", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
+        (["demo", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
+        (["demo", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
+        (["demo", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
         (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
         (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
         (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
@@ -399,7 +399,7 @@ def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, p
 
 @pytest.mark.parametrize(
     ("verb", "option", "size"),
-    [("bench", "--num-games", "1,000,000 games"), ("play", "--height", "256 x 256")],
+    [("bench", "--num-games", "1,000,000 games"), ("demo", "--height", "256 x 256")],
 )
 def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, option, size):
     def too_much(*arguments: object, **keywords: object) -> None:
@@ -414,7 +414,7 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
 
 
 @pytest.mark.parametrize(
-    "verb", [[], ["play"], ["watch"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]]
+    "verb", [[], ["demo"], ["watch"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]]
 )
 def test_help_has_examples(capsys, verb):
     code, out, _ = run(capsys, *verb, "--help")
@@ -519,17 +519,17 @@ def test_importing_the_package_pulls_in_nothing_heavy():
     ("arguments", "message"),
     [
         (["ply"], "(did you mean 'play'?)"),
-        (["play", "--hieght", "32"], "unrecognized arguments: --hieght 32 (did you mean '--height'?)"),
-        (["play", "--map", "lake"], "map is 'lake' (did you mean 'lakes'?)"),
-        (["play", "--seats", "bankr"], "there is no bot 'bankr' (did you mean 'banker'?)"),
-        (["play", "--seats", "mixd-1"], "(did you mean 'mixed-1'?)"),
-        (["play", "--set", "hieght=32"], "GameConfig has no field 'hieght' (did you mean 'height'?)"),
+        (["demo", "--hieght", "32"], "unrecognized arguments: --hieght 32 (did you mean '--height'?)"),
+        (["demo", "--map", "lake"], "map is 'lake' (did you mean 'lakes'?)"),
+        (["demo", "--seats", "bankr"], "there is no bot 'bankr' (did you mean 'banker'?)"),
+        (["demo", "--seats", "mixd-1"], "(did you mean 'mixed-1'?)"),
+        (["demo", "--set", "hieght=32"], "GameConfig has no field 'hieght' (did you mean 'height'?)"),
         (["league", "shwo", "run"], "(did you mean 'show'?)"),
         (
             ["league", "show", "run", "--plts", "x"],
             "unrecognized arguments: --plts x (did you mean '--plots'?)",
         ),
-        (["play", "--zebra"], "unrecognized arguments: --zebra\n"),
+        (["demo", "--zebra"], "unrecognized arguments: --zebra\n"),
     ],
 )
 def test_an_unknown_name_brings_up_the_one_that_was_meant(capsys, arguments, message):

@@ -19,7 +19,8 @@ SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks",
 TINY_POPULATION = ["--population", "6", "--games-per-style", "1", "--style-seats", "2"]
 CONTEST = ["--games", "1", "--processes", "1", *SMALL]
 ARGUMENTS = {
-    "play": ["--no-picture", *SMALL],
+    "play": ["--no-open", "--port", "0", *SMALL],
+    "demo": ["--no-picture", *SMALL],
     "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],
     "dataset": ["rows", "--games", "1", *SMALL],
@@ -45,7 +46,7 @@ needs_signals = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("endings")
-    assert cli.main(["play", "--no-picture", "--replay", str(made / "game.replay"), *SMALL]) == 0
+    assert cli.main(["demo", "--no-picture", "--replay", str(made / "game.replay"), *SMALL]) == 0
     return made
 
 
@@ -95,7 +96,7 @@ def test_a_reader_that_has_left_is_told(capsys, monkeypatch, at_work, verb):
     assert (code, told) == (141, f"territorial {verb}: whoever read stdout has left")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["play", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"]])
 def test_help_that_nobody_reads_ends_in_the_same_way(capsys, monkeypatch, arguments):
     reader, writer = os.pipe()
     os.close(reader)
@@ -118,8 +119,8 @@ def test_a_closed_stdout_is_told_before_anything_is_done(capsys, monkeypatch, ve
 
 def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
     monkeypatch.setattr(sys, "stderr", None)
-    assert cli.main(["play", *ARGUMENTS["play"]]) == 0
-    assert cli.main(["play", "--height", "1"]) == 2
+    assert cli.main(["demo", *ARGUMENTS["demo"]]) == 0
+    assert cli.main(["demo", "--height", "1"]) == 2
     sys.stderr.close()
     monkeypatch.undo()
     assert "ticks/s" in capsys.readouterr().out

@@ -41,7 +41,7 @@ def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None
     assert result["processor_seconds"] == sum(done["processor_seconds"] for done in result["history"]) > 0
     assert {"revision", "versions", "machine"} <= set(result)
     seats = f"style:{folder}/{STYLE},banker"
-    assert main(["play", "--no-picture", *SMALL[:8], "--seats", seats]) == 0
+    assert main(["demo", "--no-picture", *SMALL[:8], "--seats", seats]) == 0
     assert "found-1" in capsys.readouterr().out
 
 

@@ -39,7 +39,7 @@ def compiled_forms(folder):
 @pytest.mark.checkout
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
 def test_the_first_game_the_blocks_of_the_readme_and_verify_compile_once(tmp_path):
-    said = start(tmp_path, "-m", "territorial", "play", "--replay", "one.replay", "--page", "one.html")
+    said = start(tmp_path, "-m", "territorial", "demo", "--replay", "one.replay", "--page", "one.html")
     assert "compiling the engine" in said
     assert "about 45 s, minutes if it is busy" in said
     assert compiled_forms(tmp_path) == dict.fromkeys(KERNELS, 1)

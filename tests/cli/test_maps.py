@@ -117,7 +117,7 @@ def test_an_exported_map_comes_back_and_is_played_on(capsys, tmp_path, suffix):
     assert maps.load(path) == mask
     (facts,) = run_json(capsys, "maps", path, "--num-players", "4")["maps"]
     assert (facts["digest"], facts["height"], facts["width"]) == (mask.hexdigest, 32, 48)
-    result = run_json(capsys, "play", "--map", path, *GAME)
+    result = run_json(capsys, "demo", "--map", path, *GAME)
     expected = GameConfig.for_map(mask, num_players=4, max_ticks=50)
     assert result["config_digest"] == expected.hexdigest
     assert result["config"]["map"] == mask.hexdigest
@@ -185,7 +185,7 @@ def test_many_maps_tell_how_far_they_are(capsys, monkeypatch):
 
 @pytest.mark.parametrize("name", ["islands:count=3", "iceland", "2*lakes + maze", "lakes+ europe"])
 def test_games_are_played_on_maps_of_all_sorts(capsys, name):
-    result = run_json(capsys, "play", "--map", name, *SMALL, *GAME)
+    result = run_json(capsys, "demo", "--map", name, *SMALL, *GAME)
     config = GameConfig(map=name, height=32, width=48, num_players=4, max_ticks=50)
     assert result["config_digest"] == config.hexdigest
     assert result["config"]["map"] == config.map_name
@@ -202,7 +202,7 @@ def test_a_picture_of_a_game_in_a_maze_shows_mountains(capsys, tmp_path):
 
     path = tmp_path / "game.png"
     arguments = ["--map", "maze", *SMALL, "--num-players", "4", "--max-ticks", "50", "--picture", str(path)]
-    assert run(capsys, "play", *arguments)[0] == 0
+    assert run(capsys, "demo", *arguments)[0] == 0
     colors = {tuple(color) for color in read_png(path.read_bytes(), 16, 4096).reshape(-1, 3)}
     assert tuple(owner_colors(4, "mountains")[255]) in colors
     assert tuple(owner_colors(4, "water")[255]) not in colors
@@ -230,11 +230,11 @@ def test_a_picture_of_a_game_in_a_maze_shows_mountains(capsys, tmp_path):
         (["maps", "--export", "a.png"], ["--export", "one map, and 0"]),
         (["maps", "lakes", "--threshold", "0"], ["--threshold", "'0'", "1 to 255"]),
         (["maps", "lakes", "--json", "no/such/a.json"], ["--json", "no such folder"]),
-        (["play", "--map", "nowhere.png"], ["--map", "'nowhere.png' cannot be read"]),
-        (["play", "--map", "lakes:count=3"], ["--map", "lakes has no option 'count'"]),
-        (["play", "--map", "0*lakes + maze"], ["--map", "weight of the map lakes is 0"]),
-        (["play", "--set", "map=swamp"], ["--set", "map", "'swamp'", "europe"]),
-        (["play", "--map", "europe", "--set", "num_maps=2"], ["num_maps is 2; it must be 1"]),
+        (["demo", "--map", "nowhere.png"], ["--map", "'nowhere.png' cannot be read"]),
+        (["demo", "--map", "lakes:count=3"], ["--map", "lakes has no option 'count'"]),
+        (["demo", "--map", "0*lakes + maze"], ["--map", "weight of the map lakes is 0"]),
+        (["demo", "--set", "map=swamp"], ["--set", "map", "'swamp'", "europe"]),
+        (["demo", "--map", "europe", "--set", "num_maps=2"], ["num_maps is 2; it must be 1"]),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_argument(capsys, tmp_path, monkeypatch, arguments, parts):
@@ -250,6 +250,6 @@ def test_what_cannot_be_done_is_refused_with_the_argument(capsys, tmp_path, monk
 def test_a_file_of_another_size_than_asked_for_is_refused(capsys, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 20] * 16))
-    code, _, err = run(capsys, "play", "--map", str(path), "--height", "32", *GAME)
+    code, _, err = run(capsys, "demo", "--map", str(path), "--height", "32", *GAME)
     assert code == 2
     assert "map is 16 x 20 but height x width is 32 x 20" in err

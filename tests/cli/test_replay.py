@@ -1,4 +1,4 @@
-"""``territorial play --replay`` and ``territorial replay``: what they write, print, refuse and return."""
+"""``territorial demo --replay`` and ``territorial replay``: what they write, print, refuse and return."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ from tests.render.support import decode_animation
 def game(tmp_path, monkeypatch, capsys):
     """What ``play --replay`` says of a game, in a folder where its replay is."""
     monkeypatch.chdir(tmp_path)
-    arguments = ["play", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
+    arguments = ["demo", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     return json.loads(out)
@@ -43,7 +43,7 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
 
 def test_play_says_where_the_replay_is_and_takes_a_name(capsys, tmp_path):
     path = tmp_path / "mine.replay"
-    code, out, _ = run(capsys, "play", "--no-picture", "--replay", str(path), *SMALL)
+    code, out, _ = run(capsys, "demo", "--no-picture", "--replay", str(path), *SMALL)
     assert code == 0
     assert f"replay: {path}" in out.splitlines()
     assert Replay.load(path).seed == 0
@@ -51,7 +51,7 @@ def test_play_says_where_the_replay_is_and_takes_a_name(capsys, tmp_path):
 
 def test_play_without_the_option_leaves_no_replay(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = json.loads(run(capsys, "play", "--no-picture", "--json", *SMALL)[1])
+    result = json.loads(run(capsys, "demo", "--no-picture", "--json", *SMALL)[1])
     assert result["replay"] is None
     assert list(tmp_path.iterdir()) == []
 
@@ -173,7 +173,7 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_
 
 
 def test_a_place_for_the_replay_is_looked_for_before_the_game(capsys):
-    code, _, err = run(capsys, "play", "--replay", "/no/such/folder/a.replay", *SMALL)
+    code, _, err = run(capsys, "demo", "--replay", "/no/such/folder/a.replay", *SMALL)
     assert (code, "--replay" in err, "no such folder" in err) == (2, True, True)
 
 

@@ -86,7 +86,7 @@ def test_export_tells_json_what_it_wrote(capsys, tmp_path):
 @pytest.fixture
 def replay(tmp_path, capsys):
     path = tmp_path / "game.replay"
-    assert cli.main(["play", "--no-picture", "--replay", str(path), "--seed", "5", *SMALL]) == 0
+    assert cli.main(["demo", "--no-picture", "--replay", str(path), "--seed", "5", *SMALL]) == 0
     capsys.readouterr()
     return path
 

@@ -236,7 +236,7 @@ def test_a_data_set_names_its_bots_by_what_is_in_their_files(bot):
 
 def test_replays_verify_without_the_files(capsys):
     seats = f"{STYLE},{NET}"
-    assert cli.main(["play", *SIZE, "--seats", seats, "--no-picture", "--replay", "game.replay"]) == 0
+    assert cli.main(["demo", *SIZE, "--seats", seats, "--no-picture", "--replay", "game.replay"]) == 0
     for name in ("mine.json", "one.safetensors"):
         Path(name).unlink()
     replay = Replay.load("game.replay")
@@ -250,7 +250,7 @@ def test_replays_verify_without_the_files(capsys):
 # ---- commands --------------------------------------------------------------------------------------
 
 COMMANDS = {
-    "play": [
+    "demo": [
         "--seats",
         f"{NET},{STYLE}",
         "--picture",

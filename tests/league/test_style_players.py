@@ -130,7 +130,7 @@ SIZES = ["--height", "24", "--width", "24", "--num-players", "4", "--set", "max_
 def test_commands_play_a_style_of_a_file(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     MINE.save("mine.json")
-    play = ["play", "--seats", "style:mine.json,turtle", *SIZES, "--json", "-", "--replay", "game.tgr"]
+    play = ["demo", "--seats", "style:mine.json,turtle", *SIZES, "--json", "-", "--replay", "game.tgr"]
     assert cli.main([*play, "--no-picture"]) == 0
     assert json.loads(capsys.readouterr().out)["seats"] == ["mine-1", "turtle-1"] * 2
     Replay.load("game.tgr").verify()
@@ -139,7 +139,7 @@ def test_commands_play_a_style_of_a_file(tmp_path, capsys, monkeypatch):
     assert "mine-1" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", ["play", "watch", "match"])
+@pytest.mark.parametrize("verb", ["demo", "watch", "match"])
 def test_commands_say_what_is_wrong_with_a_style(tmp_path, capsys, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.json").write_text(json.dumps(MINE.to_dict() | {"interval": 0}))

@@ -75,7 +75,7 @@ def test_every_block_is_run_by_a_test():
 
 def test_the_readme_shows_what_play_leaves(tmp_path):
     assert (
-        cli.main(["play", "--picture", str(tmp_path / "play.png"), "--json", str(tmp_path / "play.json")])
+        cli.main(["demo", "--picture", str(tmp_path / "play.png"), "--json", str(tmp_path / "play.json")])
         == 0
     )
     made, kept = (path.read_bytes() for path in (tmp_path / "play.png", DOCS / "images/play.png"))

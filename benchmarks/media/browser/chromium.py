@@ -28,7 +28,7 @@ OPTIONS = (
 )
 SECONDS = 60
 """How long to wait for anything."""
-KEY_CODES = {"Escape": 27}
+KEY_CODES = {"Escape": 27, "Tab": 9, "Enter": 13}
 """Of keys that do something of their own by these numbers, such as closing dialogs."""
 
 
@@ -188,7 +188,7 @@ class Tab:
 
     def press(self, key: str, code: str = "", *, shift: bool = False) -> None:
         """Press and release a key, by the name that ``KeyboardEvent.key`` gives it."""
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": "\r" if key == "Enter" else key} if len(key) == 1 or key == "Enter" else {}
         number = {"windowsVirtualKeyCode": KEY_CODES[key]} if key in KEY_CODES else {}
         common = {"key": key, "code": code or key, "modifiers": 8 * shift, **number}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
@@ -203,6 +203,12 @@ class Tab:
         self.mouse("mouseMoved", x, y)
         self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+    def tap(self, x: float, y: float) -> None:
+        """Touch the page with a finger, for a moment."""
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def events(self, method: str) -> list[dict[str, Any]]:
         """Return the parameters of all events of this name so far."""

@@ -124,8 +124,7 @@ class Drag {
     if (!this.points.delete(event.pointerId)) return;
     if (!this.points.size) this.box.classList.remove("is-dragging");
     if (this.hasMoved || event.type === "pointercancel") return;
-    const { seat } = this.page.spotAt(...within(this.box, event));
-    this.page.follow(seat === this.page.followed ? 0 : seat);
+    this.page.pick(...within(this.box, event), event.pointerType);
   }
 
   #point(event) {

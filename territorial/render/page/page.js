@@ -14,6 +14,7 @@ class Page {
   frame = -1;        // the frame that shows it
   followed = 0;      // a seat, or 0
   hovered = 0;
+  game = null;       // of who plays a seat, see play.js
   isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   speed = 200;
   error = null;
@@ -251,12 +252,24 @@ class Page {
     this.view.pan(dx, dy);
   }
 
+  /** A click or, with `kind` "touch", a tap at a point of the board's window: it plays, or follows who is there. */
+  pick(x, y, kind) {
+    const cell = this.view.cellAt(x, y);
+    if (this.game) {
+      if (cell) this.game.pick(this.board[cell.cell], kind);
+      return;
+    }
+    const { seat } = this.spotAt(x, y);
+    this.follow(seat === this.followed ? 0 : seat);
+  }
+
   /** Returns what is under a point of the board's window: {seat, text}. */
   spotAt(x, y) {
     const cell = this.view.cellAt(x, y);
     if (!cell) return { seat: 0, text: "" };
     const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
     const who = isSeat ? this.film.name(owner) : owner === NEUTRAL ? "free land" : "nobody can go here";
-    return { seat: isSeat ? owner : 0, text: `${who} (row ${cell.row}, column ${cell.column})` };
+    const hint = this.game ? `: ${this.game.hint(owner)}` : ` (row ${cell.row}, column ${cell.column})`;
+    return { seat: isSeat ? owner : 0, text: who + hint };
   }
 }

@@ -1,0 +1,73 @@
+"""Commands: what the page of a player asks for, read from JSON that may come from anywhere."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from territorial.config.validation import is_whole_number, shown
+from territorial.constants import NUM_FRACTIONS
+from territorial.files.strict_json import Bounds, check_fields, parse_object
+
+LARGEST_COMMAND = 1024
+"""Bytes of a command, at most."""
+FASTEST = 1000
+"""The largest pace, in ticks a second."""
+STEP = "step"
+"""The pace of a game that waits for each decision of the player."""
+
+_BOUNDS = Bounds(nbytes=LARGEST_COMMAND, values=16)
+_FIELDS = {
+    "launch": ("target", "share"),
+    "hold": (),
+    "pause": ("on",),
+    "pace": ("pace",),
+    "resign": (),
+}
+
+
+class PlayerCommand(NamedTuple):
+    """One command; its fields beside ``do`` have a meaning for one kind of command each."""
+
+    do: str
+    """"launch", "hold", "pause", "pace" or "resign"."""
+    target: int = 0
+    """Of a launch: the owner code of the target, 0 free land."""
+    share: int = 0
+    """Of a launch: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
+    is_on: bool = False
+    """Of a pause: whether the game stands still from now on."""
+    pace: int | None = None
+    """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
+
+
+def read_command(text: bytes) -> PlayerCommand:
+    """Return the command that a JSON text is; ValueError says what is wrong with it.
+
+    Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
+    ``{"do": "pause", "on": true}``, and ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20.
+    """
+    fields = parse_object(text, _BOUNDS)
+    do = fields.pop("do", None)
+    if not isinstance(do, str) or do not in _FIELDS:
+        raise ValueError(f"do is {shown(do)}; it must be one of {', '.join(_FIELDS)}")
+    check_fields(f"the command {do}", fields, _FIELDS[do])
+    if do == "launch":
+        share = _whole("share", fields["share"], 0, NUM_FRACTIONS - 1)
+        return PlayerCommand(do, target=_whole("target", fields["target"], 0, 255), share=share)
+    if do == "pause":
+        return PlayerCommand(do, is_on=_flag("on", fields["on"]))
+    if do == "pace" and fields["pace"] != STEP:
+        return PlayerCommand(do, pace=_whole("pace", fields["pace"], 1, FASTEST))
+    return PlayerCommand(do)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    if not is_whole_number(value, low, high):
+        raise ValueError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
+    return int(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {shown(value)}; it must be true or false")
+    return value

@@ -1,0 +1,134 @@
+"""The server of a game that is played: its page, its film, the player's situation, and commands."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from hmac import compare_digest
+from http import HTTPStatus
+
+from territorial.play.commands import LARGEST_COMMAND, read_command
+from territorial.play.session import BusyError, RefusedError, Session
+from territorial.render.server import PageHandler, PageServer
+
+ACT = "act"
+"""The name under which commands are taken."""
+TOKEN_BYTES = 16
+SECONDS_BETWEEN_LINES = 1
+"""After these an empty line is sent to pages, so that one that was closed is noticed."""
+MOST_READ = 8 * LARGEST_COMMAND
+"""Bytes of a refused body that are read: a client that is still sending would lose the answer."""
+
+
+class PlayServer(PageServer):
+    """Serves a session under a token, which only those have who were given the address.
+
+    Below ``/TOKEN/`` lie the page, its ``film``, and ``seat``, the situations of the player as lines of JSON.
+    ``POST /TOKEN/act`` takes a command (``read_command``) from pages of this server alone: the token must be
+    right, ``Host`` must name this server, ``Origin`` must be that host, and the body be JSON of at most 1 KB.
+    The answer is the situation after the command, or an object with an ``error``.
+
+    Args:
+        page: the page, HTML.
+        session: what is played.
+        host: address to listen on.
+        port: 0 takes a free one.
+
+    Raises:
+        OSError: if it cannot listen.
+
+    """
+
+    def __init__(self, page: bytes, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.session, self.token = session, secrets.token_urlsafe(TOKEN_BYTES)
+        super().__init__(page, session.film, host, port, PlayHandler)
+
+    @property
+    def url(self) -> str:
+        """Where the page is, with the token."""
+        return f"{super().url}{self.token}/"
+
+
+class PlayHandler(PageHandler):
+    """One request of a page that plays, or of what pretends to be one."""
+
+    server: PlayServer
+
+    def answer(self) -> None:
+        """Send what is asked for by GET or HEAD."""
+        name = self._name()
+        if name == ACT:
+            self.refuse_method("POST")
+        elif name is not None:
+            self.send(name, {"": self.send_page, "film": self.send_film, "seat": self._send_situations})
+
+    def do_POST(self) -> None:  # noqa: N802 (the name it has there)
+        """Let the session do a command."""
+        body = self._body()
+        name = self._name()
+        if name is None:
+            return
+        if name != ACT:
+            self.refuse_method()
+        elif self.headers.get_all("Origin", []) != [f"http://{self.headers['Host']}"]:
+            self.send_error(HTTPStatus.FORBIDDEN, "Commands are taken from the page of this server alone")
+        elif self.headers.get_content_type() != "application/json":
+            self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A command is application/json")
+        elif body is None:
+            self.send_error(HTTPStatus.LENGTH_REQUIRED)
+        elif len(body) > LARGEST_COMMAND:
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A command has {LARGEST_COMMAND} bytes")
+        else:
+            self._act(body)
+
+    def _name(self) -> str | None:
+        """Return what is asked for below the token; None, and it is refused, without the right one."""
+        if not self.names_server():
+            return None
+        token, slash, name = self.path.removeprefix("/").partition("/")
+        if not compare_digest(token.encode("latin-1"), self.server.token.encode()) or not slash:
+            self.send_error(HTTPStatus.FORBIDDEN, "The address lacks the token of this game")
+            return None
+        return name
+
+    def _body(self) -> bytes | None:
+        """Return the body, of which a part is read where it is too long; None without a length."""
+        lengths = self.headers.get_all("Content-Length", [])
+        if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+            return None
+        length = int(lengths[0]) if len(lengths[0]) < 10 else MOST_READ
+        return self.rfile.read(min(length, MOST_READ))
+
+    def _act(self, body: bytes) -> None:
+        try:
+            answer = self.server.session.submit(read_command(body))
+        except (TypeError, ValueError) as error:
+            self._send_json(HTTPStatus.BAD_REQUEST, _error(error))
+        except BusyError as error:
+            self._send_json(HTTPStatus.SERVICE_UNAVAILABLE, _error(error))
+        except RefusedError as error:
+            self._send_json(HTTPStatus.CONFLICT, _error(error))
+        else:
+            self._send_json(HTTPStatus.OK, answer)
+
+    def _send_json(self, status: HTTPStatus, text: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.end({"Content-Length": str(len(text))})
+        self.wfile.write(text)
+
+    def _send_situations(self) -> None:
+        """Send the situation now, and each that follows; the game is played as long as a page reads them."""
+        with self.server.session.page_open():
+            self.send_stream("application/x-ndjson", self._situations())
+
+    def _situations(self) -> Iterator[bytes]:
+        number, situations = 0, self.server.session.situations
+        while (note := situations.after(number, SECONDS_BETWEEN_LINES)) is not None:
+            yield note.text + b"\n" if note.number > number else b"\n"
+            number = note.number
+
+
+def _error(error: Exception) -> bytes:
+    return json.dumps({"error": str(error)}).encode()

@@ -1,0 +1,308 @@
+"""Session: one game that a person plays; a single thread owns the game, its recorder and its film.
+
+Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
+two threads, and its pace does not depend on what clients send.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
+from territorial.config import GameConfig
+from territorial.engine.vec_game import VecGame
+from territorial.play.bulletin import Bulletin
+from territorial.play.commands import STEP, PlayerCommand
+from territorial.play.situation import situation_of, why_not
+from territorial.render.film import FilmWriter, film_header
+from territorial.render.server import Feed
+from territorial.replay import Frame, LiveGame, Recorder
+
+BOTS_PACE = 200
+"""Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
+MOST_WAITING = 32
+"""Commands that may wait for their answers; one more is refused."""
+ANSWER_SECONDS = 5
+"""After these a command that has no answer yet is refused: the bots of the game take too long."""
+
+Choose = Callable[[VecGame], npt.ArrayLike]
+"""``choose(game)`` returns (2,), the action of a seat that a policy plays: what and how much."""
+
+
+class RefusedError(Exception):
+    """The session does not do what a command asks for; the message says why."""
+
+
+class BusyError(RefusedError):
+    """Too many commands wait already, or the game takes too long."""
+
+
+class _Pending(NamedTuple):
+    """A command on its way to the thread of the game, and where its answer goes."""
+
+    command: PlayerCommand
+    answer: Future[bytes]
+
+
+class Session:
+    """Plays game 0 of ``game`` with a person at a seat; ``run`` does that, in one thread.
+
+    The game stands still while no page shows it (``page_open``), so it begins with the first page. It takes a
+    decision every ``decision_every`` ticks, at ``pace``. Whenever the last page is closed, when the game is
+    paused, when the player is out or the game is over, and when the session is stopped, the replay is saved.
+
+    Args:
+        game: a batch of one with autoreset "disabled", after ``reset``. From here on it is the session's.
+        seat: the player's, 1..P, which must be "agent" or "external"; 0: there is none, bots play alone.
+        names: what the P seats are called, in the film and in the replay.
+        pace: ticks a second; None: the game waits for each decision of the player.
+        save: the file of the replay.
+        title: of the film.
+        policies: what chooses the actions of other seats that are "agent" or "external", by seat.
+
+    """
+
+    def __init__(
+        self,
+        game: VecGame,
+        seat: int,
+        names: Sequence[str],
+        *,
+        pace: int | None,
+        save: Path,
+        title: str,
+        policies: Mapping[int, Choose] | None = None,
+    ) -> None:
+        self.seat, self.save = seat, save
+        self.film, self.situations = Feed(), Bulletin()
+        self.error: BaseException | None = None
+        """What ended the session before its time."""
+        self.save_error: OSError | None = None
+        """What kept the replay from being saved, the last time."""
+        self.saved_tick = 0
+        """Up to which tick the replay has been written."""
+        self._game, self._pace, self._policies = game, pace, dict(policies or {})
+        self._recorder = Recorder(game, names=names)
+        source = LiveGame(game, actions=self._actions, names=names)
+        self._writer = FilmWriter(_header(game.config, source, title))
+        self._frames = source.frames(game.config.decision_every)
+        self._inbox = queue.SimpleQueue[_Pending | None]()
+        self._room = threading.Semaphore(MOST_WAITING)
+        self._pages, self._pages_lock = 0, threading.Lock()
+        self._is_stopped = self._is_ended = self._is_paused = self._has_resigned = False
+        self._queued: PlayerCommand | None = None
+        self._has_decided = False
+        self._due: float | None = None
+        self._now = situation_of(game, seat)
+
+    # ---- for other threads --------------------------------------------------------------------------
+
+    def submit(self, command: PlayerCommand) -> bytes:
+        """Let the thread of the game do ``command``, and return the situation after that, as JSON.
+
+        Raises RefusedError, with the reason, for what cannot be done; BusyError where too much is asked for.
+        """
+        if not self._room.acquire(blocking=False):
+            raise BusyError(f"{MOST_WAITING} commands wait already")
+        try:
+            pending = _Pending(command, Future())
+            self._inbox.put(pending)
+            if self._is_ended:  # only those that came before are answered
+                raise RefusedError("the session has ended")
+            return pending.answer.result(ANSWER_SECONDS)
+        except TimeoutError:
+            raise BusyError(f"the game has not answered for {ANSWER_SECONDS} s") from None
+        finally:
+            self._room.release()
+
+    @contextmanager
+    def page_open(self) -> Iterator[None]:
+        """Let the game go on within the block, as a page shows it."""
+        self._count_page(1)
+        try:
+            yield
+        finally:
+            self._count_page(-1)
+
+    def _count_page(self, change: int) -> None:
+        with self._pages_lock:
+            self._pages += change
+        self._inbox.put(None)  # wakes the thread of the game
+
+    def stop(self) -> None:
+        """End ``run``, which saves the replay."""
+        self._is_stopped = True
+        self._inbox.put(None)
+
+    # ---- the thread of the game ---------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Play until ``stop``; an error is kept in ``error``."""
+        try:
+            self._show(next(self._frames))
+            while not self._is_stopped:
+                self._take_turn()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._end()
+
+    def _take_turn(self) -> None:
+        """Play what is due; do a command that is there, or comes before the next decision is due."""
+        wait = self._wait()
+        if wait is not None and wait <= 0:
+            self._play()
+            wait = 0
+        try:
+            pending = self._inbox.get(timeout=wait)
+        except queue.Empty:
+            return
+        if pending is not None:
+            self._answer(pending)
+        elif not self._pages:
+            self._save()
+
+    def _wait(self) -> float | None:
+        """Return the seconds to the next decision; None: there is none before a command."""
+        is_waiting = self._pace is None and self._decides
+        if self._now.is_over or self._is_paused or not self._pages or is_waiting:
+            self._due = None
+            return 0 if is_waiting and self._has_decided and self._pages and not self._is_paused else None
+        if self._due is None:
+            self._due = time.monotonic() + self._interval
+        return self._due - time.monotonic()
+
+    @property
+    def _decides(self) -> bool:
+        """Whether the player has decisions to make."""
+        return self._now.is_alive and not self._now.is_over and not self._has_resigned
+
+    @property
+    def _interval(self) -> float:
+        """Seconds from one decision to the next."""
+        return self._game.config.decision_every / (self._pace or BOTS_PACE)
+
+    def _play(self) -> None:
+        """Take one decision, and let its ticks pass."""
+        if self._due is not None:  # no haste to catch up after a decision that took long
+            self._due = max(self._due + self._interval, time.monotonic())
+        self._show(next(self._frames))
+
+    def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
+        """Return what all seats do now, (1, P, 2): the player what was queued, which is used up."""
+        actions = np.zeros((1, game.config.num_players, 2), np.int64)
+        for seat, choose in self._policies.items():
+            if game.state.alive[0, seat]:
+                actions[0, seat - 1] = choose(game)
+        if self._queued is not None:
+            what = target_of_owner(self._queued.target, self.seat, game.config.num_players)
+            actions[0, self.seat - 1, WHAT] = what
+            actions[0, self.seat - 1, HOW_MUCH] = self._queued.share
+        self._queued, self._has_decided = None, False
+        return actions
+
+    def _show(self, frame: Frame) -> None:
+        """Add a frame to the film, and tell pages how the game stands."""
+        was_alive, self._now = self._now.is_alive, situation_of(self._game, self.seat)
+        self.film.append(self._writer.write(frame))
+        if self._now.is_over:
+            self.film.append(self._writer.close())
+            self.film.close()
+        if self._now.is_over or (was_alive and not self._now.is_alive):
+            self._save()
+        self._publish()
+
+    def _publish(self) -> None:
+        wait = self._wait()
+        queued = self._queued
+        told = self._now._asdict() | {
+            "number": self.situations.newest.number + 1,
+            "seat": self.seat,
+            "openings": [opening._asdict() for opening in self._now.openings],
+            "queued": None if queued is None else {"target": queued.target, "share": queued.share},
+            "is_paused": self._is_paused,
+            "has_resigned": self._has_resigned,
+            "pace": self._pace or STEP,
+            "wait_ms": None if wait is None else max(0, round(1000 * wait)),
+            "replay": str(self.save.absolute()) if self.saved_tick else None,
+        }
+        self.situations.post(json.dumps(told, separators=(",", ":")).encode())
+
+    # ---- commands ------------------------------------------------------------------------------------
+
+    def _answer(self, pending: _Pending) -> None:
+        """Do a command, or say why not."""
+        reason = self._refusal(pending.command)
+        if reason:
+            pending.answer.set_exception(RefusedError(reason))
+            return
+        self._do(pending.command)
+        self._publish()
+        pending.answer.set_result(self.situations.newest.text)
+
+    def _refusal(self, command: PlayerCommand) -> str:
+        """Return why a command cannot be done; empty if it can."""
+        if command.do in ("pause", "pace"):
+            return "the game is over" if self._now.is_over else ""
+        if self._has_resigned:
+            return "you have resigned"
+        return why_not(self._now, self.seat, command.target if command.do == "launch" else None)
+
+    def _do(self, command: PlayerCommand) -> None:
+        if command.do == "pause":
+            self._is_paused = command.is_on
+            if command.is_on:
+                self._save()
+        elif command.do == "pace":
+            self._pace = command.pace
+            if self._due is not None:
+                self._due = min(self._due, time.monotonic() + self._interval)
+        elif command.do == "resign":
+            self._has_resigned, self._queued = True, None
+            self._save()
+        else:
+            self._queued = command if command.do == "launch" else None
+            self._has_decided = True
+
+    # ---- the end -------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        """Write the replay as far as it goes, unless it has been; a full disk does not end the game."""
+        if self._now.tick == self.saved_tick:
+            return
+        try:
+            self._recorder.replay().save(self.save)
+        except OSError as error:
+            self.save_error = error
+        else:
+            self.save_error, self.saved_tick = None, self._now.tick
+
+    def _end(self) -> None:
+        """Save the replay, and release all who wait."""
+        try:
+            self._save()
+        finally:
+            self._recorder.close()
+            self.film.close(is_whole=False)
+            self.situations.close()
+            self._is_ended = True
+            while not self._inbox.empty():
+                if (pending := self._inbox.get()) is not None:
+                    pending.answer.set_exception(RefusedError("the session has ended"))
+
+
+def _header(config: GameConfig, source: LiveGame, title: str) -> dict[str, Any]:
+    """Return the header of the film of a game."""
+    kind = config.map if isinstance(config.map, str) else None
+    return film_header(config, source.names, title, terrain=source.terrain, map_kind=kind)

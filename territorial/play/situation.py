@@ -1,0 +1,113 @@
+"""What a player can do as the game stands, and which attacks concern the player, for the page to show."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from territorial.config import GameConfig
+from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL
+from territorial.engine.vec_game import VecGame
+from territorial.game.legality import largest_need
+
+
+class Opening(NamedTuple):
+    """An owner that the player has a front with."""
+
+    owner: int
+    """Owner code, 0 free land."""
+    cells: int
+    """Size of the front."""
+    least: int
+    """Troops that a launch comes to at least, however small its fraction."""
+    reason: str
+    """Why a launch is not legal; empty if it is."""
+
+
+class Situation(NamedTuple):
+    """The game as one player sees it between two decisions; troops are whole numbers."""
+
+    tick: int
+    is_alive: bool
+    is_over: bool
+    place: float | None
+    """The player's place, once it is known; 1 is the best."""
+    land: int
+    troops: int
+    amounts: list[int]
+    """By number of a fraction, (10,): the troops that a launch comes to, if no more are needed."""
+    openings: list[Opening]
+    """Those that are legal first, then by size of the front."""
+    attacks: list[tuple[int, int]]
+    """Owner code and troops of the player's pools, the largest first."""
+    attackers: list[tuple[int, int]]
+    """Seat and troops of the pools against the player, the largest first."""
+
+
+def situation_of(game: VecGame, seat: int) -> Situation:
+    """Return the situation of ``seat``, 1..P, in game 0 of a batch; of a spectator, seat 0, what all see."""
+    state = game.state
+    tick, is_over = int(state.tick[0]), bool(state.over[0])
+    if not seat:
+        return Situation(tick, False, is_over, None, 0, 0, [], [], [], [])
+    pools, troops = state.pools[0], int(state.troops[0, seat])
+    return Situation(
+        tick=tick,
+        is_alive=bool(state.alive[0, seat]),
+        is_over=is_over,
+        place=int(state.place2[0, seat]) / 2 or None,
+        land=int(state.land[0, seat]),
+        troops=troops,
+        amounts=_amounts(troops, game.config),
+        openings=_openings(game, seat, troops),
+        attacks=_largest_first(pools[seat]),
+        attackers=_largest_first(pools[:, seat]),
+    )
+
+
+def _amounts(troops: int, config: GameConfig) -> list[int]:
+    """Return what each fraction of ``troops`` comes to, by the rule of docs/rules.md under "Launches"."""
+    most = troops - _tax(troops, config)
+    return [min(most, fraction * troops // FRACTION_UNIT) for fraction in FRACTIONS]
+
+
+def _tax(troops: int, config: GameConfig) -> int:
+    return config.launch_tax * troops // FRACTION_UNIT
+
+
+def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
+    sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
+    most, rest = int(largest_need(troops, game.config)), troops - _tax(troops, game.config)
+    found = []
+    for owner in np.flatnonzero(sizes).tolist():
+        need = int(needs[owner])
+        reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
+        found.append(Opening(owner, int(sizes[owner]), min(need, rest), reason))
+    return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))
+
+
+def _largest_first(pools: Any) -> list[tuple[int, int]]:
+    """Return the owner codes of the entries of ``pools`` that are not 0, with these entries."""
+    found = [(owner, int(pools[owner])) for owner in np.flatnonzero(pools).tolist()]
+    return sorted(found, key=lambda pool: -pool[1])
+
+
+def why_not(situation: Situation, seat: int, target: int | None) -> str:
+    """Return why ``seat`` cannot launch against the owner code ``target``; empty if it can.
+
+    None as a target: why it cannot decide at all.
+    """
+    if situation.is_over:
+        return "the game is over"
+    if not seat:
+        return "you are a spectator"
+    if not situation.is_alive:
+        return "you are out of the game"
+    if target is None:
+        return ""
+    if target == seat:
+        return "this is your own land"
+    reasons = {opening.owner: opening.reason for opening in situation.openings}
+    what = "free land" if target == NEUTRAL else f"P{target}"
+    return reasons.get(target, f"{what} is too far: your land does not touch it")

@@ -1,0 +1,348 @@
+"use strict";
+// Playing a seat: what the player sees of it and does, over the page that shows the game.
+
+const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
+const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
+const LARGEST_LIST = 12;
+
+/** The game of one seat, as the session has told last. */
+class Game {
+  now = null;        // the situation
+  share = 6;         // the number of the fraction
+  target = NEUTRAL;  // the owner code that the large button attacks
+  isLive = true;     // until the player watches the game again
+  #told = "";        // the ending that has been shown
+  #rows = new Map(); // by owner code: the row of the list
+
+  constructor(page) {
+    this.page = page;
+    this.outlines = new Outlines(page);
+    this.orders = new Orders((now) => this.#arrived(now), (reason) => this.#lost(reason));
+  }
+
+  /** Begins: the page shows what happens now. */
+  open() {
+    document.body.classList.add("is-in-game");
+    this.page.play(false);
+    this.orders.listen();
+    this.#animate();
+  }
+
+  #animate() {
+    if (!this.isLive) return;
+    const { page } = this;
+    if (page.painter && page.film.lastTick > page.tick) {
+      page.seek(page.film.lastTick);
+      if (this.now) this.#showOpenings(); // with the troops of this tick
+    }
+    if (page.painter && page.frame >= 0 && this.now) this.outlines.show(this.now.seat, this.#legal());
+    if (page.film.isComplete && this.now?.is_over) this.#showEnding();
+    requestAnimationFrame(() => this.#animate());
+  }
+
+  #legal() {
+    const { now } = this, isPlaying = now.is_alive && !now.is_over && !now.has_resigned;
+    return new Set(isPlaying ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
+  }
+
+  // ---- what the session tells ----------------------------------------------------------------------
+
+  #arrived(now) {
+    if (this.now && now.number < this.now.number) return; // an answer that was overtaken
+    this.now = now;
+    if (this.isLive && this.page.painter) this.#show();
+    else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
+  }
+
+  #lost(reason) {
+    if (!this.now?.is_over) this.say(`The game is not there any more: ${reason}.`);
+  }
+
+  #show() {
+    const { now } = this;
+    this.#showMe();
+    this.#showShare();
+    this.#showOpenings();
+    this.#showAttacks();
+    element("pause").textContent = now.is_paused ? "go on" : "pause";
+    this.#showPace();
+    if (now.queued) this.say(this.#waiting());
+    else if (this.said?.startsWith("Sends")) this.say("");
+    this.#showEnding();
+  }
+
+  #showMe() {
+    const { now, page } = this, box = element("me");
+    const facts = [`tick ${count(now.tick)}`];
+    if (now.is_alive) facts.unshift(`${count(now.land)} cells`, `${count(now.troops)} troops`);
+    else facts.unshift(now.seat ? "out" : "");
+    if (now.is_paused) facts.push("paused");
+    else if (now.pace === "step" && now.is_alive && !now.is_over) facts.push("your turn");
+    box.querySelector(".swatch").style.background = page.palette.texts[now.seat];
+    put(box.querySelector("b"), now.seat ? page.film.name(now.seat) : "You watch");
+    put(box.querySelector(".facts"), facts.filter(Boolean).join(", "));
+    document.body.classList.toggle("is-out", !this.#decides);
+    document.body.classList.toggle("is-over", now.is_over);
+    page.standings.rows[now.seat - 1]?.element.classList.add("is-own");
+  }
+
+  get #decides() {
+    const { now } = this;
+    return now.is_alive && !now.is_over && !now.has_resigned;
+  }
+
+  /** Returns the name of an owner code. */
+  name(owner) {
+    return owner === NEUTRAL ? "free land" : this.page.film.name(owner);
+  }
+
+  #opening(owner) {
+    return this.now.openings.find((opening) => opening.owner === owner);
+  }
+
+  /** Returns the troops that a launch with the chosen share comes to. */
+  amount(owner) {
+    return Math.max(this.now.amounts[this.share] ?? 0, this.#opening(owner)?.least ?? 0);
+  }
+
+  /** Returns why an owner cannot be attacked; "" if it can. */
+  whyNot(owner) {
+    const { now } = this;
+    if (now.is_over) return "the game is over";
+    if (!now.seat) return "you are a spectator";
+    if (!now.is_alive) return "you are out of the game";
+    if (now.has_resigned) return "you have resigned";
+    if (owner === BLOCKED) return "nobody can go here";
+    if (owner === now.seat) return "this is your own land";
+    const opening = this.#opening(owner);
+    return opening ? opening.reason : "too far: your land does not touch it";
+  }
+
+  /** Returns what a click on an owner would do, or why it does nothing. */
+  hint(owner) {
+    return this.now ? this.whyNot(owner) || `click to send ${count(this.amount(owner))} troops` : "";
+  }
+
+  #waiting() {
+    const { queued, wait_ms: wait, is_paused: isPaused } = this.now;
+    const when = isPaused ? "when the game goes on" : wait ? `in ${(wait / 1000).toFixed(1)} s` : "now";
+    return `Sends ${short(this.amount(queued.target))} to ${this.name(queued.target)} ${when}`;
+  }
+
+  #showShare() {
+    const percent = (FRACTIONS[this.share] / 10.24).toFixed(FRACTIONS[this.share] < 256 ? 1 : 0);
+    element("share").value = this.share;
+    put(element("game").querySelector("output"), `${percent} % = ${count(this.now.amounts[this.share] ?? 0)}`);
+    const button = element("send"), reason = this.whyNot(this.target);
+    button.setAttribute("aria-disabled", Boolean(reason) && this.#decides);
+    put(button, this.#decides
+      ? reason ? `${this.name(this.target)}: ${reason}` : `send ${count(this.amount(this.target))} to ${this.name(this.target)}`
+      : "watch again");
+  }
+
+  #showOpenings() {
+    const shown = this.#decides ? this.now.openings.slice(0, LARGEST_LIST) : [], list = element("openings");
+    for (const { owner, cells, reason } of shown) {
+      const row = this.#row(owner), troops = owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))} troops`;
+      put(row.text, reason || `front ${count(cells)}${troops}`);
+      row.button.setAttribute("aria-disabled", Boolean(reason));
+      row.button.classList.toggle("is-target", owner === this.target);
+    }
+    const items = shown.map(({ owner }) => this.#row(owner).item);
+    const isSame = items.length === list.children.length && items.every((item, n) => item === list.children[n]);
+    if (!isSame) place(list, items);
+  }
+
+  #troopsOf(owner) {
+    const { film } = this.page;
+    return film.troops[film.length - 1][owner];
+  }
+
+  /** Returns the row of an owner in the list, which stays the same, so that it keeps the focus. */
+  #row(owner) {
+    if (!this.#rows.has(owner)) {
+      const item = document.createElement("li"), button = document.createElement("button");
+      const swatch = document.createElement("span"), name = document.createElement("b"), text = document.createElement("span");
+      swatch.className = "swatch";
+      swatch.style.background = this.page.palette.texts[owner];
+      name.textContent = this.name(owner);
+      button.type = "button";
+      button.dataset.owner = owner;
+      button.append(swatch, name, text);
+      button.addEventListener("click", () => this.attack(owner));
+      item.append(button);
+      this.#rows.set(owner, { item, button, text });
+    }
+    return this.#rows.get(owner);
+  }
+
+  #showAttacks() {
+    const { attacks, attackers } = this.now;
+    const texts = [
+      ...attackers.map(([owner, troops]) => [owner, "is-against", `${this.name(owner)} attacks you with ${short(troops)}`]),
+      ...attacks.map(([owner, troops]) => [owner, "", `you attack ${this.name(owner)} with ${short(troops)}`]),
+    ];
+    if (!texts.length) texts.push([null, "is-none", "none"]);
+    const list = element("attacks");
+    while (list.children.length > texts.length) list.lastChild.remove();
+    while (list.children.length < texts.length) list.append(document.createElement("li"));
+    texts.forEach(([owner, kind, text], n) => {
+      list.children[n].className = kind;
+      list.children[n].style.borderColor = owner === null ? "transparent" : this.page.palette.texts[owner];
+      put(list.children[n], text);
+    });
+  }
+
+  #showPace() {
+    const select = element("pace"), pace = String(this.now.pace);
+    if (![...select.options].some((option) => option.value === pace)) select.add(new Option(`${pace} ticks/s`, pace));
+    if (document.activeElement !== select) select.value = pace;
+  }
+
+  #showEnding() {
+    const { now } = this, film = this.page.film, dialog = element("ending");
+    const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
+    if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
+    this.#told = ending;
+    const place = now.place === null ? "" : `place ${now.place} of ${film.header.num_players}`;
+    const [first] = film.standings(film.length - 1);
+    const winner = first === now.seat ? "You hold the most land." : `${film.name(first)} holds the most land.`;
+    put(dialog.querySelector("h2"), !now.seat ? "The game is over" : now.is_alive || now.is_over ? `The end: ${place}` : `You are out: ${place}`);
+    put(dialog.querySelector(".text"), now.is_over ? winner : "The bots play on, and you can watch them.");
+    put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
+    if (!dialog.open) dialog.showModal();
+  }
+
+  // ---- what the player does ------------------------------------------------------------------------
+
+  /** Shows a line of text to the player. */
+  say(text) {
+    this.said = text;
+    put(element("said"), text);
+  }
+
+  async #send(command) {
+    const reason = await this.orders.send(command);
+    if (reason) this.say(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
+  }
+
+  /** A click on the board attacks; a tap chooses whom the large button attacks. */
+  pick(owner, kind) {
+    if (!this.now) return;
+    if (kind === "touch") this.choose(owner);
+    else this.attack(owner);
+  }
+
+  choose(owner) {
+    const reason = this.whyNot(owner);
+    this.say(reason ? `${this.name(owner)}: ${reason}.` : "");
+    if (!reason) this.target = owner;
+    this.#show();
+  }
+
+  attack(owner) {
+    this.choose(owner);
+    if (!this.whyNot(owner)) this.#send({ do: "launch", target: owner, share: this.share });
+  }
+
+  setShare(share) {
+    this.share = Math.min(FRACTIONS.length - 1, Math.max(0, share));
+    if (this.now && this.page.painter) this.#showShare();
+  }
+
+  hold() { this.#send({ do: "hold" }); }
+  pause() { this.#send({ do: "pause", on: !this.now.is_paused }); }
+  setPace(pace) { this.#send({ do: "pace", pace }); }
+
+  changePace(by) {
+    const { pace } = this.now, next = PACES.filter((one) => (by > 0 ? one > pace : one < pace));
+    if (pace === "step") this.setPace(PACES[2]);
+    else if (next.length) this.setPace(by > 0 ? next[0] : next[next.length - 1]);
+  }
+
+  askToResign() {
+    if (this.#decides) element("resigning").showModal();
+  }
+
+  resign() { this.#send({ do: "resign" }); }
+
+  /** Ends playing on this page: it shows the game from its beginning. */
+  watchAgain() {
+    this.isLive = false;
+    this.page.game = null;
+    this.outlines.hide();
+    document.body.classList.remove("is-in-game");
+    takeKeys(WATCH_KEYS);
+    this.page.seek(0);
+    this.page.play(true);
+  }
+}
+
+/** Makes `items` the children of `list`; the one that has the focus keeps it. */
+function place(list, items) {
+  const focused = document.activeElement;
+  list.replaceChildren(...items);
+  if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
+}
+
+// ---- keys and buttons --------------------------------------------------------------------------------
+
+const WATCH_KEYS = { ...KEYS };
+
+/** Makes `keys` those of the page. */
+function takeKeys(keys) {
+  for (const name of Object.keys(KEYS)) delete KEYS[name];
+  Object.assign(KEYS, keys);
+}
+
+function playKeys(game) {
+  const keys = {
+    " ": () => game.pause(),
+    "[": () => game.changePace(-1),
+    "]": () => game.changePace(1),
+    ArrowLeft: () => game.setShare(game.share - 1),
+    ArrowRight: () => game.setShare(game.share + 1),
+    n: () => game.attack(NEUTRAL),
+    h: () => game.hold(),
+    r: () => game.askToResign(),
+    "?": () => element("rules").showModal(),
+  };
+  FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
+  for (const name of ["+", "=", "-", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
+  return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
+}
+
+function connectGame(game) {
+  const pace = element("pace"), share = element("share");
+  for (const value of PACES) pace.add(new Option(`${value} ticks/s`, value));
+  pace.add(new Option("step", "step"));
+  pace.addEventListener("change", () => game.setPace(pace.value === "step" ? "step" : Number(pace.value)));
+  share.addEventListener("input", () => game.setShare(Number(share.value)));
+  const buttons = { pause: () => game.pause(), hold: () => game.hold(), resign: () => game.askToResign() };
+  for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());
+  element("send").addEventListener("click", () => {
+    if (document.body.classList.contains("is-out")) game.watchAgain();
+    else if (game.now) game.attack(game.target);
+  });
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain() }, rules: {} };
+  for (const [id, acts] of Object.entries(answers)) {
+    const dialog = element(id);
+    dialog.addEventListener("keydown", (event) => {
+      if (dialog.open) event.stopPropagation(); // for a moment after it was closed, it still has the focus
+    });
+    dialog.addEventListener("close", () => {
+      acts[dialog.returnValue]?.();
+      dialog.returnValue = ""; // Escape would say again what was said before
+    });
+  }
+  element("help").addEventListener("click", (event) => {
+    if (!game.isLive) return;
+    event.stopImmediatePropagation();
+    element("rules").showModal();
+  }, { capture: true });
+}
+
+page.game = new Game(page);
+connectGame(page.game);
+takeKeys(playKeys(page.game));
+page.game.open();

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/playing.md: three moments of a game, as Chromium shows the page that plays it.
+
+python -m tests.browser.play_pictures docs/images
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import territorial
+from benchmarks.media.browser import chromium
+from territorial.engine.seats import shown_names
+from territorial.render.web import page
+from tests.play.sessions import served
+
+CONFIG = territorial.GameConfig(max_ticks=3000)
+SEATS = ("agent", "upstart-1", *territorial.LINEUPS["mixed-1"].seats[2:])
+SEED = 7
+FREE_LAND_UNTIL = 400
+"""Ticks in which the player of the pictures takes free land."""
+ATTACK = "page.game.attack(page.game.now.openings.filter((one) => !one.reason).map((one) => one.owner)[0])"
+
+
+def main(argv: list[str]) -> int:
+    """Write the pictures into the one argument, a folder, and return the exit code."""
+    if len(argv) != 1 or chromium.find() is None:
+        sys.stderr.write(f"{__doc__}\nIt needs {' or '.join(chromium.NAMES)}.\n")
+        return 2
+    folder = Path(argv[0])
+    names = ("you", *shown_names(SEATS)[1:])
+    with tempfile.TemporaryDirectory() as made, chromium.Browser() as browser:
+        game = served(
+            Path(made) / "game.replay",
+            page(is_played=True),
+            has_page=False,
+            config=CONFIG,
+            seats=SEATS,
+            seed=SEED,
+            names=names,
+            title=f"you, seed {SEED}",
+        )
+        with game as played:
+            tab = browser.open(played.server.url, width=1100, height=700)
+            tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
+            tab.evaluate("page.setTheme('light')")
+            play_to(tab, 700)
+            picture(tab, folder / "play-page.png")
+            tab.resize(390, 844)
+            tab.evaluate("page.setTheme('dark')")
+            play_to(tab, 900)
+            picture(tab, folder / "play-phone.png")
+            tab.resize(1100, 700)
+            tab.evaluate("page.setTheme('light'), page.game.setPace(1000)")
+            tab.wait_for("element('ending').open")
+            tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
+            picture(tab, folder / "play-end.png")
+    return 0
+
+
+def play_to(tab: chromium.Tab, until: int) -> None:
+    """Play simply: every third decision is a launch."""
+    while (tick := tab.evaluate("page.game.now.tick")) < until:
+        free = tick < FREE_LAND_UNTIL and tab.evaluate("page.game.whyNot(0) === ''")
+        any_legal = tab.evaluate("page.game.now.openings.some((one) => !one.reason)")
+        if tick % 30 == 0 and any_legal:
+            tab.evaluate("page.game.attack(0)" if free else ATTACK)
+        else:
+            tab.evaluate("page.game.hold()")
+        tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+
+
+def picture(tab: chromium.Tab, path: Path) -> None:
+    """Write what is seen to ``path``, once it is that."""
+    tab.wait_for("page.film.ticks[page.frame] === page.film.lastTick")
+    tab.evaluate("new Promise((done) => setTimeout(done, 300))")
+    tab.screenshot(path)
+    sys.stdout.write(f"picture: {path}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

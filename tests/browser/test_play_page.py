@@ -1,0 +1,443 @@
+"""Playing in a real browser: by mouse, by keyboard and by touch; what the page says, sends and shows."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import territorial
+from benchmarks.media.browser import chromium
+from territorial.constants import BLOCKED, FRACTIONS
+from territorial.render.web import page
+from territorial.replay import Replay
+from tests.play.sessions import FREE, SMALL, now, served, wait_for
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
+]
+
+TWO = territorial.GameConfig(height=24, width=24, num_players=2, map="open", max_ticks=400)
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium.Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def play(browser, tmp_path):
+    """A function that opens the page of a new game, and gives its tab and its session's server."""
+    games, tabs = [], []
+
+    def open_game(size=None, **options):
+        game = served(tmp_path / "game.replay", page(is_played=True), has_page=False, **options)
+        served_game = game.__enter__()
+        games.append(game)
+        tab = browser.open(served_game.server.url, **(size or {}))
+        tabs.append(tab)
+        ready(tab)
+        return tab, served_game
+
+    yield open_game
+    for tab in tabs:
+        assert tab.complaints() == []
+        tab.call("Page.close")
+    for game in games:
+        game.__exit__(None, None, None)
+
+
+@pytest.fixture
+def replay_of(tmp_path):
+    """A function that stops a game and returns its replay, which is verified."""
+
+    def stop(game):
+        game.session.stop()
+        wait_for(lambda: game.session._is_ended)
+        replay = Replay.load(tmp_path / "game.replay")
+        replay.verify()
+        return replay
+
+    return stop
+
+
+def ready(tab):
+    tab.wait_for("page.game?.now && page.painter && page.frame >= 0 && page.tick === page.film.lastTick")
+
+
+def settle(tab):
+    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def text_of(tab, selector):
+    return tab.evaluate(f"document.querySelector({selector!r}).textContent").strip()
+
+
+def middle_of(tab, selector):
+    return tab.evaluate(
+        f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
+        f"(document.querySelector({selector!r}).getBoundingClientRect())"
+    )
+
+
+def board_of(tab):
+    return np.array(tab.evaluate("Array.from(page.board)")).reshape(-1, tab.evaluate("page.painter.width"))
+
+
+def place_of(tab, row, column):
+    """The middle of a cell, in pixels of the window."""
+    return tab.evaluate(
+        f"[page.view.x + {column + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().left, "
+        f"page.view.y + {row + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().top]"
+    )
+
+
+def spot_of(tab, owner):
+    """A place of the window with a cell of ``owner``, nothing over it, and few other owners around."""
+    board = board_of(tab)
+    alike = np.pad(board == owner, 1)
+    inner = sum(np.roll(alike, (dr, dc), (0, 1))[1:-1, 1:-1] for dr in (-1, 0, 1) for dc in (-1, 0, 1))
+    cells = [cell for cell in np.argsort(-inner, axis=None, kind="stable") if board.flat[cell] == owner]
+    places = (place_of(tab, *np.unravel_index(cell, board.shape)) for cell in cells)
+    return next(
+        (x, y) for x, y in places if tab.evaluate(f"document.elementFromPoint({x}, {y}) === element('cells')")
+    )
+
+
+def launches_of(replay):
+    """Tick, target and fraction of the player's launches."""
+    return [tuple(row) for row in replay.launches[replay.launches[:, 1] == 1][:, [0, 2, 3]].tolist()]
+
+
+def num_posts(tab):
+    return sum(address.endswith("/act") for address in tab.requests())
+
+
+def pass_tick(tab, act):
+    """Do ``act``, which makes a decision of a game that waits for it, and wait until that has been shown."""
+    tick = tab.evaluate("page.game.now.tick")
+    act()
+    tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+    tab.wait_for("page.film.ticks[page.frame] === page.film.lastTick")
+
+
+def is_legal(tab, owner=FREE):
+    return tab.evaluate(f"page.game.whyNot({owner}) === ''")
+
+
+def hold_until_legal(tab, owner=FREE):
+    while not is_legal(tab, owner):
+        pass_tick(tab, lambda: tab.press("h"))
+
+
+# ---- by mouse --------------------------------------------------------------------------------------
+
+
+def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
+    tab, game = play()
+    assert text_of(tab, "#me b") == "P1 Ada"
+    assert text_of(tab, "#me .facts") == "12 cells, 512 troops, tick 0, your turn"
+    x, y = spot_of(tab, FREE)
+    tab.mouse("mouseMoved", x, y)
+    tab.wait_for("element('tip').textContent === 'free land: click to send 128 troops'")
+    pass_tick(tab, lambda: tab.click(x, y))
+    assert text_of(tab, "#attacks") == f"you attack free land with {now(game.session)['attacks'][0][1]}"
+    for _ in range(3):
+        pass_tick(tab, lambda: tab.press("h"))
+    land = int((board_of(tab) == 1).sum())
+    assert land > 12
+    assert text_of(tab, "#me .facts").startswith(f"{land} cells, ")
+    assert tab.evaluate("document.querySelector('.row.is-own').dataset.seat") == "1"
+    replay = replay_of(game)
+    assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
+    assert replay.seek(40).state.land[0, 1] == land
+
+
+def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
+    tab, game = play()
+    for owner, reason in [(1, "this is your own land"), (3, "too far: your land does not touch it")]:
+        tab.click(*spot_of(tab, owner))
+        name = text_of(tab, f".row[data-seat='{owner}'] span:nth-child(3)")
+        tab.wait_for(f"element('said').textContent === '{name}: {reason}.'")
+    pass_tick(tab, lambda: (tab.press("0"), tab.press("n")))  # leaves too few for the next front
+    while is_legal(tab):
+        pass_tick(tab, lambda: tab.press("n"))
+    posts = num_posts(tab)
+    tab.click(*spot_of(tab, FREE))
+    said = tab.wait_for("element('said').textContent")
+    (free,) = (one for one in now(game.session)["openings"] if one["owner"] == FREE)
+    assert said == f"free land: {free['reason']}."
+    assert said.startswith("free land: needs ")
+    settle(tab)
+    assert num_posts(tab) == posts
+    replay_of(game)
+
+
+def test_blocked_cells_cannot_be_attacked(play):
+    tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
+    tab.click(*spot_of(tab, BLOCKED))
+    tab.wait_for("element('said').textContent.endsWith('nobody can go here.')")
+    assert num_posts(tab) == 0
+
+
+def line_at(tab, row, column):
+    """The colour and opacity of the outlines, uint8 (4,), at a point of the board in cells."""
+    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
+    return tab.evaluate(f"""(() => {{
+        const {{ canvas }} = page.game.outlines, copy = new OffscreenCanvas(canvas.width, canvas.height);
+        const context = copy.getContext("2d", {{ willReadFrequently: true }}), {{ x, y, scale }} = page.view;
+        context.drawImage(canvas, 0, 0);
+        return [...context.getImageData(x + {column} * scale, y + {row} * scale, 1, 1).data];
+    }})()""")
+
+
+def test_legal_targets_are_outlined(play):
+    tab, _ = play()
+    settle(tab)
+    row, column = np.argwhere(board_of(tab) == 1)[-1]  # its lower side is a side to free land
+    assert line_at(tab, row + 1, column + 0.5) == [255, 255, 255, 255]
+    assert line_at(tab, row + 0.5, column + 0.5)[3] == 0
+    while is_legal(tab):
+        pass_tick(tab, lambda: (tab.press("0"), tab.press("n")))
+    settle(tab)
+    row, column = np.argwhere(board_of(tab) == 1)[-1]
+    assert line_at(tab, row + 1, column + 0.5)[:3] == [0, 0, 0]  # only around own land
+
+
+def test_the_buttons_do_what_their_keys_do(play, replay_of):
+    tab, game = play()
+    tab.evaluate("element('share').value = 1, element('share').dispatchEvent(new Event('input'))")
+    tab.wait_for("document.querySelector('#game output').textContent === '3.1 % = 16'")
+    (free,) = now(game.session)["openings"]
+    assert free["least"] > 16  # raised to what a launch needs
+    assert text_of(tab, "#send") == f"send {free['least']} to free land"
+    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#send")))
+    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#hold")))
+    tab.click(*middle_of(tab, "#pause"))
+    tab.wait_for("element('pause').textContent === 'go on'")
+    tab.click(*middle_of(tab, "#pause"))
+    tab.wait_for("element('pause').textContent === 'pause'")
+    hold_until_legal(tab)
+    tick = now(game.session)["tick"]
+    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#openings button[data-owner='0']")))
+    assert launches_of(replay_of(game)) == [(0, FREE, 32), (tick, FREE, 32)]
+
+
+# ---- by keyboard -----------------------------------------------------------------------------------
+
+
+def test_each_key_has_its_fraction(play, replay_of):
+    tab, game = play()
+    made = []
+    for key, fraction in zip("1234567890", FRACTIONS, strict=True):
+        hold_until_legal(tab)
+        tab.press(key)
+        tab.wait_for(f"page.game.share === {FRACTIONS.index(fraction)}")
+        assert tab.evaluate("element('share').value") == str(FRACTIONS.index(fraction))
+        tick = now(game.session)["tick"]
+        pass_tick(tab, lambda: tab.press("n"))
+        made.append((tick, FREE, fraction))
+    tab.press("ArrowLeft")
+    tab.wait_for("page.game.share === 8")
+    tab.press("ArrowRight")
+    tab.wait_for("page.game.share === 9")
+    assert launches_of(replay_of(game)) == made
+
+
+def test_a_pause_stops_the_ticks(play):
+    tab, game = play(pace=200)
+    tab.wait_for("page.game.now.tick >= 30")
+    tab.press(" ")
+    tab.wait_for("page.game.now.is_paused")
+    tick = now(game.session)["tick"]
+    assert text_of(tab, "#pause") == "go on"
+    tab.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert now(game.session)["tick"] == tick == tab.evaluate("page.film.lastTick")
+    tab.press("n")  # waits for the game to go on
+    if is_legal(tab):
+        tab.wait_for("element('said').textContent.endsWith('when the game goes on')")
+    tab.press(" ")
+    tab.wait_for(f"page.game.now.tick > {tick}")
+
+
+def test_the_pace_can_be_changed(play):
+    tab, game = play(pace=40)
+    for key, pace in [("]", 80), ("]", 160), ("[", 80), ("[", 40), ("[", 20)]:
+        tab.press(key)
+        tab.wait_for(f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
+    tab.evaluate("element('pace').value = 'step', element('pace').dispatchEvent(new Event('change'))")
+    tab.wait_for("page.game.now.pace === 'step'")
+    assert now(game.session)["pace"] == "step"
+
+
+def test_to_resign_is_asked_once(play):
+    tab, game = play()
+    tab.press("r")
+    tab.wait_for("element('resigning').open")
+    tab.press("n")  # no command while the page asks
+    tab.press("Enter")  # "play on" has the focus
+    tab.wait_for("!element('resigning').open")
+    assert num_posts(tab) == 0
+    tab.press("r")
+    tab.wait_for("element('resigning').open")
+    tab.press("Tab")
+    tab.press("Enter")
+    tab.wait_for("page.game.now.has_resigned")
+    tab.wait_for("page.film.lastTick >= 30")  # bots play on
+    assert now(game.session)["has_resigned"]
+
+
+def test_a_whole_game_by_keyboard_alone(play, replay_of):
+    tab, game = play(config=TWO, seats=("agent", "novice"))
+    targets = set()
+    tab.press("7")
+    while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
+        owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
+        if owner is None:
+            pass_tick(tab, lambda: tab.press("h"))
+        elif owner == FREE:
+            pass_tick(tab, lambda: tab.press("n"))
+        else:
+            for _ in range(40):
+                if tab.evaluate("document.activeElement.dataset.owner") == str(owner):
+                    break
+                tab.press("Tab")
+            pass_tick(tab, lambda: tab.press("Enter"))
+        targets.add(owner)
+    assert targets >= {2, FREE}
+    tab.wait_for("element('ending').open")
+    told = now(game.session)
+    assert text_of(tab, "#ending h2") == f"The end: place {told['place']:g} of 2"
+    assert text_of(tab, "#ending code") == told["replay"]
+    ticks = told["tick"]
+    tab.press("Tab", shift=True)  # from "close" to "watch again"
+    tab.press("Enter")
+    tab.wait_for("!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
+    assert tab.evaluate(f"page.tick < {ticks}")
+    tab.press(" ")
+    tab.wait_for("!page.isPlaying")  # keys are those of watching
+    tab.press("End")
+    tab.wait_for(f"page.film.ticks[page.frame] === {ticks}")
+    replay = replay_of(game)
+    assert (replay.num_ticks, replay.is_over) == (ticks, True)
+    assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
+
+
+# ---- by touch --------------------------------------------------------------------------------------
+
+
+def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
+    tab, game = play(config=TWO, seats=("agent", "novice"), size=PHONE)
+    targets = set()
+    while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
+        owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
+        if owner is None:
+            pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#hold")))
+            continue
+        posts = num_posts(tab)
+        tab.tap(*spot_of(tab, owner))
+        tab.wait_for(f"page.game.target === {owner}")
+        assert num_posts(tab) == posts  # chosen, and not yet sent
+        pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#send")))
+        targets.add(owner)
+    assert targets >= {2, FREE}
+    tab.wait_for("element('ending').open")
+    tab.tap(*middle_of(tab, "#ending button[value='again']"))
+    tab.wait_for("!page.game && page.isPlaying")
+    replay = replay_of(game)
+    assert replay.is_over
+    assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (360, 640), (844, 390)])
+def test_what_is_touched_is_large_enough(play, width, height):
+    tab, _ = play(size={"width": width, "height": height})
+    sizes = tab.evaluate(
+        "[...document.querySelectorAll('button, select, input')].filter((one) => one.offsetParent && "
+        "!one.closest('dialog')).map((one) => [one.id || one.title || one.textContent, "
+        "one.getBoundingClientRect().width, one.getBoundingClientRect().height])"
+    )
+    assert len(sizes) > 8
+    assert [size for size in sizes if min(size[1:]) < 44] == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    shown = tab.evaluate(
+        "['view', 'share', 'send', 'pause'].map((id) => element(id).getBoundingClientRect().bottom)"
+    )
+    if height > width:
+        assert max(shown) <= height  # without scrolling
+
+
+# ---- together --------------------------------------------------------------------------------------
+
+
+def test_a_page_that_is_loaded_again_joins_at_the_present_tick(play):
+    tab, game = play()
+    for _ in range(5):
+        pass_tick(tab, lambda: tab.press("h"))
+    tab.call("Page.reload")
+    tab.wait_for("document.readyState === 'complete'")
+    ready(tab)
+    assert tab.evaluate("[page.game.now.tick, page.film.lastTick, page.film.ticks[page.frame]]") == [50] * 3
+    frame = game.session._game.state.owner[0, 1:-1, 1:-1]
+    np.testing.assert_array_equal(board_of(tab), frame)
+    hold_until_legal(tab)
+    pass_tick(tab, lambda: tab.press("n"))
+    assert json.loads(game.session.situations.newest.text)["attacks"]
+
+
+def test_the_page_asks_its_own_server_alone(play):
+    tab, game = play()
+    pass_tick(tab, lambda: tab.press("h"))
+    url = game.server.url
+    assert set(tab.requests()) == {url, f"{url}film", f"{url}seat", f"{url}act"}
+
+
+def test_spectators_watch_bots_and_can_pause(play):
+    tab, _ = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=200)
+    tab.wait_for("page.game.now.tick >= 20")
+    assert text_of(tab, "#me b") == "You watch"
+    tab.press("n")
+    tab.wait_for("element('said').textContent === 'free land: you are a spectator.'")
+    tab.press(" ")
+    tab.wait_for("page.game.now.is_paused")
+    assert num_posts(tab) == 1
+
+
+def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
+    """`territorial play` itself: the address that it prints, a launch, Ctrl-C, and what it leaves."""
+    size = ["--height", "32", "--width", "32", "--num-players", "4", "--seed", "3", "--person", "Ada"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step", *size],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = process.stdout.readline().split()[2]
+        tab = browser.open(url)
+        ready(tab)
+        pass_tick(tab, lambda: tab.press("n"))
+        tab.call("Page.close")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    (path,) = tmp_path.glob("territorial-3-*.replay")
+    assert told.endswith(f"territorial play: stopped\nreplay of 10 ticks: {path.name}\n")
+    replay = Replay.load(path)
+    replay.verify()
+    assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
+    assert replay.names[0] == "Ada"
+    assert replay.seats[1] == "upstart-1"
+    assert SMALL.num_players == len(replay.seats)

@@ -1,0 +1,170 @@
+"""``territorial play``: who sits where, what is refused before a game begins, and what is printed."""
+
+import json
+
+import pytest
+
+from territorial import cli
+from territorial.bots.style import Style
+from territorial.cli import options, play
+from territorial.play.server import PlayServer
+from territorial.play.session import Session
+from territorial.replay import Replay
+from tests.play.sessions import wait_for
+
+SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "200"]
+
+
+def table_of(*arguments):
+    parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
+    return play._table(parsed, options.config_of(parsed))
+
+
+def test_the_champion_sits_beside_the_person_in_the_usual_line_up():
+    table = table_of()
+    assert len(table.seats) == 32
+    assert table.seats[0] == "agent"
+    assert isinstance(table.seats[1], Style)
+    assert table.names[:3] == ("person", play.CHAMPION, "metronome")
+    assert (table.policies, table.frames) == ({}, None)
+
+
+def test_a_line_up_of_ones_own_has_no_champion():
+    assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
+
+
+def test_opponents_sit_next_to_the_person_round_the_table():
+    names = table_of(
+        *SMALL, "--seat", "3", "--opponent", "turtle", "--opponent", "novice", "--person", "Ada"
+    ).names
+    assert names[2:] == ("Ada", "turtle")
+    assert names[0] == "novice"
+    names = table_of(*SMALL, "--spectate", "--opponent", "turtle").names
+    assert "person" not in names
+    assert names[0] == "turtle"
+
+
+def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Style(name="mine-1", interval=50).save(tmp_path / "mine.json")
+    (tmp_path / "my_bot.py").write_text(
+        "from territorial.bots import PythonBot\n\n\nclass Patient(PythonBot):\n    name = 'patient'\n\n"
+        "    def decide(self, view):\n        return None\n"
+    )
+    table = table_of(*SMALL, "--opponent", "style:mine.json", "--opponent", "my_bot:Patient")
+    assert table.names[1:3] == ("mine-1", "patient")
+
+
+class Sender:
+    """A policy of observations that always sends all to free land."""
+
+    frames = 2
+
+    def identity(self):
+        return "sender"
+
+    def start(self, config, layout, seed):
+        assert layout.frames == 2
+        return lambda game, games, seats: [(1, 9)] * len(seats)
+
+    def stop(self):
+        pass
+
+
+def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(play.snapshots, "players_of", lambda parsed, names: [Sender() for _ in names])
+    run, sessions = Session.run, []
+
+    def run_with_a_decision(session):
+        session._count_page(1)
+        session._has_decided = True
+        sessions.append(session)
+        run(session)
+
+    def serve_forever(server, poll_interval):
+        wait_for(lambda: sessions and sessions[0].situations.newest.number > 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "run", run_with_a_decision)
+    monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
+    path = tmp_path / "game.replay"
+    arguments = [
+        "--opponent",
+        "snapshot:main-1",
+        "--pace",
+        "step",
+        "--no-open",
+        "--port",
+        "0",
+        "--save",
+        str(path),
+    ]
+    assert cli.main(["play", *SMALL, *arguments]) == 0
+    assert f"replay of 10 ticks: {path}" in capsys.readouterr().err
+    replay = Replay.load(path)
+    assert replay.names[1] == "snapshot:main-1"
+    assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--seat", "5"], ["argument --seat: 5; there are seats 1 to 4"]),
+        (["--seat", "0"], ["--seat", "'0'", "from 1 to 250"]),
+        (["--pace", "0"], ["--pace", "'0' is not a whole number from 1 to 1000, nor the word step"]),
+        (["--pace", "fast"], ["--pace", "'fast'", "step"]),
+        (["--opponent", "bankr"], ["argument --opponent: ", "'bankr'", "banker"]),
+        (["--opponent", "style:no.json"], ["argument --opponent: ", "style:no.json", "cannot be read"]),
+        (["--opponent", "snapshot:main-1"], ["argument --store: 'snapshot:main-1' plays"]),
+        (["--opponent", "turtle"] * 4, ["argument --opponent: 4 opponents; there are seats for 3"]),
+        (["--person", ""], ["argument --person: "]),
+        (["--person", "a\nb"], ["argument --person: "]),
+        (["--save", "no/such/game.replay"], ["argument --save: ", "there is no such folder"]),
+        (["--host", "1.2.3.4"], ["arguments --host, --port: cannot serve on '1.2.3.4'"]),
+    ],
+)
+def test_what_cannot_be_is_named(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["play", *SMALL, "--no-open", "--port", "0", *arguments]) == 2
+    err = capsys.readouterr().err
+    for part in parts:
+        assert part in err.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupt)
+    opened = []
+    monkeypatch.setattr(play.webbrowser, "open", opened.append)
+    assert cli.main(["play", *SMALL, "--port", "0", "--host", "0.0.0.0", "--seed", "5"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"play at {opened[0]} (Ctrl-C stops)\n"
+    assert opened[0].startswith("http://0.0.0.0:")
+    assert "anyone who can reach this machine and gets this address, unencrypted as it is, can play" in err
+    assert err.endswith("no replay: the game has not begun\n")
+    assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/")
+    assert told["replay"].endswith(".replay")
+    assert "anyone" not in err
+    assert len(opened) == 1
+
+
+def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupt)
+    seeds = []
+    monkeypatch.setattr(play, "begin", lambda *given, **more: seeds.append(given[2]) or begin(*given, **more))
+    for arguments in ([], [], ["--seed", "5"]):
+        assert cli.main(["play", *SMALL, "--port", "0", "--no-open", *arguments]) == 0
+    assert len(set(seeds)) == 3
+    assert seeds[2] == 5
+
+
+begin = play.begin

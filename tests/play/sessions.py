@@ -1,0 +1,103 @@
+"""Sessions of a small game for tests, each with its thread, and a page that shows it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import territorial
+from territorial.play.commands import PlayerCommand
+from territorial.play.server import PlayServer
+from territorial.play.session import Session
+
+SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
+SEATS = ("agent", "novice", "turtle", "banker")
+NAMES = ("Ada", "novice", "turtle", "banker")
+SECONDS = 30
+"""How long to wait for anything."""
+FREE = 0
+HOLD = PlayerCommand("hold")
+
+
+@contextmanager
+def session_of(
+    save: Path,
+    *,
+    pace: int | None = None,
+    seat: int = 1,
+    seats: tuple[str, ...] = SEATS,
+    config: territorial.GameConfig = SMALL,
+    seed: int = 3,
+    has_page: bool = True,
+    names: tuple[str, ...] = NAMES,
+    title: str = "a test",
+    **options: Any,
+) -> Iterator[Session]:
+    """Give a session that runs within the block."""
+    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed])
+    session = Session(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
+    thread = threading.Thread(target=session.run)
+    thread.start()
+    try:
+        wait_for(lambda: session.situations.newest.number)
+        with session.page_open() if has_page else nullcontext():
+            yield session
+    finally:
+        session.stop()
+        thread.join(SECONDS)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def served(save: Path, page: bytes, **options: Any) -> Iterator[SimpleNamespace]:
+    """Give a session and its server, and what a page of it knows: ``host`` and ``path``."""
+    with session_of(save, **options) as session, PlayServer(page, session) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        host, port = server.server_address[:2]
+        try:
+            yield SimpleNamespace(
+                session=session,
+                server=server,
+                address=(host, port),
+                host=f"{host}:{port}",
+                path=f"/{server.token}/",
+            )
+        finally:
+            server.shutdown()
+            session.stop()  # which ends the streams
+            thread.join()
+
+
+def wait_for(is_so: Callable[[], Any]) -> Any:
+    """Return what ``is_so`` returns once that is true."""
+    until = time.monotonic() + SECONDS
+    while not (value := is_so()):
+        assert time.monotonic() < until, "it did not come to that"
+        time.sleep(0.002)
+    return value
+
+
+def now(session: Session) -> dict[str, Any]:
+    """Return the newest situation."""
+    told: dict[str, Any] = json.loads(session.situations.newest.text)
+    return told
+
+
+def decide(session: Session, command: PlayerCommand) -> dict[str, Any]:
+    """Let a session that waits for decisions take one, and return the situation after its ticks."""
+    tick = json.loads(session.submit(command))["tick"]
+    wait_for(lambda: now(session)["tick"] > tick)
+    return now(session)
+
+
+def launch(target: int, share: int) -> PlayerCommand:
+    """Return the command to launch."""
+    return PlayerCommand("launch", target=target, share=share)

@@ -1,0 +1,242 @@
+"""The server of a game that is played: who may command, what is refused, and that the game goes on."""
+
+import http.client
+import json
+import socket
+import threading
+
+import pytest
+
+from territorial.play import server as server_module
+from territorial.play.commands import LARGEST_COMMAND
+from territorial.replay import Replay
+from tests.play.sessions import FREE, now, served, wait_for
+
+PAGE = b"<!doctype html><p>the page</p>"
+HOLD = b'{"do": "hold"}'
+
+
+def playing(save, **options):
+    return served(save, PAGE, **options)
+
+
+@pytest.fixture
+def game(tmp_path):
+    with playing(tmp_path / "game.replay") as game:
+        yield game
+
+
+def ask(game, request):
+    """Status, headers and body of the answer to the bytes of a request."""
+    with socket.create_connection(game.address, timeout=20) as connection:
+        connection.sendall(request)
+        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
+        answer.begin()
+        return answer.status, dict(answer.headers), answer.read()
+
+
+def get(game, name="", token=None, host=None, method="GET"):
+    path = game.path if token is None else token
+    return ask(game, f"{method} {path}{name} HTTP/1.1\r\nHost: {host or game.host}\r\n\r\n".encode())
+
+
+def post(game, body=HOLD, name="act", path=None, **headers):
+    """The answer to a command as the page sends it, but for what is given."""
+    sent = {
+        "Host": game.host,
+        "Origin": f"http://{game.host}",
+        "Content-Type": "application/json",
+        "Content-Length": len(body),
+    }
+    sent |= {key.replace("_", "-"): value for key, value in headers.items()}
+    lines = [f"{key}: {value}" for key, value in sent.items() if value is not None]
+    head = "\r\n".join([f"POST {game.path if path is None else path}{name} HTTP/1.1", *lines, "", ""])
+    return ask(game, head.encode() + body)
+
+
+def test_what_lies_under_the_token(game):
+    assert game.server.url == f"http://{game.host}{game.path}"
+    assert get(game)[::2] == (200, PAGE)
+    status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
+    assert status == 200
+    assert json.loads(body)["queued"] == {"target": FREE, "share": 4}
+    wait_for(lambda: now(game.session)["tick"] == 10)
+    game.session.stop()
+    with pytest.raises(http.client.IncompleteRead):  # the game was not over
+        get(game, "film")
+
+
+def test_every_game_has_another_token(tmp_path):
+    tokens = set()
+    for _ in range(3):
+        with playing(tmp_path / "game.replay", has_page=False) as game:
+            tokens.add(game.server.token)
+    assert len(tokens) == 3
+    assert all(len(token) == 22 for token in tokens)
+
+
+def test_the_player_reads_the_newest_situation_line_by_line(game):
+    connection = http.client.HTTPConnection(*game.address, timeout=20)
+    connection.request("GET", f"{game.path}seat")
+    answer = connection.getresponse()
+    assert answer.getheader("Content-Type") == "application/x-ndjson"
+    assert json.loads(answer.readline())["tick"] == 0
+    assert post(game)[0] == 200
+    told = json.loads(answer.readline())
+    while told["tick"] < 10:
+        told = json.loads(answer.readline())
+    assert told["tick"] == 10
+    game.session.stop()
+    assert answer.read() == b""
+    connection.close()
+
+
+@pytest.mark.parametrize("token", ["/", "/wrong/", "//", "/x", ""])
+@pytest.mark.parametrize("name", ["", "film", "seat", "act"])
+def test_nothing_is_served_without_the_token(game, token, name):
+    path = token or game.path[:-2] + "/"  # all but its last letter
+    assert get(game, name, token=path)[0] == 403
+    status, _, body = post(game, name=name, path=path)
+    assert status == 403
+    assert game.server.token.encode() not in body
+    assert now(game.session)["tick"] == 0
+
+
+def test_a_token_without_its_slash_is_none(game):
+    assert get(game, token=game.path[:-1])[0] == 403
+    assert get(game, "elsewhere")[0] == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example"])
+def test_another_host_is_refused(game, host):
+    assert get(game, host=host or " ")[0] == 403
+    assert post(game, Host=host, Origin=f"http://{host}")[0] == 403
+    assert now(game.session)["tick"] == 0
+
+
+def test_other_names_of_this_machine_are_its_own(game):
+    port = game.address[1]
+    for host in (f"localhost:{port}", "localhost:9000", f"127.0.0.1:{port}"):  # 9000: through ssh -L
+        assert get(game, host=host)[0] == 200
+        assert post(game, Host=host, Origin=f"http://{host}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [None, "null", "http://evil.example", "http://localhost:1", "https://{host}", "http://{host}/", ""],
+)
+def test_another_origin_is_refused(game, origin):
+    given = origin and origin.format(host=game.host)
+    status, _, body = post(game, Origin=given)
+    assert status == 403
+    assert b"from the page of this server alone" in body
+    assert now(game.session)["tick"] == 0
+
+
+def test_commands_are_not_taken_by_get(game):
+    for method in ("GET", "HEAD"):
+        status, headers, _ = get(game, "act", method=method)
+        assert (status, headers["Allow"]) == (405, "POST")
+    for name in ("", "film", "seat"):
+        assert post(game, name=name)[0] == 405
+    assert get(game, "act", method="DELETE")[0] == 405
+    assert now(game.session)["tick"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b" " * 2048, {}, 413),
+        (HOLD + b" " * (LARGEST_COMMAND + 1 - len(HOLD)), {}, 413),
+        (HOLD, {"Content_Type": "text/plain"}, 415),
+        (HOLD, {"Content_Type": None}, 415),
+        (HOLD, {"Content_Length": None}, 411),
+        (HOLD, {"Content_Length": "-1"}, 411),
+        (HOLD, {"Content_Length": "9" * 30}, None),
+        (b"hold", {}, 400),
+        (b'{"do": "fly"}', {}, 400),
+        (b'{"do": "launch", "target": 1, "share": 0}', {}, 409),
+    ],
+)
+def test_what_is_no_command_is_refused_with_a_status(game, monkeypatch, body, headers, status):
+    monkeypatch.setattr("territorial.render.server.REQUEST_SECONDS", 0.2)
+    if status is None:  # it says that more will come, which does not
+        with pytest.raises((http.client.HTTPException, ConnectionError)):
+            post(game, body, **headers)
+    else:
+        found, told, text = post(game, body, **headers)
+        assert found == status
+        if status in (400, 409):
+            assert told["Content-Type"] == "application/json"
+            assert json.loads(text)["error"]
+    assert now(game.session)["tick"] == 0
+
+
+def test_a_command_of_exactly_the_largest_size_is_taken(game):
+    assert post(game, HOLD + b" " * (LARGEST_COMMAND - len(HOLD)))[0] == 200
+
+
+def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path):
+    with playing(tmp_path / "game.replay", pace=1000) as game:
+        statuses, attack = [], b'{"do": "launch", "target": 0, "share": 1}'
+
+        def post_many():
+            statuses.extend(post(game, attack)[0] for _ in range(25))
+
+        threads = [threading.Thread(target=post_many) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(statuses) == 200
+        assert set(statuses) <= {200, 409, 503}
+        assert 200 in statuses
+        wait_for(lambda: now(game.session)["is_over"])
+    replay = Replay.load(tmp_path / "game.replay")
+    replay.verify()
+    ticks = replay.launches[replay.launches[:, 1] == 1][:, 0].tolist()
+    assert ticks == sorted(set(ticks))  # a decision each, whatever was posted
+
+
+def test_a_hundred_half_open_clients_hold_nothing_up(tmp_path):
+    with playing(tmp_path / "game.replay") as game:
+        head = f"POST {game.path}act HTTP/1.1\r\nHost: {game.host}\r\nOrigin: http://{game.host}\r\n"
+        head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        clients = [socket.create_connection(game.address, timeout=20) for _ in range(100)]
+        for number, client in enumerate(clients):
+            client.sendall(head.encode() if number % 2 else b"GET /")
+        assert post(game, b'{"do": "pace", "pace": 1000}')[0] == 200  # it need not wait for the others
+        wait_for(lambda: now(game.session)["is_over"])
+        for client in clients:
+            client.close()
+    assert Replay.load(tmp_path / "game.replay").is_over
+
+
+def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):
+    """Also while nothing happens: an empty line goes out now and then."""
+    monkeypatch.setattr(server_module, "SECONDS_BETWEEN_LINES", 0.05)
+    with playing(tmp_path / "game.replay", has_page=False) as game:
+        connection = socket.create_connection(game.address, timeout=20)
+        connection.sendall(f"GET {game.path}seat HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        wait_for(lambda: game.session._pages == 1)
+        assert post(game)[0] == 200
+        wait_for(lambda: now(game.session)["tick"] == 10)
+        connection.close()
+        wait_for(lambda: game.session._pages == 0)
+        wait_for((tmp_path / "game.replay").exists)
+    assert Replay.load(tmp_path / "game.replay").num_ticks == 10
+
+
+def test_a_game_that_does_not_answer_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("territorial.play.session.ANSWER_SECONDS", 0.1)
+    stuck = threading.Event()
+    seats = ("agent", "agent", "turtle", "banker")
+    with playing(
+        tmp_path / "game.replay", seats=seats, policies={2: lambda game: stuck.wait(20) and (0, 0)}
+    ) as game:
+        assert post(game)[0] == 200
+        status, _, body = post(game)
+        stuck.set()
+    assert status == 503
+    assert json.loads(body) == {"error": "the game has not answered for 0.1 s"}

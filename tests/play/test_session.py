@@ -1,0 +1,358 @@
+"""A session: what it does with commands, when the game goes on, and what it leaves."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.constants import FRACTIONS
+from territorial.play import session as session_module
+from territorial.play.commands import PlayerCommand
+from territorial.play.session import BusyError, RefusedError
+from territorial.replay import Replay, decisions
+from tests.play.sessions import FREE, HOLD, NAMES, SMALL, decide, launch, now, session_of, wait_for
+from tests.render.film_reader import read_film
+
+LONG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=6000, win_percent=99)
+DEADLY = ("agent", "turtle", "settler", "besieger")
+"""With seed 2, these attack and eliminate a player that holds within 1,030 ticks of LONG."""
+TWO_AGENTS = ("agent", "agent", "turtle", "banker")
+
+
+@pytest.fixture
+def save(tmp_path):
+    return tmp_path / "game.replay"
+
+
+def launches_of(replay, seat):
+    """Tick, target and fraction of the launches of a seat."""
+    return [tuple(row) for row in replay.launches[replay.launches[:, 1] == seat][:, [0, 2, 3]].tolist()]
+
+
+def play_shares(session, count=12):
+    """Launch with one share after the other where that is legal; return the launches, as in a replay."""
+    made = []
+    for number in range(count):
+        told, share = now(session), number % len(FRACTIONS)
+        legal = [opening["owner"] for opening in told["openings"] if not opening["reason"]]
+        if legal:
+            decide(session, launch(legal[-1], share))
+            made.append((told["tick"], legal[-1], FRACTIONS[share]))
+        else:
+            decide(session, HOLD)
+    return made
+
+
+# ---- decisions -------------------------------------------------------------------------------------
+
+
+def test_every_launch_is_in_the_replay_with_its_fraction(save):
+    with session_of(save) as session:
+        made = play_shares(session)
+    assert len(made) >= 8
+    replay = Replay.load(save)
+    assert launches_of(replay, 1) == made
+    assert replay.num_ticks == 120
+    assert replay.names == NAMES
+    assert replay.seats[0] == "agent"
+    replay.verify()
+
+
+def test_the_decisions_can_be_learned_from(save):
+    with session_of(save) as session:
+        made = play_shares(session)
+    (rows,) = decisions(Replay.load(save), seats=[1])
+    acted = [int(action) for action in rows.action if action != 0]
+    assert len(acted) == len(made)
+    assert all(action > 0 for action in acted)  # each is one that an agent has
+    assert [FRACTIONS[(action - 1) % 10] for action in acted] == [fraction for _, _, fraction in made]
+
+
+def test_troops_are_those_that_the_rules_take(save):
+    """What the page shows beside a share is what the balance and the pool then are."""
+    with session_of(save) as session:
+        told = now(session)
+        (free,) = (opening for opening in told["openings"] if opening["owner"] == FREE)
+        amount = max(told["amounts"][6], free["least"])
+        assert (told["troops"], told["amounts"][6], amount) == (512, 128, 128)
+        assert told["amounts"][9] == 512 - 12 * 512 // 1024
+        game = territorial.VecGame(SMALL, 1, autoreset="disabled")
+        game.reset(seeds=[3])
+        game.tick(0, [(1, FREE, FRACTIONS[6])])
+        assert game.state.troops[0, 1] == 512 - 12 * 512 // 1024 - amount
+        assert game.state.pools[0, 1, FREE] == amount
+
+
+def test_attacks_of_both_sides_are_told(save):
+    with session_of(save, seats=DEADLY, config=LONG, seed=2) as session:
+        told = [decide(session, launch(FREE, 3))]
+        while not told[-1]["attackers"]:
+            assert told[-1]["is_alive"]
+            told.append(decide(session, HOLD))
+    assert told[0]["attacks"]
+    replay = Replay.load(save)
+    for one in (told[0], told[-1]):
+        pools = replay.game(one["tick"]).state.pools[0]
+        assert dict(one["attacks"]) == {target: n for target, n in enumerate(pools[1].tolist()) if n}
+        assert dict(one["attackers"]) == {seat: n for seat, n in enumerate(pools[:, 1].tolist()) if n}
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [(1, "this is your own land"), (2, "P2 is too far: your land does not touch it"), (77, "P77 is too far")],
+)
+def test_what_is_not_legal_is_refused_with_the_reason_and_changes_nothing(save, target, reason):
+    with session_of(save) as session:
+        before = now(session)
+        with pytest.raises(RefusedError, match=reason):
+            session.submit(launch(target, 3))
+        assert now(session) == before
+        decide(session, HOLD)
+    assert launches_of(Replay.load(save), 1) == []
+
+
+def test_a_need_that_is_too_large_is_told_in_troops(save):
+    with session_of(save) as session:
+        decide(session, launch(FREE, 9))  # all troops: the next front is too wide for what is left
+        told = now(session)
+        reasons = {opening["owner"]: opening["reason"] for opening in told["openings"]}
+        while not reasons.get(FREE):
+            told = decide(session, launch(FREE, 9))
+            reasons = {opening["owner"]: opening["reason"] for opening in told["openings"]}
+        with pytest.raises(RefusedError) as refused:
+            session.submit(launch(FREE, 0))
+    assert str(refused.value) == reasons[FREE]
+    assert reasons[FREE].startswith("needs ")
+    assert reasons[FREE].endswith(f"it may be {told['troops'] // 4:,}")
+
+
+def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save):
+    with session_of(save, pace=1000) as session:
+        session.submit(PlayerCommand("pause", is_on=True))
+        session.submit(launch(FREE, 1))
+        told = json.loads(session.submit(launch(FREE, 2)))
+        assert told["queued"] == {"target": FREE, "share": 2}
+        first = told["tick"]
+        session.submit(PlayerCommand("pause"))
+        wait_for(lambda: now(session)["tick"] > first)
+        told = json.loads(session.submit(PlayerCommand("pause", is_on=True)))
+        assert told["queued"] is None
+        if not next(one for one in told["openings"] if one["owner"] == FREE)["reason"]:
+            session.submit(launch(FREE, 3))
+        assert json.loads(session.submit(HOLD))["queued"] is None
+        session.submit(PlayerCommand("pause"))
+        wait_for(lambda: now(session)["tick"] > told["tick"])
+    assert launches_of(Replay.load(save), 1) == [(first, FREE, FRACTIONS[2])]
+
+
+def test_policies_play_the_seats_of_agents(save):
+    with session_of(save, seats=TWO_AGENTS, policies={2: lambda game: (1, 4)}) as session:
+        for _ in range(3):
+            decide(session, HOLD)
+    assert launches_of(Replay.load(save), 2)[0] == (0, FREE, FRACTIONS[4])
+
+
+# ---- when the game goes on -------------------------------------------------------------------------
+
+
+def test_it_stands_still_until_a_page_is_open_and_when_the_last_is_closed(save):
+    with session_of(save, pace=1000, has_page=False) as session:
+        time.sleep(0.05)
+        session.submit(HOLD)
+        assert now(session)["tick"] == 0
+        with session.page_open(), session.page_open():
+            wait_for(lambda: now(session)["tick"] >= 50)
+        wait_for(save.exists)  # a closed tab loses nothing
+        tick = Replay.load(save).num_ticks
+        time.sleep(0.05)
+        session.submit(HOLD)
+        assert now(session)["tick"] == tick >= 50
+
+
+def test_a_pause_stops_the_ticks_and_saves(save):
+    with session_of(save, pace=1000) as session:
+        wait_for(lambda: now(session)["tick"] >= 30)
+        tick = json.loads(session.submit(PlayerCommand("pause", is_on=True)))["tick"]
+        assert Replay.load(save).num_ticks == tick
+        time.sleep(0.05)
+        for _ in range(20):
+            assert json.loads(session.submit(HOLD))["tick"] == tick
+        session.submit(PlayerCommand("pause"))
+        wait_for(lambda: now(session)["tick"] > tick)
+
+
+def test_a_game_that_waits_for_decisions_has_none_without_them(save):
+    with session_of(save) as session:
+        time.sleep(0.05)
+        assert now(session)["tick"] == 0
+        session.submit(PlayerCommand("pace", pace=1000))
+        wait_for(lambda: now(session)["tick"] >= 30)
+        tick = json.loads(session.submit(PlayerCommand("pace")))["tick"]
+        time.sleep(0.05)
+        assert now(session)["tick"] == tick
+
+
+def test_many_commands_neither_stop_the_game_nor_decide_twice(save):
+    with session_of(save, pace=1000) as session:
+        posting, refused = threading.Event(), []
+
+        def post():
+            while not posting.is_set():
+                try:
+                    session.submit(launch(FREE, 2))
+                except RefusedError as error:
+                    refused.append(error)
+
+        threads = [threading.Thread(target=post) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: now(session)["tick"] >= 200)
+        posting.set()
+        for thread in threads:
+            thread.join()
+    ticks = [tick for tick, _, _ in launches_of(Replay.load(save), 1)]
+    assert ticks == sorted(set(ticks))
+    assert all(tick % 10 == 0 for tick in ticks)
+    Replay.load(save).verify()
+
+
+def test_too_many_that_wait_are_refused(save, monkeypatch):
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.5)
+    stuck = threading.Event()
+    with session_of(
+        save,
+        seats=("agent", "agent", "turtle", "banker"),
+        policies={2: lambda game: stuck.wait(20) and (0, 0)},
+    ) as session:
+        session.submit(HOLD)  # the policy of P2 now holds the thread of the game up
+        told = []
+
+        def post():
+            try:
+                session.submit(HOLD)
+            except BusyError as error:
+                told.append(str(error))
+
+        threads = [threading.Thread(target=post) for _ in range(session_module.MOST_WAITING + 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        stuck.set()
+        assert sorted(set(told)) == ["32 commands wait already", "the game has not answered for 0.5 s"]
+        assert told.count("32 commands wait already") >= 5
+        wait_for(lambda: now(session)["tick"] >= 10)
+
+
+# ---- the end ---------------------------------------------------------------------------------------
+
+
+def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
+    with session_of(save) as session:
+        while not now(session)["is_over"]:
+            told = now(session)
+            if told["is_alive"]:
+                legal = [opening["owner"] for opening in told["openings"] if not opening["reason"]]
+                decide(session, launch(legal[0], 5) if legal else HOLD)
+        told = now(session)
+        with pytest.raises(RefusedError, match="the game is over"):
+            session.submit(HOLD)
+        with pytest.raises(RefusedError, match="the game is over"):
+            session.submit(PlayerCommand("pause", is_on=True))
+        header, frames, is_whole = read_film(b"".join(session.film.pieces()))
+    assert is_whole
+    assert header["names"] == list(NAMES)
+    assert header["title"] == "a test"
+    replay = Replay.load(save)
+    replay.verify()
+    assert replay.is_over
+    assert [frame["tick"] for frame in frames] == list(range(0, replay.num_ticks + 1, 10))
+    end = replay.seek(replay.num_ticks)
+    assert told["place"] == end.state.place2[0, 1] / 2
+    assert told["replay"] == str(save)
+
+
+def test_bots_play_on_after_the_players_death(save):
+    with session_of(save, pace=1000, seats=DEADLY, config=LONG, seed=2) as session:
+        wait_for(lambda: not now(session)["is_alive"] or now(session)["is_over"])
+        died = now(session)
+        assert not died["is_over"], "the player, who holds all the time, was not eliminated"
+        assert died["place"] == 4
+        assert Replay.load(save).num_ticks == died["tick"]
+        session.submit(PlayerCommand("pace"))  # nothing is waited for
+        wait_for(lambda: now(session)["tick"] > died["tick"] + 20)
+        with pytest.raises(RefusedError, match="you are out of the game"):
+            session.submit(launch(FREE, 0))
+
+
+def test_who_has_resigned_decides_no_more_and_bots_play_on(save):
+    with session_of(save) as session:
+        decide(session, launch(FREE, 3))
+        told = json.loads(session.submit(PlayerCommand("resign")))
+        assert told["has_resigned"]
+        assert Replay.load(save).num_ticks == told["tick"] == 10
+        wait_for(lambda: now(session)["tick"] >= 40)
+        with pytest.raises(RefusedError, match="you have resigned"):
+            session.submit(HOLD)
+    assert launches_of(Replay.load(save), 1) == [(0, FREE, FRACTIONS[3])]
+
+
+def test_a_spectator_has_no_decisions(save):
+    with session_of(save, pace=1000, seat=0, seats=("novice", "novice", "turtle", "banker")) as session:
+        wait_for(lambda: now(session)["tick"] >= 30)
+        with pytest.raises(RefusedError, match="you are a spectator"):
+            session.submit(launch(FREE, 3))
+        session.submit(PlayerCommand("pause", is_on=True))
+    Replay.load(save).verify()
+
+
+def test_a_game_that_is_stopped_is_saved_as_far_as_it_went(save):
+    with session_of(save) as session:
+        for _ in range(3):
+            decide(session, HOLD)
+    replay = Replay.load(save)
+    assert (replay.num_ticks, replay.is_over) == (30, False)
+    replay.verify()
+    with pytest.raises(RefusedError, match="the session has ended"):
+        session.submit(HOLD)
+
+
+def test_a_game_that_has_not_begun_leaves_no_file(save):
+    with session_of(save, has_page=False):
+        pass
+    assert not save.exists()
+
+
+def test_a_replay_that_cannot_be_written_does_not_end_the_game(save):
+    path = save.parent / "later" / "game.replay"
+    with session_of(path) as session:
+        decide(session, HOLD)
+        session.submit(PlayerCommand("pause", is_on=True))
+        assert isinstance(session.save_error, OSError)
+        assert now(session)["replay"] is None
+        session.submit(PlayerCommand("pause"))
+        decide(session, HOLD)
+        path.parent.mkdir()
+    assert session.save_error is None
+    assert Replay.load(path).num_ticks == 20
+
+
+def test_an_error_ends_the_session_and_the_game_is_saved(save):
+    def fail(game):
+        if game.state.tick[0] == 20:
+            raise ZeroDivisionError
+        return 0, 0
+
+    with session_of(save, seats=TWO_AGENTS, policies={2: fail}) as session:
+        decide(session, HOLD)
+        decide(session, HOLD)
+        session.submit(HOLD)
+        wait_for(lambda: session.error is not None and session._is_ended)
+    assert isinstance(session.error, ZeroDivisionError)
+    assert Replay.load(save).num_ticks == 20
+    with pytest.raises(ConnectionAbortedError):
+        list(session.film.pieces())
+    assert np.array_equal(Replay.load(save).launches[:, 0] % 10, np.zeros(len(Replay.load(save).launches)))
