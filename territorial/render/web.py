@@ -14,7 +14,16 @@ from importlib.resources import files
 
 from territorial.files.atomic import write_file
 
-SCRIPTS = ("film.js", "colors.js", "board.js", "standings.js", "charts.js", "page.js", "controls.js")
+SCRIPTS = (
+    "film.js",
+    "colors.js",
+    "board.js",
+    "tip.js",
+    "standings.js",
+    "charts.js",
+    "page.js",
+    "controls.js",
+)
 """In the order in which they need each other."""
 
 

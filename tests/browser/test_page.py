@@ -1,6 +1,5 @@
 """The page in a real browser: it shows what was played, asks for nothing else, and is smooth."""
 
-import base64
 import re
 import sys
 import threading
@@ -30,95 +29,21 @@ from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, wri
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
 from territorial.replay import Frame, LiveGame
+from tests.browser.support import (
+    board_of,
+    middle_of,
+    pixels_of,
+    place_of,
+    rows_of,
+    settle,
+    spot_at,
+    text_of,
+)
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium.Browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def show(browser, tmp_path):
-    """A function that opens a film from disk, waits until it has been loaded, and stops it at its start."""
-    tabs = []
-
-    def open_film(film, first="", **size):
-        path = tmp_path / f"{len(tabs)}.html"
-        write_page(path, film)
-        tab = browser.open(path.as_uri(), first, **size)
-        tabs.append(tab)
-        tab.wait_for("page.film.isComplete || page.error !== null")
-        tab.evaluate("page.play(false), page.seek(0), new Promise(requestAnimationFrame)")
-        return tab
-
-    yield open_film
-    for tab in tabs:
-        assert tab.complaints() == []
-        assert {address.partition("#")[0] for address in tab.requests()} <= {
-            (tmp_path / f"{n}.html").as_uri() for n in range(len(tabs))
-        }
-        tab.call("Page.close")
-
-
-@pytest.fixture
-def full(show):
-    return show(full_game()[1])
-
-
-@pytest.fixture
-def small(show):
-    return show(small_game()[1])
-
-
-def settle(tab, expression="0"):
-    """Evaluate, then wait until its effects have been shown."""
-    tab.evaluate(expression)
-    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def text_of(tab, selector):
-    return tab.evaluate(f"document.querySelector({selector!r}).textContent").strip()
-
-
-def rows_of(tab):
-    """The standings as (seat, class, texts), from the top."""
-    rows = tab.evaluate(
-        "[...document.querySelectorAll('.rows .row')].map((row) => "
-        "[Number(row.dataset.seat), row.className, [...row.children].map((child) => child.textContent)])"
-    )
-    return [(seat, kind, [text for text in texts if text]) for seat, kind, texts in rows]
-
-
-def pixels_of(tab):
-    """The canvas as uint8 (height, width, 3)."""
-    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
-    width, height, data = tab.evaluate("""(() => {
-        const { width, height } = element("cells"), copy = new OffscreenCanvas(width, height);
-        const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(element("cells"), 0, 0);
-        const bytes = context.getImageData(0, 0, width, height).data;
-        return [width, height, btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))];
-    })()""")
-    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
-
-
-def board_of(tab, config):
-    text = tab.evaluate("btoa(Array.from(page.board, (code) => String.fromCharCode(code)).join(''))")
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(config.height, config.width)
-
-
-def place_of(tab, row, column):
-    """The middle of a cell, in pixels of the window."""
-    return tab.evaluate(
-        f"[page.view.x + {column + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().left, "
-        f"page.view.y + {row + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().top]"
-    )
 
 
 # ---- what is shown ---------------------------------------------------------------------------------
@@ -369,12 +294,6 @@ def test_playing_again_at_the_end_begins_anew(small):
 # ---- following, zooming ----------------------------------------------------------------------------
 
 
-def middle_of(owner, seat):
-    """Some cell well within a seat's land."""
-    cells = np.argwhere(owner == seat)
-    return min(cells.tolist(), key=lambda cell: np.abs(cells - cell).sum())
-
-
 def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     frames, _ = small_game()
     frame = frames[len(frames) // 3]
@@ -428,14 +347,6 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
     )
     small.mouse("mouseMoved", x, y)
     small.wait_for(f"page.hovered === {seat} && element('tip').hidden")
-
-
-def spot_at(tab, x, y):
-    """The row and column under a point of the window, with fractions."""
-    return tab.evaluate(
-        "[box = page.view.box.getBoundingClientRect()] && "
-        f"[({y} - box.top - page.view.y) / page.view.scale, ({x} - box.left - page.view.x) / page.view.scale]"
-    )
 
 
 def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):

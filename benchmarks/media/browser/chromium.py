@@ -28,7 +28,7 @@ OPTIONS = (
 )
 SECONDS = 60
 """How long to wait for anything."""
-KEY_CODES = {"Escape": 27}
+KEY_CODES = {"Escape": 27, "Tab": 9, "Enter": 13}
 """Of keys that do something of their own by these numbers, such as closing dialogs."""
 
 
@@ -181,6 +181,22 @@ class Tab:
             mobile=False,
         )
 
+    def touch(self, width: int, height: int) -> None:
+        """Become a phone with a screen of this size, in CSS pixels, that is touched."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2,
+            mobile=True,
+        )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+
+    def tap(self, x: float, y: float) -> None:
+        """Touch a place with one finger, shortly."""
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def screenshot(self, path: str | os.PathLike[str]) -> None:
         """Write what is seen to ``path``, a PNG file."""
         data = self.call("Page.captureScreenshot", format="png")["data"]
@@ -188,7 +204,7 @@ class Tab:
 
     def press(self, key: str, code: str = "", *, shift: bool = False) -> None:
         """Press and release a key, by the name that ``KeyboardEvent.key`` gives it."""
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         number = {"windowsVirtualKeyCode": KEY_CODES[key]} if key in KEY_CODES else {}
         common = {"key": key, "code": code or key, "modifiers": 8 * shift, **number}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)

@@ -96,8 +96,9 @@ class Painter {
 
 /** Where the board lies in the window: zoom, pan, and which cell is under the pointer. */
 class View {
-  constructor(box, canvas, painter) {
-    Object.assign(this, { box, canvas, painter, scale: 1, x: 0, y: 0, isFitted: true });
+  /** `moved()` is called whenever the board lies elsewhere than before. */
+  constructor(box, canvas, painter, moved) {
+    Object.assign(this, { box, canvas, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
     this.fit();
   }
 
@@ -155,6 +156,7 @@ class View {
     const factor = this.scale / this.painter.size;
     this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
     this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";
+    this.moved();
   }
 
   /** Returns {row, column, cell} at the point (px, py) of the window, or null beside the board. */

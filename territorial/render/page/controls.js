@@ -1,21 +1,13 @@
 "use strict";
 // Buttons, keys, pointers: all of them call the page.
 
-/** Shows `text` beside the pointer; nothing for an empty one. */
-function tip(text, event) {
-  const box = element("tip");
-  box.hidden = !text;
-  if (!text) return;
-  put(box, text);
-  const x = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 4);
-  const y = event.clientY + 22 + box.offsetHeight > innerHeight ? event.clientY - 30 : event.clientY + 16;
-  box.style.transform = `translate(${Math.max(0, x)}px, ${y}px)`;
-}
-
 /** Returns the place of a pointer within `box`. */
-function within(box, event) {
+const within = (box, event) => placeWithin(box, event.clientX, event.clientY);
+
+/** Returns where the point (x, y) of the window is within `box`. */
+function placeWithin(box, x, y) {
   const { left, top } = box.getBoundingClientRect();
-  return [event.clientX - left, event.clientY - top];
+  return [x - left, y - top];
 }
 
 function connectButtons(page) {
@@ -104,7 +96,7 @@ class Drag {
     if (!this.hasMoved && Math.hypot(dx, dy) < 4) return;
     this.hasMoved = true;
     this.box.classList.add("is-dragging");
-    tip("");
+    this.page.tip.hide();
     const other = [...this.points].find(([id]) => id !== event.pointerId)?.[1];
     if (other) this.#pinch(point, other, event);
     else this.page.dragged(dx, dy);
@@ -130,12 +122,14 @@ class Drag {
 
   #point(event) {
     if (event.target.closest("p")) {
-      tip("");
+      this.page.tip.hide();
       return;
     }
-    const { seat, text } = this.page.spotAt(...within(this.box, event));
-    tip(text, event);
-    this.page.standings.mark(this.page.followed, seat);
+    this.page.tip.show(event, (x, y) => {
+      const { seat, text } = this.page.spotAt(...placeWithin(this.box, x, y));
+      this.page.standings.mark(this.page.followed, seat);
+      return text;
+    });
   }
 }
 
@@ -147,7 +141,7 @@ function connectBoard(page) {
   box.addEventListener("pointerup", whenReady((event) => drag.up(event)));
   box.addEventListener("pointercancel", whenReady((event) => drag.up(event)));
   box.addEventListener("pointerleave", whenReady(() => {
-    tip("");
+    page.tip.hide();
     page.standings.mark(page.followed, page.hovered);
   }));
   box.addEventListener("wheel", whenReady((event) => {
@@ -172,9 +166,9 @@ function connectCharts(page) {
     plot.addEventListener("pointermove", (event) => {
       if (!page.charts) return;
       if (event.buttons & 1) go(event);
-      tip(chartTip(page, page.charts[number], ...within(plot, event)), event);
+      page.tip.show(event, (x, y) => chartTip(page, page.charts[number], ...placeWithin(plot, x, y)));
     });
-    plot.addEventListener("pointerleave", () => tip(""));
+    plot.addEventListener("pointerleave", () => page.tip.hide());
   });
 }
 

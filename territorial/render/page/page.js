@@ -17,13 +17,15 @@ class Page {
   isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   speed = 200;
   error = null;
+  tip = new Tip();
   #listDue = 0;
   #chartsAreStale = false;
   #chartsDue = 0;  // not before this time, while the film is loading
   #isScheduled = false;
   #now = 0;
   #movesAlong = true;  // the view follows the seat, until dragged
-  #hasMoved = false;   // another frame or seat than when the view last followed
+  #hasMoved = false;   // another frame, seat or scale than when the view last followed
+  #scale = 0;          // of the view, then
 
   // ---- loading -----------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ class Page {
     this.palette = new Palette(header);
     this.board = new Uint8Array(film.numCells);
     this.painter = new Painter(element("cells"), header.height, header.width);
-    this.view = new View(element("view"), element("cells"), this.painter);
+    this.view = new View(element("view"), element("cells"), this.painter, () => this.wake());
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
     const hover = (seat) => this.hover(seat);
     this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);
@@ -112,6 +114,7 @@ class Page {
     }
     this.#showCharts(now);
     if (this.followed && this.#movesAlong) this.#moveAlong();
+    this.tip.refresh();
   }
 
   #showClock() {
@@ -151,7 +154,9 @@ class Page {
 
   /** Keeps the followed seat in the middle, smoothly while playing. */
   #moveAlong() {
-    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved)) return;
+    const isZoomed = this.view.scale !== this.#scale;
+    this.#scale = this.view.scale;
+    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved || isZoomed)) return;
     const center = centerOf(this.board, this.painter.width, this.followed);
     if (center) this.view.approach(center.row, center.column, this.isPlaying ? 0.12 : 1);
     this.#hasMoved = false;
@@ -206,6 +211,7 @@ class Page {
     const { order } = this.standings, place = order.indexOf(this.followed);
     const next = place < 0 ? 0 : Math.min(order.length - 1, Math.max(0, place + places));
     this.follow(order[next]);
+    this.standings.moveFocus();
   }
 
   #color() {
