@@ -4,8 +4,10 @@ import re
 import sys
 import threading
 import zlib
+from collections import Counter
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from benchmarks.media.browser.films import (
     SMALL,
     SMALL_SEATS,
     film_of,
+    frames_of,
     full_game,
     small_game,
 )
@@ -90,6 +93,18 @@ def test_whole_boards_that_change_are_found_too(show):
         )
         assert (land, troops) == (frames[index].land.tolist(), frames[index].troops.tolist())
         assert alive == frames[index].alive.astype(int).tolist()
+
+
+def test_attacks_are_those_of_the_game(full):
+    frames, _ = full_game()
+    for index in (0, 3, 100, 300, len(frames) - 1):
+        attacks = full.evaluate(f"page.film.attacks[{index}]")
+        rows = [[attack[name] for name in ("seat", "target", "troops", "cells")] for attack in attacks]
+        assert sorted(row[:3] for row in rows if row[2]) == frames[index].attacks.tolist()
+        before, after = frames[max(0, index - 1)].owner, frames[index].owner
+        is_taken = (before != after) & (after > 0)
+        taken = Counter(zip(after[is_taken].tolist(), before[is_taken].tolist(), strict=True))
+        assert {(seat, target): cells for seat, target, _, cells in rows if cells} == taken
 
 
 def test_the_board_looks_as_in_the_pictures(small):
@@ -339,7 +354,7 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
         row, column = middle_of(frame.owner, code)
         small.mouse("mouseMoved", *place_of(small, row, column))
         text = f"{kinds[code]} (row {row}, column {column})"
-        small.wait_for(f"element('tip').textContent === {text!r} && !element('tip').hidden")
+        small.wait_for(f"element('tip').textContent.split('\\n')[0] === {text!r} && !element('tip').hidden")
     seat, _, _ = rows_of(small)[1]
     x, y = small.evaluate(
         "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && "
@@ -445,7 +460,7 @@ def test_a_live_game_is_shown_as_it_comes_in(browser):
     with serving(feed) as url:
         tab = browser.open(url)
         tab.wait_for("page.film.length === 20 && page.frame === 19")
-        assert text_of(tab, "#status") == "The game is still being played ..."
+        assert text_of(tab, "#status") == "Live: the game is being played."
         np.testing.assert_array_equal(board_of(tab, SMALL), frames[19].owner)
         assert tab.evaluate("page.isPlaying")  # it waits
         for frame in frames[20:60]:
@@ -491,9 +506,29 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
-    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 3}
+    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 4}
     text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
-    assert text == "Nothing can be shown: this page shows films of version 2, and this is territorial-film 3."
+    assert (
+        text
+        == "Nothing can be shown: this page shows films of versions 1 to 3, and this is territorial-film 4."
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_films_of_former_versions_are_shown(show, version):
+    """Written by what the library was then: three bots, 600 ticks, one of which dies."""
+    tab = show((Path(__file__).parent / f"films/version_{version}.film").read_bytes())
+    config = territorial.GameConfig(height=24, width=32, num_players=3, max_ticks=600)
+    frames = frames_of(config, ("metronome", "banker", "novice"), seed=4, every=20)
+    assert tab.evaluate("page.film.length") == len(frames)
+    for index in (0, len(frames) // 2, len(frames) - 1):
+        settle(tab, f"page.seek({frames[index].tick})")
+        np.testing.assert_array_equal(board_of(tab, config), frames[index].owner)
+        assert tab.evaluate("[...page.film.troops[page.frame]].slice(1)") == frames[index].troops.tolist()
+        assert tab.evaluate("page.film.attacks[page.frame]") == []
+    died = tab.evaluate("page.film.diedAt[3]")
+    exact = int(frames[-1].death_tick[2])
+    assert died == (-(-exact // 20) * 20 if version == 1 else exact)
 
 
 def test_a_server_without_a_film_is_said_to_have_none(browser):

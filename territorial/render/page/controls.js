@@ -15,6 +15,7 @@ function connectButtons(page) {
   for (const value of SPEEDS) speed.add(new Option(`${value} ticks/s`, value));
   page.setSpeed(page.speed);
   speed.addEventListener("change", () => page.setSpeed(Number(speed.value)));
+  connectToggles(page);
   element("play").addEventListener("click", () => page.play());
   element("back").addEventListener("click", () => page.step(-1));
   element("forth").addEventListener("click", () => page.step(1));
@@ -29,6 +30,32 @@ function connectButtons(page) {
   });
 }
 
+function connectToggles(page) {
+  const whenReady = (act) => () => { if (page.painter) act(); };
+  element("names").addEventListener("click", whenReady(() => page.showNames()));
+  element("attacks").addEventListener("click", whenReady(() => page.showAttacks()));
+  element("hide").addEventListener("click", whenReady(() => page.hide()));
+  element("live").addEventListener("click", whenReady(() => page.toEnd()));
+  element("link").addEventListener("click", whenReady(() => page.copyLink()));
+  element("picture").addEventListener("click", whenReady(() => page.copyPicture()));
+}
+
+function connectTimeline(page) {
+  const marks = element("marks"), chapters = element("chapters");
+  chapters.addEventListener("change", () => {
+    page.seek(Number(chapters.value));
+    chapters.value = "";
+  });
+  marks.addEventListener("pointermove", (event) => {
+    page.tip.show(event, (x, y) => page.timeline?.textAt(placeWithin(marks, x, y)[0]) ?? "");
+  });
+  marks.addEventListener("pointerleave", () => page.tip.hide());
+  marks.addEventListener("click", (event) => {
+    const mark = page.timeline?.markAt(within(marks, event)[0]);
+    if (mark) page.seek(mark.tick);
+  });
+}
+
 function toggleTheme(page) {
   page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 }
@@ -40,7 +67,7 @@ const KEYS = {
   ArrowLeft: (page, event) => page.step(event.shiftKey ? -10 : -1),
   ArrowRight: (page, event) => page.step(event.shiftKey ? 10 : 1),
   Home: (page) => page.seek(0),
-  End: (page) => page.seek(page.film.lastTick),
+  End: (page) => page.toEnd(),
   "[": (page) => changeSpeed(page, -1),
   "]": (page) => changeSpeed(page, 1),
   ArrowUp: (page) => page.followNext(-1),
@@ -51,6 +78,11 @@ const KEYS = {
   "=": (page) => page.view.zoom(1.5),
   "-": (page) => page.view.zoom(1 / 1.5),
   0: (page) => page.view.fit(),
+  b: (page) => page.showNames(),
+  a: (page) => page.showAttacks(),
+  f: (page) => page.hide(),
+  k: (page) => page.copyLink(),
+  c: (page) => page.copyPicture(),
   t: (page) => toggleTheme(page),
   "?": () => element("manual").showModal(),
 };
@@ -175,6 +207,7 @@ function connectCharts(page) {
 /** Returns what a chart shows at a point of it. */
 function chartTip(page, chart, x, y) {
   const { film } = page, tick = chart.tickAt(x), frame = film.frameAt(tick), seat = chart.seatAt(x, y);
+  if (frame > chart.horizon || (page.isHiding && tick > film.ticks[page.frame])) return "";
   const when = `tick ${count(film.ticks[frame])}`;
   if (!seat) return when;
   const land = percent(film.land[frame][seat], film.numLand), troops = short(film.troops[frame][seat]);
@@ -189,6 +222,8 @@ connectButtons(page);
 connectKeys(page);
 connectBoard(page);
 connectCharts(page);
+connectTimeline(page);
+addEventListener("hashchange", () => page.goTo(momentOf(location.hash)));
 new ResizeObserver(() => page.resize()).observe(element("view"));
 new ResizeObserver(() => page.resize()).observe(element("land"));
 page.open();
