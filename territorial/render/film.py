@@ -199,7 +199,8 @@ class FilmWriter:
             return pools
         if frame.attacks.ndim != 2 or frame.attacks.shape[1] != 3:
             raise ValueError(
-                f"attacks of the frame at tick {frame.tick} has shape {frame.attacks.shape}; it must be (N, 3)"
+                f"attacks of the frame at tick {frame.tick} has shape {frame.attacks.shape}; "
+                "it must be (N, 3)"
             )
         seats, targets, troops = frame.attacks.astype(np.int64).T
         is_right = (seats >= 1) & (seats <= self._num_players) & (targets >= 0) & (seats != targets)
@@ -208,10 +209,11 @@ class FilmWriter:
         is_right[1:] &= np.diff(number) > 0
         if not is_right.all():
             row = int(is_right.argmin())
+            found = frame.attacks[row].tolist()
             raise ValueError(
-                f"attacks[{row}] of the frame at tick {frame.tick} is {frame.attacks[row].tolist()}; it must be a "
-                f"seat, 1 to {self._num_players}, the owner code of another, 0 to {self._num_players}, and "
-                f"troops, 1 to {LARGEST_TROOPS}, and stand after attacks of lower seats and targets"
+                f"attacks[{row}] of the frame at tick {frame.tick} is {found}; it must be "
+                f"a seat, 1 to {self._num_players}, the owner code of another, 0 to {self._num_players}, and "
+                f"troops, 1 to {LARGEST_TROOPS}, and come after those of lower seats and targets"
             )
         pools[number] = troops
         return pools

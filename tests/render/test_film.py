@@ -172,7 +172,7 @@ def frame(**changes):
         ({"attacks": np.array([[3, 3, 9]])}, r"attacks\[0\] .* owner code of another"),
         ({"attacks": np.array([[1, 6, 9]])}, r"attacks\[0\] .* 0 to 5"),
         ({"attacks": np.array([[1, 2, 0]])}, r"attacks\[0\] .* troops, 1 to"),
-        ({"attacks": np.array([[2, 0, 9], [1, 5, 9]])}, r"attacks\[1\] .* stand after"),
+        ({"attacks": np.array([[2, 0, 9], [1, 5, 9]])}, r"attacks\[1\] .* come after"),
         ({"land": np.array([1, 2, 0, 0, 0])}, "land of seat 2 at tick 0 is 2; the board has 1 cells of it"),
     ],
 )  # fmt: skip
